@@ -1,0 +1,126 @@
+/**
+ * The ledger: what every call may spend, has spent and holds, for keys and accounts; and the concurrency slots.
+ * Interface and promises only. embedded.ts keeps it in a file; every implementation passes test/dataplane/ledger/contract.ts.
+ *
+ * Promises (docs/concepts/money.md has them in the users' words):
+ * 1. A hold is granted only if spent + held + hold ≤ limit, for the key's period and the account's credit, in one atomic
+ *    step. What is granted is durable when the promise resolves.
+ * 2. settle replaces the hold by the cost, exactly once per call id, and is durable when it resolves. A cost beyond the hold
+ *    is taken from what is free under both limits; the rest is `unbilled`.
+ * 3. A hold whose process died is settled at its last recorded progress (embedded: at the next start).
+ * 4. Slots never exceed their limits, and die with their process.
+ * Every method rejects with LedgerUnavailable, and with nothing else, when the ledger cannot promise.
+ * Money is BigInt nano-USD throughout.
+ */
+import type { CallOrigin, CallProgress, CallStatus, UsageRecord } from './usage-record.ts';
+
+export type QuotaPeriod = 'Never' | 'Daily' | 'Monthly';
+
+/** One concurrency threshold. `id` is unique over all scopes: key/<uid>, group/<group>/<route>/<channel>, channel/<route>/<channel>. */
+export interface SlotLimit {
+  readonly scope: 'Key' | 'Group' | 'Channel';
+  readonly id: string;
+  readonly limit: number;
+}
+
+export type SlotResult =
+  | { readonly outcome: 'Taken' }
+  | { readonly outcome: 'Full'; readonly full: SlotLimit };
+
+/** The limits that a call is measured against, and the generations they come from: an older one than already seen is refused. */
+export interface Limits {
+  /** null: Unlimited. */
+  readonly keyLimitNanoUsd: bigint | null;
+  readonly period: QuotaPeriod;
+  readonly keyGeneration: bigint;
+  readonly accountCreditNanoUsd: bigint;
+  readonly accountGeneration: bigint;
+}
+
+export interface HoldRequest {
+  readonly origin: CallOrigin;
+  readonly limits: Limits;
+  /** The call's worst case. */
+  readonly amountNanoUsd: bigint;
+  /** The least that helps the caller, ≤ amount: granted is min(amount, free), if that is at least this. */
+  readonly minimumNanoUsd: bigint;
+  /** What is billed if the process dies now. */
+  readonly progress: CallProgress;
+}
+
+export type HoldResult =
+  | { readonly outcome: 'Held'; readonly heldNanoUsd: bigint }
+  /** `short` names the tighter of the two; available is what is free under both. */
+  | { readonly outcome: 'Short'; readonly short: 'Key' | 'Account'; readonly availableNanoUsd: bigint }
+  /** The limits are older than ones already seen: read the configuration again. */
+  | { readonly outcome: 'StaleLimits' };
+
+export interface Settlement {
+  readonly callId: string;
+  readonly progress: CallProgress;
+  readonly status: CallStatus;
+  readonly durationMs: number;
+  /** Where a retry changed them since the hold. */
+  readonly origin: CallOrigin;
+}
+
+export interface SettleResult {
+  readonly record: UsageRecord;
+  /** Of the key's period that the call was admitted in, after this settlement. */
+  readonly keySpentNanoUsd: bigint;
+  /** Limit less spent; null: Unlimited. Never below 0. */
+  readonly keyRemainingNanoUsd: bigint | null;
+}
+
+export interface KeySpending {
+  /** Start of the current period, milliseconds since the epoch; null for Never. */
+  readonly periodStartMs: number | null;
+  /** First moment of the next period; null for Never. */
+  readonly resetsMs: number | null;
+  readonly spentNanoUsd: bigint;
+  readonly heldNanoUsd: bigint;
+  readonly totalSpentNanoUsd: bigint;
+  readonly lastUsedMs: number | null;
+}
+
+export interface AccountSpending {
+  readonly spentNanoUsd: bigint;
+  readonly heldNanoUsd: bigint;
+}
+
+/** What the operator reads, for statuses. */
+export interface LedgerReader {
+  readKey(keyUid: string, period: QuotaPeriod): Promise<KeySpending>;
+  /** `account`: "namespace/name". */
+  readAccount(account: string): Promise<AccountSpending>;
+}
+
+export interface LedgerGauges {
+  readonly holds: number;
+  readonly heldNanoUsd: bigint;
+  /** Slots in use by scope. */
+  readonly slots: Readonly<Record<SlotLimit['scope'], number>>;
+}
+
+export interface Ledger extends LedgerReader {
+  /** All of them, or none. The call owns them until it gives them back by the same call id. */
+  takeSlots(callId: string, slots: readonly SlotLimit[]): Promise<SlotResult>;
+  /** Gives back the named scopes' slots of a call, or all of them. Never fails; unknown ones are ignored. */
+  releaseSlots(callId: string, scopes?: readonly SlotLimit['scope'][]): void;
+  /** A second hold of the same call id replaces the first, if it is granted; else the first stays. */
+  hold(request: HoldRequest): Promise<HoldResult>;
+  /** Renews the holds of running calls with what a reaper would bill. */
+  recordProgress(progress: ReadonlyMap<string, CallProgress>): Promise<void>;
+  /** Exactly once per call id; a repetition answers with the first result. Frees the call's slots too. */
+  settle(settlement: Settlement): Promise<SettleResult>;
+  /** The record of a call, running ones included; undefined where there is none or it is another key's. */
+  readUsage(keyUid: string, callId: string): Promise<UsageRecord | undefined>;
+  gauges(): LedgerGauges;
+  /** Resolves once everything that was acknowledged is on disk and the store is closed. */
+  close(): Promise<void>;
+}
+
+/** The ledger cannot promise anything now. The caller answers 503 and may try again. */
+export class LedgerUnavailable extends Error {
+  override readonly name = 'LedgerUnavailable';
+}

@@ -1,0 +1,54 @@
+/**
+ * What the ledger keeps of one call, for `GET /v1/usage/{id}`, for exports and for a hold that its owner cannot settle.
+ */
+
+/** Tokens by price class. `input` excludes cached and written ones (Anthropic's way of counting). */
+export interface TokenCounts {
+  readonly input: number;
+  readonly cached: number;
+  readonly cacheWrite5m: number;
+  readonly cacheWrite1h: number;
+  readonly output: number;
+}
+
+export const NO_TOKENS: TokenCounts = { input: 0, cached: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 0 };
+
+/**
+ * Provider: the provider's own final figures. Estimated: it gave none, and the gateway counted.
+ * Partial: the call was cut short, and this is what was seen until then.
+ */
+export type UsageSource = 'Provider' | 'Estimated' | 'Partial';
+
+/** Running: not settled yet. Abandoned: its process died, and a reaper settled it at its last recorded progress. */
+export type CallStatus = 'Running' | 'Succeeded' | 'Failed' | 'ClientClosed' | 'ProviderCut' | 'Abandoned';
+
+/** What is known of a call while it runs: what a reaper would bill. */
+export interface CallProgress {
+  readonly costNanoUsd: bigint;
+  readonly tokens: TokenCounts;
+  readonly usageSource: UsageSource;
+}
+
+/** The unchanging part of a call's record, fixed at admission. */
+export interface CallOrigin {
+  readonly callId: string;
+  readonly keyUid: string;
+  /** "namespace/name" */
+  readonly account: string;
+  /** Admission, milliseconds since the epoch. */
+  readonly createdMs: number;
+  /** The Group that serves the call (an Automatic group's member). */
+  readonly group: string;
+  readonly model: string;
+  /** "route/channel" */
+  readonly channel: string;
+  /** "namespace/name@generation" of the PriceCatalog whose price was in force. */
+  readonly catalog: string;
+}
+
+/** One call's record once it is settled. */
+export interface UsageRecord extends CallOrigin, CallProgress {
+  readonly status: CallStatus;
+  readonly unbilledNanoUsd: bigint;
+  readonly durationMs: number;
+}

@@ -1,0 +1,58 @@
+/**
+ * What the gateway must know of a request, whatever its dialect: for routing, for the price bound and for policy. Read
+ * loosely: fields that are none of its business are not looked at, so that they pass through untouched.
+ */
+
+/** The dialect that a client speaks, decided by the path. */
+export type Dialect = 'OpenAI' | 'Anthropic';
+
+/** What a call may ask for although its price cannot be bounded; the model's `allow` must name it. */
+export type UnboundedFeature = 'ServerTools' | 'ServiceTiers' | 'FileReferences' | 'Audio';
+
+export interface UnboundedUse {
+  readonly feature: UnboundedFeature;
+  /** Path of the field that asks for it: `tools[1].type`. */
+  readonly param: string;
+}
+
+export interface ChatFacts {
+  readonly model: string;
+  readonly stream: boolean;
+  /** OpenAI: the client itself asked for stream_options.include_usage. */
+  readonly wantsStreamUsage: boolean;
+  /** The limit the client wished for, whichever field it used; undefined: none. Per answer. */
+  readonly maxOutputTokens: number | undefined;
+  /** Answers asked for (OpenAI `n`), at least 1. */
+  readonly answers: number;
+  /** Bytes of the body less base64 data of images: an upper bound on text tokens. */
+  readonly textBytes: number;
+  /** Messages, tools and similar units that a provider wraps with tokens of its own. */
+  readonly units: number;
+  readonly images: number;
+  /** Path of the first image; undefined: none. */
+  readonly imageParam: string | undefined;
+  /** Documents by reference or whose tokens their bytes do not bound (PDF): each may fill the context. */
+  readonly files: number;
+  /** OpenAI `prediction`: its rejected tokens are billed as output beyond the limit. Upper bound in tokens. */
+  readonly predictionTokens: number;
+  /** Thinking budget, when the call sets one: the output limit cannot go below it. */
+  readonly thinkingBudget: number | undefined;
+  /** The call sets tools or an output schema: its output limit is never lowered. */
+  readonly fixedOutput: boolean;
+  /** It asks for one-hour cache writes. */
+  readonly oneHourCache: boolean;
+  readonly unbounded: readonly UnboundedUse[];
+}
+
+/** A field that is missing or wrong: `param` is its path. */
+export class RequestFault extends Error {
+  override readonly name = 'RequestFault';
+  readonly param: string | undefined;
+  /** Which of the error table's 400 rows. */
+  readonly code: 'invalid_json' | 'invalid_request' | 'unsupported_parameter';
+  constructor(code: RequestFault['code'], message: string, param?: string) {
+    super(message);
+    this.code = code;
+    this.param = param;
+  }
+}

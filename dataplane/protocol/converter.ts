@@ -1,0 +1,99 @@
+/**
+ * One interface for every pair of client dialect and provider protocol. A pair of the same protocol passes bytes through and
+ * changes only what it must; a mixed pair converts. Pure: bytes in, bytes out; no clock, no IO.
+ *
+ * Order of calls: request → (response | failure | stream: push* then end).
+ */
+import type { Dialect } from './call-facts.ts';
+
+/** Figures as the provider gave them, folded over the answer; undefined is "not said", which is not zero. Input excludes cached and written. */
+export interface ReportedUsage {
+  readonly input: number | undefined;
+  readonly cached: number | undefined;
+  readonly cacheWrite5m: number | undefined;
+  readonly cacheWrite1h: number | undefined;
+  readonly output: number | undefined;
+}
+
+/** What was consumed, as far as it was seen. */
+export interface Meter {
+  /** The latest figures. */
+  readonly reported: ReportedUsage;
+  /** The figures are final: the provider's terminal usage was seen. */
+  readonly final: boolean;
+  /** UTF-8 bytes of generated text, tool arguments and thinking seen so far: what an estimate is made from. */
+  readonly outputBytes: number;
+}
+
+/** What the gateway decided about a request before it is sent. */
+export interface RequestPlan {
+  readonly upstreamModel: string;
+  /** The output limit to send; undefined: the client's own is left as it is. */
+  readonly maxOutputTokens: number | undefined;
+  /** OpenAI protocol: the field that this model's provider understands. */
+  readonly outputLimitField: 'max_completion_tokens' | 'max_tokens';
+}
+
+export interface UpstreamBody {
+  /** Below the channel's base URL: "/chat/completions" (OpenAI), "/v1/messages" (Anthropic). */
+  readonly path: string;
+  readonly body: Uint8Array;
+}
+
+/** A provider's refusal or failure in its own words, dialect apart. */
+export interface ProviderError {
+  readonly message: string;
+  readonly type: string | undefined;
+  readonly code: string | null | undefined;
+}
+
+export interface ConvertedResponse {
+  readonly body: Uint8Array;
+  readonly meter: Meter;
+}
+
+/** How a stream ended. */
+export type StreamEnd =
+  /** With its dialect's terminal event. `last` is what was held back: send it once the settlement is committed. */
+  | { readonly outcome: 'Complete'; readonly last: Uint8Array }
+  /** The provider stopped without one: the caller sends an error event in its dialect. */
+  | { readonly outcome: 'Cut' }
+  /** The provider said so in the stream; `last` is its error in the client's dialect. */
+  | { readonly outcome: 'Failed'; readonly error: ProviderError; readonly last: Uint8Array };
+
+/** Turns a provider's stream into the client's. One per attempt. */
+export interface StreamConverter {
+  /** Takes the provider's next bytes, in pieces of any size; returns what may be sent now (possibly nothing). Events after the terminal one are dropped. */
+  push(chunk: Uint8Array): Uint8Array;
+  /** The provider's stream is over, or its terminal event was seen. */
+  end(): StreamEnd;
+  /** The terminal event was seen: nothing that matters follows. */
+  readonly terminal: boolean;
+  /** As of now; changes with push. */
+  readonly meter: Meter;
+}
+
+export interface Converter {
+  readonly client: Dialect;
+  readonly upstream: Dialect;
+  /**
+   * The provider's request. `body` is the client's bytes, `parsed` the same as a value.
+   * @throws RequestFault (unsupported_parameter) for what the other side cannot express.
+   */
+  request(body: Uint8Array, parsed: Readonly<Record<string, unknown>>, plan: RequestPlan): UpstreamBody;
+  /** A whole 2xx answer. Throws SyntaxError where it is not JSON of its dialect. */
+  response(body: Uint8Array): ConvertedResponse;
+  stream(request: StreamRequest): StreamConverter;
+}
+
+export interface StreamRequest {
+  /** OpenAI client: it asked for the usage chunk itself; else the chunk is stripped. */
+  readonly wantsStreamUsage: boolean;
+  /** The model's name as the client wrote it, where the converted answer needs one. */
+  readonly model: string;
+  /** For a converted message_start, which needs a figure before the provider says one. */
+  readonly estimatedInputTokens: number;
+  /** Ids and times of converted answers: the gateway's request id, and seconds since the epoch. */
+  readonly id: string;
+  readonly createdSeconds: number;
+}

@@ -1,0 +1,29 @@
+/**
+ * Exact decimals as integers. The API writes money and ratios as decimal strings with at most 10 digits before the
+ * point and 9 after; everything behind it counts in billionths (10^-9), as BigInt. No float takes part.
+ */
+
+const DECIMAL = /^(-?)(\d{1,10})(?:\.(\d{1,9}))?$/;
+const PLACES = 9;
+export const ONE_E9 = 1_000_000_000n;
+
+/** Billionths of a decimal string ("1.5" → 1_500_000_000n), or undefined where it is not one. */
+export function parseDecimal(text: string): bigint | undefined {
+  const match = DECIMAL.exec(text);
+  if (!match) return undefined;
+  const [, sign, whole = '', fraction = ''] = match;
+  const magnitude = BigInt(whole) * ONE_E9 + BigInt(fraction.padEnd(PLACES, '0'));
+  return sign ? -magnitude : magnitude;
+}
+
+/**
+ * A decimal string of billionths, without trailing zeros; at least `minPlaces` digits stay after the point
+ * (2 for money as people read it: 25_000_000_000n → "25.00").
+ */
+export function formatDecimal(billionths: bigint, minPlaces = 0): string {
+  const magnitude = billionths < 0n ? -billionths : billionths;
+  const whole = magnitude / ONE_E9;
+  let fraction = (magnitude % ONE_E9).toString().padStart(PLACES, '0').replace(/0+$/, '');
+  if (fraction.length < minPlaces) fraction = fraction.padEnd(minPlaces, '0');
+  return `${billionths < 0n ? '-' : ''}${whole}${fraction ? `.${fraction}` : ''}`;
+}

@@ -1,0 +1,129 @@
+/**
+ * The configuration as requests use it: a snapshot compiled to lookup maps, so that a call costs a few map reads.
+ * Types only; compile.ts makes it, current.ts holds the one in force.
+ */
+import type { CompiledPrice } from '../ledger/price.ts';
+import type { QuotaPeriod, SlotLimit } from '../ledger/ledger.ts';
+import type { UnboundedFeature } from '../protocol/call-facts.ts';
+import type { UpstreamTarget } from '../upstream/upstream.ts';
+
+export type EndpointKind = 'Chat' | 'Embeddings' | 'Images' | 'Videos';
+
+/** A key as its holder may use it. */
+export interface KeyState {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly prefix: string;
+  readonly generation: bigint;
+  readonly enabled: boolean;
+  /** Not empty: the ApiKey is not Accepted, and why. */
+  readonly refusal: string;
+  readonly expirationMs: number | undefined;
+  readonly group: string;
+  /** "namespace/name" */
+  readonly account: string;
+  /** null: Unlimited. */
+  readonly limitNanoUsd: bigint | null;
+  readonly period: QuotaPeriod;
+  readonly whenShort: 'Lower' | 'Refuse';
+  /** Undefined: all of the group's. */
+  readonly models: ReadonlySet<string> | undefined;
+  /** The key's own threshold, if it has one. */
+  readonly slot: SlotLimit | undefined;
+}
+
+/** One string that opens a key; a rotated key has two for a while. */
+export interface Credential {
+  readonly key: KeyState;
+  readonly notAfterMs: number | undefined;
+}
+
+export interface AccountState {
+  readonly id: string;
+  readonly generation: bigint;
+  readonly creditNanoUsd: bigint;
+}
+
+export interface ModelState {
+  readonly name: string;
+  readonly endpoints: ReadonlySet<EndpointKind>;
+  readonly acceptsImages: boolean;
+  /** 0: not given. */
+  readonly contextTokens: number;
+  /** 0: not given. */
+  readonly maxOutputTokens: number;
+  readonly imageTokens: number;
+  readonly outputLimitField: 'max_completion_tokens' | 'max_tokens';
+  readonly allow: ReadonlySet<UnboundedFeature>;
+}
+
+/** One way to serve a model for a group: a channel, at a price, under thresholds. */
+export interface Candidate {
+  /** The Direct group that serves it: an Automatic group's member, or the key's own group. */
+  readonly group: string;
+  readonly route: string;
+  readonly model: ModelState;
+  readonly upstreamModel: string;
+  readonly target: UpstreamTarget;
+  readonly priority: number;
+  readonly weight: number;
+  readonly retryAttempts: number;
+  readonly clientDisconnect: 'Cancel' | 'Drain';
+  /** The group's on this channel and the channel's own, as far as they are set. */
+  readonly slots: readonly SlotLimit[];
+  /** At the group's ratio; undefined: no price. */
+  readonly price: CompiledPrice | undefined;
+}
+
+/** A model as one group offers it. */
+export interface Offer {
+  readonly model: string;
+  readonly vendor: string;
+  /** "namespace/name@generation" of the catalog; undefined: not priced. */
+  readonly catalog: string | undefined;
+  readonly quotaType: 'Token' | 'Request' | undefined;
+  /** By member in order, then by priority: a later list is tried when all of an earlier one are full or failed. */
+  readonly tiers: readonly (readonly Candidate[])[];
+  /** All tiers' endpoints. */
+  readonly endpoints: ReadonlySet<EndpointKind>;
+}
+
+export interface GroupState {
+  readonly name: string;
+  readonly displayName: string;
+  readonly offers: ReadonlyMap<string, Offer>;
+}
+
+/** One row of the public price page. Ratios are billionths. */
+export interface PricingRow {
+  readonly modelName: string;
+  readonly vendor: string;
+  readonly quotaType: 'Token' | 'Request';
+  readonly ratioBaseE9: bigint;
+  readonly modelRatioE9: bigint;
+  readonly completionRatioE9: bigint;
+  readonly cacheRatioE9: bigint;
+  readonly cacheWriteRatioE9: bigint;
+  /** In 10^-10, so that the default (cacheWriteRatio x 1.6) is exact. */
+  readonly cacheWrite1hRatioE10: bigint;
+  readonly requestNanoUsd: bigint;
+  /** Display names, sorted. */
+  readonly enabledGroups: readonly string[];
+}
+
+export interface PricingGroup {
+  readonly name: string;
+  readonly displayName: string;
+  readonly priceRatioE9: bigint;
+}
+
+export interface State {
+  /** By SHA-256 of the key, 64 lower-case hex digits. */
+  readonly credentials: ReadonlyMap<string, Credential>;
+  readonly accounts: ReadonlyMap<string, AccountState>;
+  readonly groups: ReadonlyMap<string, GroupState>;
+  readonly pricing: { readonly groups: readonly PricingGroup[]; readonly rows: readonly PricingRow[] };
+  /** All targets by id, so that upstream pools of vanished ones can be closed. */
+  readonly targets: ReadonlyMap<string, UpstreamTarget>;
+}

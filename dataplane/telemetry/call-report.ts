@@ -1,0 +1,54 @@
+/**
+ * What is told of each call once, when it is over: telemetry turns it into metrics and one log line. It holds ids, never a
+ * key, a prompt or a provider's URL.
+ */
+import type { CallStatus, TokenCounts, UsageSource } from '../ledger/usage-record.ts';
+
+/** Routes with bounded names: unknown paths are "other". */
+export type EndpointName =
+  | 'chat_completions' | 'messages' | 'count_tokens' | 'models' | 'embeddings' | 'images' | 'videos' | 'key' | 'usage' | 'pricing' | 'other';
+
+/** One attempt at one channel. */
+export interface AttemptReport {
+  /** "route/channel": bounded by the configuration. */
+  readonly channel: string;
+  readonly protocol: 'OpenAI' | 'Anthropic';
+  /** ok, full, status_<code>, connect, reset, timeout, cut, idle, aborted, short (no money at this channel's price). */
+  readonly outcome: string;
+  readonly durationMs: number;
+}
+
+export interface CallReport {
+  readonly requestId: string;
+  readonly endpoint: EndpointName;
+  readonly dialect: 'OpenAI' | 'Anthropic';
+  readonly stream: boolean;
+  /** HTTP status sent; 499 where the client left before one was. */
+  readonly httpStatus: number;
+  /** Code of the error table, where the call ended in an error, before or within the answer. */
+  readonly errorCode: string | undefined;
+  /** Set once authenticated. */
+  readonly key: { readonly namespace: string; readonly name: string; readonly prefix: string; readonly account: string } | undefined;
+  /** A configured model's name; undefined before one was found, so that labels stay bounded. */
+  readonly model: string | undefined;
+  /** The group that served it. */
+  readonly group: string | undefined;
+  readonly attempts: readonly AttemptReport[];
+  /** Set once money was held. */
+  readonly billing: {
+    readonly status: CallStatus;
+    readonly tokens: TokenCounts;
+    readonly usageSource: UsageSource;
+    readonly costNanoUsd: bigint;
+    readonly unbilledNanoUsd: bigint;
+  } | undefined;
+  readonly durationMs: number;
+  /** From the request's arrival to the first byte of the body sent to the client; undefined: none was. */
+  readonly firstByteMs: number | undefined;
+}
+
+export interface CallTelemetry {
+  finished(report: CallReport): void;
+  /** Time from asking the ledger to its answer. */
+  ledger(operation: 'hold' | 'settle' | 'slots' | 'progress', durationMs: number, outcome: string): void;
+}
