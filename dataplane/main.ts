@@ -1,0 +1,129 @@
+/**
+ * The data plane, wired: ledger, state, upstreams, pipeline, HTTP edge and admin port, with a beginning and an end. It takes
+ * configuration by apply and knows nothing of where it comes from.
+ */
+import type { AddressInfo } from 'node:net';
+import type { Logger } from 'pino';
+import { createAdmin } from './admin/server.ts';
+import type { Admin } from './admin/server.ts';
+import { createLeaseKeeper } from './ledger/lease.ts';
+import { LedgerUnavailable } from './ledger/ledger.ts';
+import type { Ledger } from './ledger/ledger.ts';
+import type { Clock, PipelineDeps, RouteWarning } from './pipeline/context.ts';
+import { buildServer } from './server/app.ts';
+import { redactSnapshot } from './snapshot/redact.ts';
+import type { Snapshot } from './snapshot/snapshot.gen.ts';
+import { validateSnapshot } from './snapshot/validate.ts';
+import type { SnapshotFault } from './snapshot/faults.ts';
+import { compile } from './state/compile.ts';
+import { createCurrentState } from './state/current.ts';
+import { createTelemetry } from './telemetry/telemetry.ts';
+import { createUpstreams } from './upstream/client.ts';
+
+export interface DataplaneOptions {
+  readonly listen: { readonly host: string; readonly port: number };
+  readonly admin: { readonly host: string; readonly port: number };
+  readonly ledger: Ledger;
+  readonly log: Logger;
+  readonly maxBodyBytes: number;
+  readonly version: string;
+  /** Told of each provider that refuses the gateway's credential or model name. */
+  readonly onRouteWarning?: (warning: RouteWarning) => void;
+  /** Further parts of /config_dump, by name; they must hold no secret. */
+  readonly dump?: Readonly<Record<string, () => unknown>>;
+  readonly clock?: Clock;
+}
+
+export type ApplyResult = { readonly accepted: true } | { readonly accepted: false; readonly rejected: readonly SnapshotFault[] };
+
+export interface Dataplane {
+  /** Puts a configuration in force, whole; a faulty one changes nothing. */
+  apply(snapshot: Snapshot): ApplyResult;
+  readonly address: AddressInfo;
+  readonly adminAddress: AddressInfo;
+  /** No new calls; resolves when the running ones have ended and everything is closed, the ledger apart. */
+  drain(): Promise<void>;
+}
+
+const SYSTEM_CLOCK: Clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() };
+
+/** Resolves once both ports answer. Rejects where one of them cannot be had. */
+export async function startDataplane(options: DataplaneOptions): Promise<Dataplane> {
+  const { log, ledger, clock = SYSTEM_CLOCK } = options;
+  const current = createCurrentState();
+  const upstreams = createUpstreams();
+  const telemetry = createTelemetry({ log, ledger, version: options.version });
+  const leases = createLeaseKeeper({ ledger });
+  let draining = false;
+  let applied: Snapshot | undefined;
+
+  const deps: PipelineDeps = {
+    state: current, ledger, leases, upstreams, telemetry, clock, within,
+    random: Math.random,
+    warn: (warning) => {
+      log.warn({ ...warning }, 'a provider refuses the gateway\'s credential or model name');
+      options.onRouteWarning?.(warning);
+    },
+    defect: (requestId, error) => log.error({ requestId, err: error }, 'a call met a defect of the gateway'),
+  };
+  const server = buildServer({ ...deps, maxBodyBytes: options.maxBodyBytes, draining: () => draining });
+  const admin = createAdmin({
+    metrics: telemetry.registry,
+    readiness: () => [
+      { name: 'configuration', ok: applied !== undefined, detail: applied ? '' : 'none applied yet' },
+      { name: 'draining', ok: !draining, detail: draining ? 'shutting down' : '' },
+    ],
+    dump: { ...options.dump, snapshot: () => applied && redactSnapshot(applied) },
+  });
+  await server.listen(options.listen);
+  await listenAdmin(admin, server, options.admin);
+
+  return {
+    apply(snapshot) {
+      const faults = validateSnapshot(snapshot);
+      if (faults.length > 0) {
+        telemetry.configuration('rejected');
+        return { accepted: false, rejected: faults };
+      }
+      const state = compile(snapshot, current.get());
+      current.swap(state);
+      upstreams.retain(state.targets);
+      applied = snapshot;
+      telemetry.configuration('applied');
+      return { accepted: true };
+    },
+    address: server.server.address() as AddressInfo,
+    adminAddress: admin.address(),
+    async drain() {
+      draining = true;
+      await server.close();
+      leases.stop();
+      await upstreams.close();
+      await admin.close();
+      telemetry.stop();
+    },
+  };
+}
+
+/** A port that cannot be had must not leave the other one open. */
+async function listenAdmin(admin: Admin, server: { close(): Promise<unknown> }, at: DataplaneOptions['admin']): Promise<void> {
+  try {
+    await admin.listen(at.host, at.port);
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
+}
+
+/** The work's result, or LedgerUnavailable when so much time has passed first; the work goes on, and its late failure is nobody's. */
+async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new LedgerUnavailable(`no answer within ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,138 @@
+/**
+ * May this call run on this candidate now? Slots first, one step for the channel; then money, of key and account at once; the
+ * slots are given back if money refuses. What is granted is durable before a byte leaves for the provider.
+ */
+import { formatDecimal } from '../snapshot/decimal.ts';
+import { GatewayError } from '../errors.ts';
+import type { HoldRequest, HoldResult, Limits, SlotLimit } from '../ledger/ledger.ts';
+import type { CallOrigin } from '../ledger/usage-record.ts';
+import type { Candidate } from '../state/state.ts';
+import { keyInForce } from './authenticate.ts';
+import { affordableOutput, boundCall } from './bounds.ts';
+import { progressOf } from './consumption.ts';
+import type { Progressing } from './consumption.ts';
+import type { Admitted, CallBounds, CallRecord, PipelineDeps, Routed } from './context.ts';
+
+export type Admission =
+  | { readonly outcome: 'Admitted'; readonly admitted: Admitted }
+  /** A threshold is reached; `full` names which. */
+  | { readonly outcome: 'Full'; readonly full: SlotLimit }
+  /** The money does not reach. */
+  | { readonly outcome: 'Short'; readonly error: GatewayError };
+
+/** Scopes that belong to a channel and are given back before the next one is tried; the key's slot stays. */
+const CHANNEL_SCOPES = ['Group', 'Channel'] as const;
+/** An edit of the limits while a hold is asked for: ask again with the newer ones, but not for ever. */
+const STALE_TRIES = 5;
+
+/** Throws invalid_api_key where the key was revoked meanwhile, and LedgerUnavailable. */
+export async function admit(deps: PipelineDeps, routed: Routed, candidate: Candidate, record: CallRecord): Promise<Admission> {
+  const slots = slotsOf(routed, candidate, record);
+  if (slots.length > 0) {
+    const result = await timed(deps, 'slots', () => deps.ledger.takeSlots(routed.requestId, slots));
+    if (result.outcome === 'Full') return result;
+  }
+  const admission = await holdMoney(deps, routed, candidate, record);
+  if (admission.outcome === 'Admitted') record.admitted = admission.admitted;
+  else releaseChannel(deps, record);
+  return admission;
+}
+
+/** Gives back what belongs to the channel of the latest admission. */
+export function releaseChannel(deps: PipelineDeps, record: CallRecord): void {
+  deps.ledger.releaseSlots(record.requestId, CHANNEL_SCOPES);
+}
+
+/** Where the record of a call says that it ran. */
+export function originOf(routed: Routed, candidate: Candidate): CallOrigin {
+  return {
+    callId: routed.requestId,
+    keyUid: routed.key.uid,
+    account: routed.key.account,
+    createdMs: routed.createdMs,
+    group: candidate.group,
+    model: routed.call.model,
+    channel: candidate.target.id,
+    catalog: routed.offer.catalog ?? '',
+  };
+}
+
+function slotsOf(routed: Routed, candidate: Candidate, record: CallRecord): readonly SlotLimit[] {
+  const { slot } = routed.key;
+  return slot && !record.admitted ? [slot, ...candidate.slots] : candidate.slots;
+}
+
+async function holdMoney(deps: PipelineDeps, routed: Routed, candidate: Candidate, record: CallRecord): Promise<Admission> {
+  const { price } = candidate;
+  if (!price) throw new Error('a candidate without a price was routed to');
+  const bounds = boundCall(routed.call, candidate, price, routed.key);
+  const held = record.admitted;
+  if (held && held.candidate.group === candidate.group && sameBounds(held.bounds, bounds))
+    return { outcome: 'Admitted', admitted: { ...held, candidate, bounds } };
+  const result = await holdWithNewestLimits(deps, routed, candidate, bounds);
+  if (result.outcome === 'Short') return { outcome: 'Short', error: shortOf(result, bounds) };
+  const outputLimit = affordableOutput(routed.call, bounds, result.heldNanoUsd);
+  return { outcome: 'Admitted', admitted: { ...routed, candidate, bounds, outputLimit, lowered: outputLimit < bounds.outputTokens } };
+}
+
+function sameBounds(a: CallBounds, b: CallBounds): boolean {
+  return a.amountNanoUsd === b.amountNanoUsd && a.minimumNanoUsd === b.minimumNanoUsd && a.price === b.price;
+}
+
+async function holdWithNewestLimits(deps: PipelineDeps, routed: Routed, candidate: Candidate, bounds: CallBounds): Promise<Exclude<HoldResult, { outcome: 'StaleLimits' }>> {
+  for (let tries = 1; tries <= STALE_TRIES; tries++) {
+    const request = holdRequest(routed, candidate, bounds, limitsOf(deps, routed));
+    const result = await timed(deps, 'hold', () => deps.ledger.hold(request));
+    if (result.outcome !== 'StaleLimits') return result;
+  }
+  throw new GatewayError('ledger_unavailable', 'The limits of this key are being changed. Try again.', { retryAfterSeconds: 1 });
+}
+
+function holdRequest(routed: Routed, candidate: Candidate, bounds: CallBounds, limits: Limits): HoldRequest {
+  const trial: Admitted = { ...routed, candidate, bounds, outputLimit: bounds.outputTokens, lowered: false };
+  return {
+    origin: originOf(routed, candidate),
+    limits,
+    amountNanoUsd: bounds.amountNanoUsd,
+    minimumNanoUsd: bounds.minimumNanoUsd,
+    progress: progressOf(BEFORE_OUTPUT, trial, 'Running'),
+  };
+}
+
+/** A call whose answer has not shown anything: its input is what it owes. */
+const BEFORE_OUTPUT: Progressing = { meter: undefined, sent: true, produced: false, lost: false };
+
+/** The limits in force now, whatever was in force when the call came in. */
+function limitsOf(deps: PipelineDeps, routed: Routed): Limits {
+  const key = keyInForce(deps, routed.keyHash);
+  const account = deps.state.get().accounts.get(key.account);
+  if (!account) throw new GatewayError('invalid_api_key', 'This API key is not accepted: its account does not exist.');
+  return {
+    keyLimitNanoUsd: key.limitNanoUsd,
+    period: key.period,
+    keyGeneration: key.generation,
+    accountCreditNanoUsd: account.creditNanoUsd,
+    accountGeneration: account.generation,
+  };
+}
+
+function shortOf(result: Extract<HoldResult, { outcome: 'Short' }>, bounds: CallBounds): GatewayError {
+  const free = result.availableNanoUsd > 0n ? result.availableNanoUsd : 0n;
+  const needs = `This call may cost up to ${formatDecimal(bounds.minimumNanoUsd, 2)} USD, and ${formatDecimal(free, 2)} USD are free`;
+  const mend = 'Calls that are running hold money until they end; a smaller output limit holds less.';
+  return result.short === 'Key'
+    ? new GatewayError('insufficient_quota', `The quota of this API key does not reach: ${needs} under its limit. ${mend}`)
+    : new GatewayError('credit_balance_exhausted', `The balance of this key's account does not reach: ${needs} in it. ${mend}`);
+}
+
+async function timed<R extends { readonly outcome: string }>(deps: PipelineDeps, operation: 'slots' | 'hold', work: () => Promise<R>): Promise<R> {
+  const startedAt = deps.clock.monotonicMs();
+  let outcome = 'unavailable';
+  try {
+    const result = await work();
+    outcome = result.outcome;
+    return result;
+  } finally {
+    deps.telemetry.ledger(operation, deps.clock.monotonicMs() - startedAt, outcome);
+  }
+}

@@ -1,0 +1,118 @@
+/**
+ * One attempt at one channel: convert the request, send it, and wait until the channel has shown what it is worth: an answer's
+ * head, and of a stream its first piece. What went wrong comes back as a value, so that the next channel can be tried.
+ */
+import { RequestFault } from '../protocol/call-facts.ts';
+import type { ProviderError } from '../protocol/converter.ts';
+import { readProviderError } from '../protocol/provider-errors.ts';
+import { UpstreamFailure } from '../upstream/upstream.ts';
+import type { UpstreamFailureKind, UpstreamResponse } from '../upstream/upstream.ts';
+import { requestHeaders } from '../upstream/headers.ts';
+import type { Admitted, CallRecord, Forwarded, PipelineDeps } from './context.ts';
+import { faultError } from './route.ts';
+
+export type AttemptResult =
+  | { readonly kind: 'Answered'; readonly forwarded: Forwarded }
+  | { readonly kind: 'Refused'; readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly error: ProviderError }
+  | { readonly kind: 'Broken'; readonly failure: UpstreamFailureKind };
+
+/** A provider's error page is read as far as this; the rest says nothing more. */
+const ERROR_BODY_BYTES = 64 * 1024;
+
+/** Throws GatewayError (unsupported_parameter) where the channel's protocol cannot express the request. */
+export async function attempt(deps: PipelineDeps, admitted: Admitted, record: CallRecord): Promise<AttemptResult> {
+  const startedAt = deps.clock.monotonicMs();
+  const result = await tryChannel(deps, admitted, record);
+  record.attempts.push({
+    channel: admitted.candidate.target.id,
+    protocol: admitted.candidate.target.protocol,
+    outcome: outcomeOf(result),
+    durationMs: deps.clock.monotonicMs() - startedAt,
+  });
+  return result;
+}
+
+async function tryChannel(deps: PipelineDeps, admitted: Admitted, record: CallRecord): Promise<AttemptResult> {
+  const { candidate, call } = admitted;
+  const converter = call.converter(candidate);
+  if (!converter) throw new Error('a candidate that cannot serve this endpoint was routed to');
+  const { path, body } = convertRequest(admitted, converter);
+  record.sent = true;
+  try {
+    const response = await deps.upstreams.send(candidate.target, {
+      method: 'POST', path, body, stream: call.stream, signal: record.abort.signal,
+      headers: { ...requestHeaders(admitted.headers, candidate.target.protocol), 'content-type': 'application/json' },
+    });
+    if (response.status < 200 || response.status >= 300) return await readRefusal(response);
+    const answered = call.stream ? { ...response, body: await peek(response.body) } : response;
+    return { kind: 'Answered', forwarded: { ...admitted, converter, response: answered } };
+  } catch (error) {
+    if (!(error instanceof UpstreamFailure)) throw error;
+    record.sent = error.kind !== 'Connect';
+    return { kind: 'Broken', failure: error.kind };
+  }
+}
+
+function convertRequest(admitted: Admitted, converter: NonNullable<ReturnType<Admitted['call']['converter']>>): { path: string; body: Uint8Array } {
+  const { candidate, call } = admitted;
+  try {
+    return converter.request(admitted.body, call.parsed, {
+      upstreamModel: candidate.upstreamModel,
+      maxOutputTokens: call.output ? admitted.outputLimit : undefined,
+      outputLimitField: candidate.model.outputLimitField,
+    });
+  } catch (error) {
+    if (error instanceof RequestFault) throw faultError(error);
+    throw error;
+  }
+}
+
+/** Waits for a stream's first piece and hands the whole body on. */
+async function peek(body: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
+  const iterator = body[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  if (first.done) throw new UpstreamFailure('Cut', 'the stream ended before its first byte');
+  let pending: IteratorResult<Uint8Array> | undefined = first;
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: () => {
+        if (!pending) return iterator.next();
+        const result = pending;
+        pending = undefined;
+        return Promise.resolve(result);
+      },
+      return: async () => (await iterator.return?.()) ?? { done: true, value: undefined },
+    }),
+  };
+}
+
+async function readRefusal(response: UpstreamResponse): Promise<AttemptResult> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const piece of response.body) {
+      pieces.push(piece);
+      size += piece.length;
+      if (size >= ERROR_BODY_BYTES) break;
+    }
+  } catch (error) {
+    // the status is what counts; its text may be cut
+    if (!(error instanceof UpstreamFailure)) throw error;
+  }
+  const error = readProviderError(response.status, Buffer.concat(pieces).subarray(0, ERROR_BODY_BYTES));
+  return { kind: 'Refused', status: response.status, headers: response.headers, error };
+}
+
+function outcomeOf(result: AttemptResult): string {
+  switch (result.kind) {
+    case 'Answered': return 'ok';
+    case 'Refused': return `status_${result.status}`;
+    case 'Broken': return result.failure.toLowerCase();
+  }
+}
+
+/** The client left, and its route says that the provider is stopped then. */
+export class ClientLeft extends Error {
+  override readonly name = 'ClientLeft';
+}
+

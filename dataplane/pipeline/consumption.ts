@@ -1,0 +1,66 @@
+/**
+ * [P] What a call has consumed at any moment: for its progress while it runs, and for its settlement in the end. Figures of
+ * the provider come first; what it leaves out is estimated from what was seen; missing is not zero.
+ */
+import { costNanoUsd } from '../ledger/price.ts';
+import { NO_TOKENS } from '../ledger/usage-record.ts';
+import type { CallProgress, CallStatus, TokenCounts, UsageSource } from '../ledger/usage-record.ts';
+import { estimateOutputTokens } from '../protocol/estimate.ts';
+import type { Meter } from '../protocol/converter.ts';
+import type { Admitted, CallRecord, Ending } from './context.ts';
+
+/** The part of a call's record that its consumption is read from. */
+export type Progressing = Pick<CallRecord, 'meter' | 'sent' | 'produced' | 'lost'>;
+
+const NOTHING: CallProgress = { costNanoUsd: 0n, tokens: NO_TOKENS, usageSource: 'Provider' };
+
+/** The status that an ending means for the books. */
+export function statusOf(record: Progressing, ending: Ending): CallStatus {
+  switch (ending.kind) {
+    case 'Whole':
+    case 'Streamed': return 'Succeeded';
+    case 'ClientGone': return 'ClientClosed';
+    case 'ProviderFailed':
+    case 'Error': return record.produced ? 'ProviderCut' : 'Failed';
+  }
+}
+
+/** What the call owes if it ends with this status now; Running: what a reaper would bill. */
+export function progressOf(record: Progressing, admitted: Admitted, status: CallStatus): CallProgress {
+  if (!owes(record, status)) return NOTHING;
+  const { tokens, usageSource } = countTokens(record.meter, admitted, status);
+  const generations = admitted.call.generations;
+  return { costNanoUsd: costNanoUsd(admitted.bounds.price, { tokens, generations }), tokens, usageSource };
+}
+
+/** A call that the provider never took, or that it failed before any output, costs nothing; one that was stopped from this side does. */
+function owes(record: Progressing, status: CallStatus): boolean {
+  if (status === 'Running' || status === 'Succeeded') return true;
+  return record.produced || (record.sent && (status === 'ClientClosed' || record.lost));
+}
+
+function countTokens(meter: Meter | undefined, admitted: Admitted, status: CallStatus): { tokens: TokenCounts; usageSource: UsageSource } {
+  const tokens = { ...inputTokens(meter, admitted), output: outputTokens(meter, admitted) };
+  if (meter?.final && meter.reported.input !== undefined && (meter.reported.output !== undefined || !admitted.call.output))
+    return { tokens, usageSource: 'Provider' };
+  return { tokens, usageSource: status === 'Succeeded' ? 'Estimated' : 'Partial' };
+}
+
+function inputTokens(meter: Meter | undefined, admitted: Admitted): Omit<TokenCounts, 'output'> {
+  const reported = meter?.reported;
+  const said = reported && (reported.input ?? reported.cached ?? reported.cacheWrite5m ?? reported.cacheWrite1h) !== undefined;
+  return {
+    input: reported?.input ?? (said ? 0 : admitted.bounds.estimatedInputTokens),
+    cached: reported?.cached ?? 0,
+    cacheWrite5m: reported?.cacheWrite5m ?? 0,
+    cacheWrite1h: reported?.cacheWrite1h ?? 0,
+  };
+}
+
+function outputTokens(meter: Meter | undefined, admitted: Admitted): number {
+  if (!admitted.call.output || !meter) return 0;
+  const seen = estimateOutputTokens(meter.outputBytes);
+  const { output } = meter.reported;
+  // a figure from the middle of a stream is older than what was seen since
+  return meter.final && output !== undefined ? output : Math.max(output ?? 0, seen);
+}

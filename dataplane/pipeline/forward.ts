@@ -1,0 +1,71 @@
+/**
+ * Channel after channel, until one answers: admit, send, and on a failure that may be retried the next one. A full channel is
+ * skipped like a failed one; no channel is tried twice; nothing is tried again once the client has seen a byte.
+ */
+import { readRetryAfter } from '../upstream/retry.ts';
+import { admit, releaseChannel } from './admit.ts';
+import { attempt, ClientLeft } from './attempt.ts';
+import type { AttemptResult } from './attempt.ts';
+import type { Admitted, CallRecord, Forwarded, PipelineDeps, Routed } from './context.ts';
+import { emptyTally, keyIsFull, mayTryNext, tallyError, verdictOf } from './failures.ts';
+import type { Tally } from './failures.ts';
+import { progressOf } from './consumption.ts';
+
+/** Throws GatewayError (the most telling of what the channels said), ClientLeft, LedgerUnavailable. */
+export async function forward(deps: PipelineDeps, routed: Routed, record: CallRecord): Promise<Forwarded> {
+  const tally = emptyTally();
+  let attempts = 0;
+  for (const candidate of routed.candidates) {
+    if (attempts > candidate.retryAttempts) break;
+    if (routed.reply.gone) throw new ClientLeft();
+    const admission = await admit(deps, routed, candidate, record);
+    if (admission.outcome === 'Full') {
+      if (admission.full.scope === 'Key') throw keyIsFull(admission.full);
+      tally.full = admission.full;
+      continue;
+    }
+    if (admission.outcome === 'Short') {
+      // the group's price is the call's price; a dearer retry that cannot be paid leaves the failure that led to it
+      if (attempts === 0) throw admission.error;
+      continue;
+    }
+    watch(deps, admission.admitted, record);
+    attempts++;
+    const result = await attempt(deps, admission.admitted, record);
+    if (result.kind === 'Answered') return result.forwarded;
+    if (result.kind === 'Broken' && result.failure === 'Aborted') throw new ClientLeft();
+    note(deps, tally, admission.admitted, result);
+    if (!mayTryNext(result)) break;
+    releaseChannel(deps, record);
+  }
+  throw tallyError(tally, routed.call.model);
+}
+
+/** Once per call: its hold is renewed with its progress, and a client that leaves stops the provider where its route says so. */
+function watch(deps: PipelineDeps, admitted: Admitted, record: CallRecord): void {
+  if (record.watched) return;
+  record.watched = true;
+  deps.leases.track(record.requestId,
+    () => progressOf(record, record.admitted ?? admitted, 'Running'),
+    () => {
+      record.lost = true;
+      record.abort.abort();
+    });
+  if (!admitted.call.stream) return;
+  const { left } = admitted.reply;
+  left.addEventListener('abort', () => {
+    if ((record.admitted ?? admitted).candidate.clientDisconnect === 'Cancel') record.abort.abort();
+  }, { once: true });
+}
+
+function note(deps: PipelineDeps, tally: Tally, admitted: Admitted, result: Exclude<AttemptResult, { kind: 'Answered' }>): void {
+  tally.last = result;
+  tally.attempts++;
+  if (result.kind !== 'Refused') return;
+  const verdict = verdictOf(result);
+  if (verdict === 'rate_limited') tally.rateLimited.push(readRetryAfter(result.headers, deps.clock.nowMs()));
+  if (verdict !== 'credential') return;
+  // the caller can do nothing about it, the platform team can
+  const { route, target } = admitted.candidate;
+  deps.warn({ route, channel: target.id, status: result.status });
+}

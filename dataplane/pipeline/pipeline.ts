@@ -1,0 +1,50 @@
+/**
+ * The order of a call. Each stage takes what the one before it made and adds to it (context.ts); any of them throws a
+ * GatewayError; settle runs exactly once, whatever happened: success, error, provider cut, client gone; and only then do the
+ * last bytes go out, so that nobody sees the end of a call that is not in the books.
+ */
+import type { CallRecord, Ending, PipelineDeps, Received } from './context.ts';
+import { authenticate } from './authenticate.ts';
+import { route } from './route.ts';
+import { forward } from './forward.ts';
+import { relay } from './relay.ts';
+import { endingOf, settle } from './settle.ts';
+import { answer } from './answer.ts';
+import { report } from './report.ts';
+
+/** Serves one billed call from its body to its last byte. Never rejects: every error is told to the client. */
+export async function handleCall(deps: PipelineDeps, received: Received): Promise<void> {
+  const record = openRecord(received);
+  const ending = await run(deps, received, record);
+  const settled = await settle(deps, record, ending);
+  const told = answer(deps, received, record, settled);
+  report(deps, received, record, { settled, told });
+}
+
+async function run(deps: PipelineDeps, received: Received, record: CallRecord): Promise<Ending> {
+  try {
+    const authenticated = record.authenticated = authenticate(deps, received);    // key hash → key
+    const routed = record.routed = route(deps, authenticated);                    // model → candidates, in order
+    const forwarded = await forward(deps, routed, record);                        // admit (slots, money) and send, channel after channel
+    return await relay(deps, forwarded, record);                                  // convert back, meter; all but the last bytes
+  } catch (error) {
+    return endingOf(deps, record, error);
+  }
+}
+
+function openRecord(received: Received): CallRecord {
+  return {
+    requestId: received.requestId,
+    attempts: [],
+    authenticated: undefined,
+    routed: undefined,
+    admitted: undefined,
+    watched: false,
+    sent: false,
+    meter: undefined,
+    produced: false,
+    abort: new AbortController(),
+    lost: false,
+    firstByteAt: undefined,
+  };
+}

@@ -1,0 +1,29 @@
+/** How an endpoint that costs money enters the pipeline: fastify lets go of the reply, and the pipeline owns it to its last byte. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { handleCall } from '../pipeline/pipeline.ts';
+import type { EndpointCall, Received } from '../pipeline/context.ts';
+import type { EndpointName } from '../telemetry/call-report.ts';
+import type { ServerDeps } from './app.ts';
+import { dialectOf } from './reply-error.ts';
+import { createReply } from './reply-stream.ts';
+
+const NO_BODY = Buffer.alloc(0);
+
+/** A route handler; `read` makes of the body what the endpoint asks for. */
+export function billed(deps: ServerDeps, endpoint: EndpointName, read: (received: Received) => EndpointCall) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    reply.hijack();
+    const dialect = dialectOf(request.url);
+    await handleCall(deps, {
+      requestId: request.id,
+      createdMs: deps.clock.nowMs(),
+      arrivedAt: request.arrivedAt,
+      endpoint,
+      dialect,
+      headers: request.headers,
+      body: Buffer.isBuffer(request.body) ? request.body : NO_BODY,
+      read,
+      reply: createReply(reply.raw, { requestId: request.id, dialect }),
+    });
+  };
+}

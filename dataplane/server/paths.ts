@@ -1,0 +1,32 @@
+/** [P] The paths there are, and their methods: for routing, and to tell a wrong method from an unknown path. */
+
+export interface PathRow {
+  /** As fastify takes it. */
+  readonly path: string;
+  readonly method: 'GET' | 'POST';
+}
+
+export const PATHS = {
+  models: { path: '/v1/models', method: 'GET' },
+  model: { path: '/v1/models/*', method: 'GET' },
+  chatCompletions: { path: '/v1/chat/completions', method: 'POST' },
+  messages: { path: '/v1/messages', method: 'POST' },
+  countTokens: { path: '/v1/messages/count_tokens', method: 'POST' },
+  embeddings: { path: '/v1/embeddings', method: 'POST' },
+  images: { path: '/v1/images/generations', method: 'POST' },
+  key: { path: '/v1/key', method: 'GET' },
+  usage: { path: '/v1/usage/:id', method: 'GET' },
+  pricing: { path: '/pricing', method: 'GET' },
+  pricingJson: { path: '/pricing.json', method: 'GET' },
+  pricingAsset: { path: '/pricing/*', method: 'GET' },
+} as const satisfies Record<string, PathRow>;
+
+const MATCHERS = Object.values(PATHS).map(({ path, method }) => ({
+  method,
+  pattern: new RegExp(`^${path.replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+').replace('*', '.+')}$`),
+}));
+
+/** The methods that a path knows; empty where there is no such path. */
+export function allowedMethods(path: string): readonly string[] {
+  return MATCHERS.filter(({ pattern }) => pattern.test(path)).flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+}

@@ -1,0 +1,68 @@
+/** Endpoints that cost nothing: authenticate, answer with JSON, and report like every call. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { GatewayError } from '../errors.ts';
+import { LedgerUnavailable } from '../ledger/ledger.ts';
+import { authenticateHeaders } from '../pipeline/authenticate.ts';
+import type { KeyState } from '../state/state.ts';
+import type { EndpointName } from '../telemetry/call-report.ts';
+import type { ServerDeps } from './app.ts';
+import { dialectOf, errorReply, requestIdHeaders } from './reply-error.ts';
+
+export interface PlainCall {
+  readonly key: KeyState;
+  readonly request: FastifyRequest;
+}
+
+/** A route handler for `answer`, which returns what is sent as JSON. */
+export function plain(deps: ServerDeps, endpoint: EndpointName, answer: (call: PlainCall) => unknown) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    let key: KeyState | undefined;
+    let error: GatewayError | undefined;
+    try {
+      ({ key } = authenticateHeaders(deps, request.headers));
+      const body = await answer({ key, request });
+      void reply.code(200).headers({ 'content-type': 'application/json', ...requestIdHeaders(request.id) }).send(JSON.stringify(body));
+    } catch (caught) {
+      error = toGatewayError(deps, request, caught);
+      const refusal = errorReply(error, dialectOf(request.url), request.id);
+      void reply.code(refusal.status).headers(refusal.headers).send(refusal.body);
+    }
+    reportPlain(deps, { endpoint, request, status: reply.statusCode, key, error });
+    return reply;
+  };
+}
+
+function toGatewayError(deps: ServerDeps, request: FastifyRequest, error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  if (error instanceof LedgerUnavailable)
+    return new GatewayError('ledger_unavailable', 'The ledger cannot be reached. Try again shortly.', { retryAfterSeconds: 1 });
+  deps.defect(request.id, error);
+  return new GatewayError('internal_error', 'The gateway failed on this call. The platform team finds it by its request id.');
+}
+
+interface PlainReport {
+  readonly endpoint: EndpointName;
+  readonly request: FastifyRequest;
+  readonly status: number;
+  readonly key: KeyState | undefined;
+  readonly error: GatewayError | undefined;
+}
+
+/** Also for answers that need no key (the price page). */
+export function reportPlain(deps: ServerDeps, { endpoint, request, status, key, error }: PlainReport): void {
+  deps.telemetry.finished({
+    requestId: request.id,
+    endpoint,
+    dialect: dialectOf(request.url),
+    stream: false,
+    httpStatus: status,
+    errorCode: error?.code,
+    key: key && { namespace: key.namespace, name: key.name, prefix: key.prefix, account: key.account },
+    model: undefined,
+    group: key?.group,
+    attempts: [],
+    billing: undefined,
+    durationMs: deps.clock.monotonicMs() - request.arrivedAt,
+    firstByteMs: undefined,
+  });
+}

@@ -1,0 +1,72 @@
+/**
+ * The one place that writes an error: a GatewayError in the dialect of the path, as a whole answer or as a stream's error
+ * event. No message of another kind of error gets here: defects have their own row.
+ */
+import { ERRORS } from '../errors.ts';
+import type { ErrorRow, GatewayError } from '../errors.ts';
+import type { Dialect } from '../protocol/call-facts.ts';
+import { writeErrorBody, writeErrorEvent } from '../protocol/write-error.ts';
+import type { DialectError } from '../protocol/write-error.ts';
+
+export interface ErrorReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
+/** Anthropic's own status for an overloaded provider; OpenAI's dialect has none. */
+const ANTHROPIC_OVERLOADED = 529;
+const ANTHROPIC_TYPES: ReadonlySet<string> = new Set(['invalid_request_error', 'request_too_large', 'not_found_error', 'permission_error', 'conflict_error', 'timeout_error']);
+
+/** The dialect that a path is answered in. */
+export function dialectOf(path: string): Dialect {
+  return /^\/v1(?:\/v1)?\/messages(?:[/?]|$)/.test(path) ? 'Anthropic' : 'OpenAI';
+}
+
+export function errorReply(error: GatewayError, dialect: Dialect, requestId: string): ErrorReply {
+  const row: ErrorRow = ERRORS[error.code];
+  return {
+    status: statusOf(error, row, dialect),
+    headers: {
+      'content-type': 'application/json',
+      ...requestIdHeaders(requestId),
+      ...(error.details.retryAfterSeconds === undefined ? {} : { 'retry-after': String(error.details.retryAfterSeconds) }),
+      ...(row.retry === false ? { 'x-should-retry': 'false' } : {}),
+      ...error.details.headers,
+    },
+    body: writeErrorBody(dialect, dialectError(error, row, { dialect, requestId })),
+  };
+}
+
+/** The same error within a stream that has begun. */
+export function errorEvent(error: GatewayError, dialect: Dialect, requestId: string): Uint8Array {
+  return writeErrorEvent(dialect, dialectError(error, ERRORS[error.code], { dialect, requestId }));
+}
+
+/** Both SDKs' names for the same id. */
+export function requestIdHeaders(requestId: string): Record<string, string> {
+  return { 'x-request-id': requestId, 'request-id': requestId };
+}
+
+function statusOf(error: GatewayError, row: ErrorRow, dialect: Dialect): number {
+  if (error.details.provider) return error.details.provider.status;
+  return error.code === 'upstream_overloaded' && dialect === 'Anthropic' ? ANTHROPIC_OVERLOADED : row.status;
+}
+
+function dialectError(error: GatewayError, row: ErrorRow, { dialect, requestId }: { dialect: Dialect; requestId: string }): DialectError {
+  const { provider, param } = error.details;
+  const openai = dialect === 'OpenAI';
+  return {
+    message: error.message,
+    type: openai ? provider?.type ?? row.openaiType : anthropicType(provider, row),
+    code: provider?.code === undefined ? row.openaiCode : provider.code,
+    param: param ?? null,
+    requestId,
+  };
+}
+
+function anthropicType(provider: GatewayError['details']['provider'], row: ErrorRow): string {
+  if (!provider) return row.anthropicType;
+  if (provider.type !== undefined && ANTHROPIC_TYPES.has(provider.type)) return provider.type;
+  return provider.status === 413 ? 'request_too_large' : row.anthropicType;
+}

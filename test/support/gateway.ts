@@ -1,0 +1,82 @@
+/**
+ * A whole gateway in this process, for tests: operator from a folder of manifests, embedded ledger, data plane on a free port.
+ * What a user would run, less the command line.
+ */
+import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { pino } from 'pino';
+import { startDataplane } from '../../dataplane/main.ts';
+import type { Dataplane } from '../../dataplane/main.ts';
+import { openEmbeddedLedger } from '../../dataplane/ledger/embedded.ts';
+import type { Ledger } from '../../dataplane/ledger/ledger.ts';
+import { startOperator } from '../../operator/main.ts';
+import type { Operator } from '../../operator/main.ts';
+
+export interface TestGateway {
+  readonly url: string;
+  readonly adminUrl: string;
+  readonly ledger: Ledger;
+  readonly operator: Operator;
+  readonly dataplane: Dataplane;
+  readonly configDir: string;
+  /** Every log line so far. */
+  readonly logs: readonly string[];
+  /** Replaces a manifest file; resolves once an edit is in force (the next configuration was applied). */
+  write(file: string, yaml: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface GatewayOptions {
+  /** File name → YAML. */
+  readonly files: Readonly<Record<string, string>>;
+  readonly maxBodyBytes?: number;
+  readonly nowMs?: () => number;
+}
+
+/** Starts it with the given manifests in force. */
+export async function startGateway({ files, maxBodyBytes = 64 * 1024 * 1024, nowMs = Date.now }: GatewayOptions): Promise<TestGateway> {
+  const root = await mkdtemp(join(tmpdir(), 'mgw-test-'));
+  const configDir = join(root, 'config');
+  const dataDir = join(root, 'data');
+  await mkdir(configDir);
+  await mkdir(dataDir);
+  for (const [file, yaml] of Object.entries(files)) await writeFile(join(configDir, file), yaml);
+  const logs: string[] = [];
+  const log = pino({ level: 'debug' }, new Writable({ write(chunk: Buffer, _encoding, done) { logs.push(chunk.toString()); done(); } }));
+  const ledger = await openEmbeddedLedger({ path: join(dataDir, 'ledger.db'), sync: 'normal', clock: nowMs, onFault: (error: unknown) => log.error({ err: error }, 'ledger') });
+  const dataplane = await startDataplane({
+    listen: { host: '127.0.0.1', port: 0 }, admin: { host: '127.0.0.1', port: 0 }, ledger, log, maxBodyBytes, version: 'test',
+    clock: { nowMs, monotonicMs: () => performance.now() },
+  });
+  let applied: (() => void)[] = [];
+  const operator = await startOperator({
+    configDir, dataDir, gatewayNamespace: 'model-gateway', ledger, log,
+    onMinted: () => undefined,
+    onProblems: (problems: unknown) => log.warn({ problems }, 'problems'),
+    publish: (snapshot) => {
+      const result = dataplane.apply(snapshot);
+      const waiting = applied;
+      applied = [];
+      for (const resolve of waiting) resolve();
+      return Promise.resolve(result);
+    },
+  });
+  return {
+    url: `http://127.0.0.1:${dataplane.address.port}`,
+    adminUrl: `http://127.0.0.1:${dataplane.adminAddress.port}`,
+    ledger, operator, dataplane, configDir, logs,
+    async write(file, yaml) {
+      const next = new Promise<void>((resolve) => { applied.push(resolve); });
+      await writeFile(join(configDir, file), yaml);
+      await next;
+    },
+    async stop() {
+      await operator.stop();
+      await dataplane.drain();
+      await ledger.close();
+      await rm(root, { recursive: true, force: true });
+    },
+  };
+}
