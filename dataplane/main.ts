@@ -16,6 +16,7 @@ import type { Snapshot } from './snapshot/snapshot.gen.ts';
 import { validateSnapshot } from './snapshot/validate.ts';
 import type { SnapshotFault } from './snapshot/faults.ts';
 import { compile } from './state/compile.ts';
+import type { CompiledState } from './state/compile.ts';
 import { createCurrentState } from './state/current.ts';
 import { createTelemetry } from './telemetry/telemetry.ts';
 import { createUpstreams } from './upstream/client.ts';
@@ -56,6 +57,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   const leases = createLeaseKeeper({ ledger });
   let draining = false;
   let applied: Snapshot | undefined;
+  let compiled: CompiledState | undefined;
 
   const deps: PipelineDeps = {
     state: current, ledger, leases, upstreams, telemetry, clock, within,
@@ -85,9 +87,9 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
         telemetry.configuration('rejected');
         return { accepted: false, rejected: faults };
       }
-      const state = compile(snapshot, current.get());
-      current.swap(state);
-      upstreams.retain(state.targets);
+      compiled = compile(snapshot, compiled);
+      current.swap(compiled);
+      upstreams.retain(compiled.targets);
       applied = snapshot;
       telemetry.configuration('applied');
       return { accepted: true };

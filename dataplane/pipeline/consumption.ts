@@ -40,10 +40,17 @@ function owes(record: Progressing, status: CallStatus): boolean {
 }
 
 function countTokens(meter: Meter | undefined, admitted: Admitted, status: CallStatus): { tokens: TokenCounts; usageSource: UsageSource } {
+  // a price per generation is exact whatever the provider says of tokens
+  if (admitted.offer.quotaType === 'Request') return { tokens: reportedTokens(meter), usageSource: 'Provider' };
   const tokens = { ...inputTokens(meter, admitted), output: outputTokens(meter, admitted) };
   if (meter?.final && meter.reported.input !== undefined && (meter.reported.output !== undefined || !admitted.call.output))
     return { tokens, usageSource: 'Provider' };
   return { tokens, usageSource: status === 'Succeeded' ? 'Estimated' : 'Partial' };
+}
+
+function reportedTokens(meter: Meter | undefined): TokenCounts {
+  const { input = 0, cached = 0, cacheWrite5m = 0, cacheWrite1h = 0, output = 0 } = meter?.reported ?? {};
+  return { input, cached, cacheWrite5m, cacheWrite1h, output };
 }
 
 function inputTokens(meter: Meter | undefined, admitted: Admitted): Omit<TokenCounts, 'output'> {

@@ -81,8 +81,11 @@ export interface Converter {
    * @throws RequestFault (unsupported_parameter) for what the other side cannot express.
    */
   request(body: Uint8Array, parsed: Readonly<Record<string, unknown>>, plan: RequestPlan): UpstreamBody;
-  /** A whole 2xx answer. Throws SyntaxError where it is not JSON of its dialect. */
-  response(body: Uint8Array): ConvertedResponse;
+  /**
+   * A whole 2xx answer. Throws SyntaxError where it is not JSON of its dialect. A converted answer takes its id and time from
+   * `answer`; without it they are made from the provider's own id, and the time is 0.
+   */
+  response(body: Uint8Array, answer?: Pick<StreamRequest, 'id' | 'createdSeconds'>): ConvertedResponse;
   stream(request: StreamRequest): StreamConverter;
 }
 

@@ -9,21 +9,33 @@ import { createReply } from './reply-stream.ts';
 
 const NO_BODY = Buffer.alloc(0);
 
-/** A route handler; `read` makes of the body what the endpoint asks for. */
-export function billed(deps: ServerDeps, endpoint: EndpointName, read: (received: Received) => EndpointCall) {
+interface Arrival {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  /** Makes of the body what the endpoint asks for. */
+  readonly read: (received: Received) => EndpointCall;
+}
+
+/** A request as the pipeline takes it. */
+export function receive(deps: ServerDeps, endpoint: EndpointName, { request, reply, read }: Arrival): Received {
+  const dialect = dialectOf(request.url);
+  return {
+    requestId: request.id,
+    createdMs: deps.clock.nowMs(),
+    arrivedAt: request.arrivedAt,
+    endpoint,
+    dialect,
+    headers: request.headers,
+    body: Buffer.isBuffer(request.body) ? request.body : NO_BODY,
+    read,
+    reply: createReply(reply.raw, { requestId: request.id, dialect }),
+  };
+}
+
+/** A route handler for an endpoint that is billed. */
+export function billed(deps: ServerDeps, endpoint: EndpointName, read: Arrival['read']) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     reply.hijack();
-    const dialect = dialectOf(request.url);
-    await handleCall(deps, {
-      requestId: request.id,
-      createdMs: deps.clock.nowMs(),
-      arrivedAt: request.arrivedAt,
-      endpoint,
-      dialect,
-      headers: request.headers,
-      body: Buffer.isBuffer(request.body) ? request.body : NO_BODY,
-      read,
-      reply: createReply(reply.raw, { requestId: request.id, dialect }),
-    });
+    await handleCall(deps, receive(deps, endpoint, { request, reply, read }));
   };
 }

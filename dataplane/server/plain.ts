@@ -11,6 +11,7 @@ import { dialectOf, errorReply, requestIdHeaders } from './reply-error.ts';
 export interface PlainCall {
   readonly key: KeyState;
   readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
 }
 
 /** A route handler for `answer`, which returns what is sent as JSON. */
@@ -20,7 +21,7 @@ export function plain(deps: ServerDeps, endpoint: EndpointName, answer: (call: P
     let error: GatewayError | undefined;
     try {
       ({ key } = authenticateHeaders(deps, request.headers));
-      const body = await answer({ key, request });
+      const body = await answer({ key, request, reply });
       void reply.code(200).headers({ 'content-type': 'application/json', ...requestIdHeaders(request.id) }).send(JSON.stringify(body));
     } catch (caught) {
       error = toGatewayError(deps, request, caught);

@@ -8,6 +8,8 @@ export class Secret {
   constructor(value: string) { this.#value = value; }
   /** The value itself: only upstream/credentials asks for it. */
   reveal(): string { return this.#value; }
+  /** Same value, without showing it. */
+  equals(other: Secret): boolean { return this.#value === other.#value; }
   toString(): string { return '[redacted]'; }
   toJSON(): string { return '[redacted]'; }
   [Symbol.for('nodejs.util.inspect.custom')](): string { return '[redacted]'; }

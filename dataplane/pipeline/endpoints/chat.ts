@@ -6,7 +6,7 @@ import { readChatFacts as readAnthropic } from '../../protocol/anthropic/facts.t
 import type { ChatFacts, Dialect, UnboundedUse } from '../../protocol/call-facts.ts';
 import { converterFor } from '../../protocol/converters.ts';
 import { boundInput, estimateInput } from '../../protocol/estimate.ts';
-import { parseBody } from '../../protocol/json-edit.ts';
+import { parseBody } from '../../protocol/parse-body.ts';
 import { readChatFacts as readOpenAI } from '../../protocol/openai/facts.ts';
 import type { Candidate } from '../../state/state.ts';
 import type { EndpointCall, Received } from '../context.ts';

@@ -1,0 +1,32 @@
+/**
+ * [P] Amounts and counts as the books take them. Whatever a defect makes of a figure, it must not stop a settlement.
+ */
+import type { CallProgress, TokenCounts } from './usage-record.ts';
+
+/** The largest amount that 64-bit integers hold; about 9.2 billion USD. */
+export const MAX_NANO_USD = 2n ** 63n - 1n;
+
+export function least(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
+}
+
+export function notNegative(value: bigint): bigint {
+  return value < 0n ? 0n : value;
+}
+
+/** A count or duration: rounded up; 0 for what is negative or no number. */
+export function wholeNumber(value: number): number {
+  if (Number.isSafeInteger(value) && value >= 0) return value;
+  return value > 0 ? Math.min(Math.ceil(value), Number.MAX_SAFE_INTEGER) : 0;
+}
+
+export function cleanProgress({ costNanoUsd, tokens, usageSource }: CallProgress): CallProgress {
+  return { costNanoUsd: least(notNegative(costNanoUsd), MAX_NANO_USD), tokens: cleanTokens(tokens), usageSource };
+}
+
+function cleanTokens({ input, cached, cacheWrite5m, cacheWrite1h, output }: TokenCounts): TokenCounts {
+  return {
+    input: wholeNumber(input), cached: wholeNumber(cached), cacheWrite5m: wholeNumber(cacheWrite5m),
+    cacheWrite1h: wholeNumber(cacheWrite1h), output: wholeNumber(output),
+  };
+}

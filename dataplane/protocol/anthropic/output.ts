@@ -1,0 +1,27 @@
+/**
+ * How much was generated, in bytes: what an estimate is made from where the provider gives no figures.
+ */
+import { isRecord, utf8Bytes } from '../fields.ts';
+import type { JsonRecord } from '../fields.ts';
+import { writeJson } from '../json-lossless.ts';
+
+/** Of a whole content block. */
+export function blockBytes(block: JsonRecord): number {
+  return utf8Bytes(block['text']) + utf8Bytes(block['thinking']) + utf8Bytes(block['content']) + utf8Bytes(block['name']) + inputBytes(block['input']);
+}
+
+function inputBytes(input: unknown): number {
+  if (!isRecord(input) || Object.keys(input).length === 0) return 0;
+  try {
+    return utf8Bytes(writeJson(input));
+  } catch {
+    // nested beyond reason: no figure is worth a failure
+    return 0;
+  }
+}
+
+/** Of a content_block_delta's delta: every text in it, known or not, but the signature, which nobody generated. */
+export function deltaBytes(delta: JsonRecord): number {
+  return Object.entries(delta).filter(([name]) => name !== 'type' && name !== 'signature')
+    .reduce((sum, [, value]) => sum + utf8Bytes(value), 0);
+}

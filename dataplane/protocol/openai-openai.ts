@@ -1,0 +1,117 @@
+/**
+ * OpenAI client, OpenAI provider: bytes pass through. What changes is the model's name, the output limit, and that streams are
+ * asked for their usage, which is taken out again where the client did not ask.
+ */
+import type { Converter, Meter, RequestPlan, StreamEnd, StreamRequest, UpstreamBody } from './converter.ts';
+import { failStream } from './error-words.ts';
+import { openEventStream } from './event-stream.ts';
+import type { EventHandler } from './event-stream.ts';
+import { isGiven, isRecord } from './fields.ts';
+import type { JsonRecord } from './fields.ts';
+import { editObject, memberBytes } from './json-edit.ts';
+import type { JsonEdit } from './json-edit.ts';
+import { parseAnswer, parseEventData } from './json-text.ts';
+import { DONE, isDone } from './openai/chunks.ts';
+import { ChunkMeter, meterCompletion } from './openai/stream-meter.ts';
+import { readStreamError } from './provider-errors.ts';
+import type { SseEvent } from './sse.ts';
+
+export const openaiToOpenai: Converter = {
+  client: 'OpenAI',
+  upstream: 'OpenAI',
+  request: editRequest,
+  response: (body) => {
+    const completion = parseAnswer(body);
+    if (!Array.isArray(completion['choices'])) throw new SyntaxError('the answer is not a chat completion');
+    return { body, meter: meterCompletion(completion) };
+  },
+  stream: (request) => openEventStream(new PassingChunks(request), { client: 'OpenAI', requestId: request.id }),
+};
+
+function editRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): UpstreamBody {
+  const edits = new Map<string, JsonEdit>();
+  if (parsed['model'] !== plan.upstreamModel) edits.set('model', JSON.stringify(plan.upstreamModel));
+  if (plan.maxOutputTokens !== undefined) editLimit(edits, parsed, plan.maxOutputTokens, plan.outputLimitField);
+  if (parsed['stream'] === true) editStreamOptions(edits, body, parsed['stream_options']);
+  return { path: '/chat/completions', body: editObject(body, edits) };
+}
+
+/** One limit only: OpenAI refuses both. */
+function editLimit(edits: Map<string, JsonEdit>, parsed: JsonRecord, limit: number, field: RequestPlan['outputLimitField']): void {
+  const other = field === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
+  if (parsed[field] !== limit) edits.set(field, String(limit));
+  if (isGiven(parsed[other])) edits.set(other, undefined);
+}
+
+function editStreamOptions(edits: Map<string, JsonEdit>, body: Uint8Array, options: unknown): void {
+  if (isRecord(options) && options['include_usage'] === true) return;
+  const own = isRecord(options) ? memberBytes(body, 'stream_options') : undefined;
+  edits.set('stream_options', own ? editObject(own, new Map([['include_usage', 'true']])) : '{"include_usage":true}');
+}
+
+class PassingChunks implements EventHandler {
+  readonly #request: StreamRequest;
+  readonly #chunks = new ChunkMeter();
+  /** What the stream ended with. */
+  #end: StreamEnd | undefined;
+
+  constructor(request: StreamRequest) {
+    this.#request = request;
+  }
+
+  get terminal(): boolean {
+    return this.#end !== undefined;
+  }
+
+  get meter(): Meter {
+    return this.#chunks.meter;
+  }
+
+  take(event: SseEvent): readonly Uint8Array[] {
+    if (event.data === undefined) return [event.raw];
+    if (isDone(event.data)) {
+      this.#end = { outcome: 'Complete', last: event.raw };
+      return [];
+    }
+    const chunk = parseEventData(event.data);
+    if (isError(event, chunk)) {
+      this.#end = failStream('OpenAI', readStreamError(chunk ?? event.data), this.#request.id);
+      return [];
+    }
+    if (!chunk) return [event.raw];
+    this.#chunks.take(chunk);
+    return this.#request.wantsStreamUsage ? [event.raw] : withoutUsage(event, chunk);
+  }
+
+  /** A provider that sends no [DONE]: its answers have finished, and so has the stream. */
+  finish(): StreamEnd {
+    return this.#end ?? (this.#chunks.finished ? { outcome: 'Complete', last: DONE } : { outcome: 'Cut' });
+  }
+}
+
+function isError(event: SseEvent, chunk: JsonRecord | undefined): boolean {
+  if (event.event === 'error') return true;
+  return chunk !== undefined && isGiven(chunk['error']) && !Array.isArray(chunk['choices']);
+}
+
+/** The client did not ask for usage: its own chunk goes, and elsewhere the member. */
+function withoutUsage(event: SseEvent, chunk: JsonRecord): readonly Uint8Array[] {
+  if (!Object.hasOwn(chunk, 'usage')) return [event.raw];
+  const { choices, usage } = chunk;
+  if (isRecord(usage) && Array.isArray(choices) && choices.length === 0) return [];
+  try {
+    return [editEventData(event, (data) => editObject(data, new Map([['usage', undefined]])))];
+  } catch {
+    // nested beyond reason: rather a figure too many than a broken stream
+    return [event.raw];
+  }
+}
+
+/** Everything around the data stays: ids, comments, line ends. An event of several data lines is written as one. */
+function editEventData(event: SseEvent, edit: (data: Uint8Array) => Uint8Array): Uint8Array {
+  const data = Buffer.from(event.data ?? '');
+  const raw = Buffer.from(event.raw);
+  const at = raw.indexOf(data);
+  if (at < 0) return Buffer.concat([Buffer.from('data: '), edit(data), Buffer.from('\n\n')]);
+  return Buffer.concat([raw.subarray(0, at), edit(data), raw.subarray(at + data.length)]);
+}

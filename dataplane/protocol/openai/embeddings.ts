@@ -1,0 +1,84 @@
+/**
+ * Embeddings, which pass through: OpenAI client, OpenAI provider.
+ */
+import { RequestFault } from '../call-facts.ts';
+import type { Converter, RequestPlan, UpstreamBody } from '../converter.ts';
+import { isRecord, readModel } from '../fields.ts';
+import type { JsonRecord } from '../fields.ts';
+import { editObject } from '../json-edit.ts';
+import { parseAnswer } from '../json-text.ts';
+import { meterOf } from '../usage.ts';
+import { NO_FIGURES, readFigures, reportOpenAi } from './usage.ts';
+
+export interface EmbeddingsFacts {
+  readonly model: string;
+  /** Of each text, at most: its bytes, or its tokens where the client has counted them. */
+  readonly inputTokens: readonly number[];
+  /** Of all texts, as they usually are. */
+  readonly estimatedTokens: number;
+}
+
+/** What a provider puts around one text. */
+const WRAPPING_TOKENS = 8;
+const BYTES_PER_TOKEN = 4;
+
+/** Throws RequestFault where the model or the input is missing or wrong. */
+export function readEmbeddingsFacts(parsed: JsonRecord): EmbeddingsFacts {
+  const model = readModel(parsed);
+  const inputs = readInputs(parsed['input']);
+  const estimated = inputs.map((input) => (typeof input === 'string' ? Math.ceil(Buffer.byteLength(input) / BYTES_PER_TOKEN) : input.length));
+  return {
+    model,
+    inputTokens: inputs.map((input) => (typeof input === 'string' ? Buffer.byteLength(input) : input.length) + WRAPPING_TOKENS),
+    estimatedTokens: estimated.reduce((sum, tokens) => sum + tokens, 0),
+  };
+}
+
+/** Input tokens at most: each text is cut at, or refused beyond, the model's context. */
+export function boundEmbeddingsInput(facts: EmbeddingsFacts, contextTokens: number): number {
+  return facts.inputTokens.reduce((sum, tokens) => sum + Math.min(tokens, contextTokens), 0);
+}
+
+export const embeddingsConverter: Converter = {
+  client: 'OpenAI',
+  upstream: 'OpenAI',
+  request: renameModel('/embeddings'),
+  response: (body) => {
+    const answer = parseAnswer(body);
+    if (!Array.isArray(answer['data'])) throw new SyntaxError('the answer holds no embeddings');
+    const { input, cached } = reportOpenAi(isRecord(answer['usage']) ? readFigures(answer['usage']) : NO_FIGURES);
+    return { body, meter: meterOf({ input, cached, cacheWrite5m: undefined, cacheWrite1h: undefined, output: undefined }, 0, input !== undefined) };
+  },
+  stream: () => {
+    throw new Error('embeddings are not streamed');
+  },
+};
+
+/** A request of which nothing changes but the model's name. */
+export function renameModel(path: string): (body: Uint8Array, parsed: JsonRecord, plan: RequestPlan) => UpstreamBody {
+  return (body, parsed, { upstreamModel }) => ({
+    path,
+    body: parsed['model'] === upstreamModel ? body : editObject(body, new Map([['model', JSON.stringify(upstreamModel)]])),
+  });
+}
+
+/** A text, texts, tokens, or lists of tokens. */
+function readInputs(input: unknown): readonly (string | readonly unknown[])[] {
+  if (typeof input === 'string') return [input];
+  if (!Array.isArray(input) || input.length === 0) throw wrongInput('input');
+  const items: readonly unknown[] = input;
+  if (isTokens(items)) return [items];
+  return items.map((item, index) => {
+    if (typeof item === 'string') return item;
+    if (Array.isArray(item) && isTokens(item)) return item;
+    throw wrongInput(`input[${index}]`);
+  });
+}
+
+function isTokens(items: readonly unknown[]): boolean {
+  return items.every((item) => typeof item === 'number');
+}
+
+function wrongInput(param: string): RequestFault {
+  return new RequestFault('invalid_request', `The field "${param}" must be a text or a list of tokens; "input" may be a list of either.`, param);
+}

@@ -1,0 +1,82 @@
+/**
+ * A request's bytes as a value, or a refusal that says what is wrong without quoting them. Stricter than JSON where two readers
+ * could disagree on what was asked, and so on its price: duplicate members, and names that differ only by case (some JSON
+ * libraries match names without regard to it).
+ */
+import { RequestFault } from './call-facts.ts';
+import { isRecord } from './fields.ts';
+import type { JsonRecord } from './fields.ts';
+import { describePosition, findSyntaxFault } from './json-position.ts';
+import { checkSize, scanObject } from './json-scan.ts';
+import type { JsonObject } from './json-scan.ts';
+
+/** Top-level members that the gateway reads, in any endpoint. */
+const READ_MEMBERS: ReadonlySet<string> = new Set([
+  'model', 'messages', 'system', 'input', 'prompt', 'n', 'best_of', 'stream', 'stream_options', 'max_tokens', 'max_completion_tokens',
+  'tools', 'functions', 'response_format', 'output_config', 'output_format', 'prediction', 'modalities', 'audio', 'thinking', 'reasoning',
+  'service_tier', 'speed', 'inference_geo', 'models', 'provider', 'fallbacks', 'web_search_options', 'search_parameters', 'plugins',
+  'enable_search', 'data_sources', 'mcp_servers', 'container', 'context_management', 'compaction', 'thread', 'cache_control',
+]);
+
+/** Throws RequestFault: invalid_json with the position, invalid_request for duplicate or ambiguous members. */
+export function parseBody(bytes: Uint8Array): JsonRecord {
+  if (bytes.length === 0) throw new RequestFault('invalid_json', 'The body is empty; it must be a JSON object.');
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf)
+    throw new RequestFault('invalid_json', 'The body starts with a byte order mark; send UTF-8 without one.');
+  // before anything is parsed: nesting and sheer numbers are what makes a small body expensive
+  const object = scanObject(bytes);
+  if (!object) checkSize(bytes);
+  const parsed = parseText(bytes);
+  if (!isRecord(parsed)) throw new RequestFault('invalid_json', 'The body must be a JSON object.');
+  if (object) checkNames(bytes, object);
+  return parsed;
+}
+
+function parseText(bytes: Uint8Array): unknown {
+  const text = decode(bytes);
+  try {
+    return JSON.parse(text);
+  } catch {
+    const offset = findSyntaxFault(bytes) ?? bytes.length;
+    const what = offset >= bytes.length ? 'it ends too early, at' : 'unexpected';
+    throw new RequestFault('invalid_json', `The body is not valid JSON: ${what} ${describePosition(bytes, offset)}.`);
+  }
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new RequestFault('invalid_json', 'The body is not valid UTF-8.');
+  }
+}
+
+function checkNames(bytes: Uint8Array, object: JsonObject): void {
+  const seen = new Set<string>();
+  for (const { name, valueStart } of object.members) {
+    if (seen.has(name)) throw duplicate(name);
+    seen.add(name);
+    const folded = fold(name);
+    if (folded !== name && READ_MEMBERS.has(folded))
+      throw new RequestFault('invalid_request', `The field is called "${folded}"; names are case-sensitive.`, name);
+    if (name === 'stream_options') checkNested(bytes, name, valueStart);
+  }
+}
+
+function checkNested(bytes: Uint8Array, parent: string, valueStart: number): void {
+  const seen = new Set<string>();
+  for (const { name } of scanObject(bytes, valueStart)?.members ?? []) {
+    if (seen.has(name)) throw duplicate(`${parent}.${name}`);
+    seen.add(name);
+  }
+}
+
+function duplicate(param: string): RequestFault {
+  const shown = param.length > 100 ? `${param.slice(0, 100)}…` : param;
+  return new RequestFault('invalid_request', `The field "${shown}" is given twice.`, shown);
+}
+
+/** Both ways, so that the long s and the Kelvin sign fold as they do in readers that follow Unicode. */
+function fold(name: string): string {
+  return name.length > 64 ? name : name.toUpperCase().toLowerCase();
+}

@@ -1,0 +1,101 @@
+/**
+ * What a provider says went wrong, whatever shape it says it in, made fit for a caller's eyes: bounded, and without anything that
+ * looks like a key, an account or an address of the provider.
+ */
+import type { ProviderError } from './converter.ts';
+import { isRecord, textOf } from './fields.ts';
+import type { JsonRecord } from './fields.ts';
+
+const MAX_MESSAGE = 1000;
+const MAX_WORD = 100;
+/** Bodies beyond this are no error message. */
+const MAX_BODY_BYTES = 1024 * 1024;
+
+/** What is told of nobody: order matters, the wider patterns come last. */
+const REDACTIONS: readonly (readonly [RegExp, string])[] = [
+  [/\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'<>]+/gi, '[url]'],
+  [/\bbearer\s+[^\s"'<>,;]+/gi, '[redacted]'],
+  [/\b(?:sk|pk|rk|xai|gsk)[-_][A-Za-z0-9*_.…-]+/gi, '[redacted]'],
+  [/\b(?:org|proj|user|key|acct)[-_](?=[A-Za-z]*\d)[A-Za-z0-9]{8,}/gi, '[redacted]'],
+  [/\b(?:AKIA|ASIA|AIza|ya29\.|eyJ)[A-Za-z0-9*_.-]{6,}/g, '[redacted]'],
+  [/\b[A-Za-z0-9_-]{40,}\b/g, '[redacted]'],
+  [/\b(?:[a-z0-9-]{1,63}\.){1,8}(?:com|net|org|io|ai|dev|cloud|cn|local|internal)(?::\d+)?(?:\/[^\s"'<>]*)?/gi, '[address]'],
+  [/\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b/g, '[address]'],
+];
+
+/** Never throws; a body that says nothing readable gives a message made from the status. */
+export function readProviderError(status: number, bytes: Uint8Array): ProviderError {
+  const value = parse(bytes);
+  return errorOf(value) ?? { message: silent(status), type: undefined, code: undefined };
+}
+
+/** The same from a value that is already parsed: a stream's error event. */
+export function readStreamError(value: unknown): ProviderError {
+  return errorOf(value) ?? { message: 'The provider ended the answer with an error.', type: undefined, code: undefined };
+}
+
+/** Bounded, on one line, and without secrets. */
+export function redactMessage(text: string): string {
+  // cut before the patterns run, so that no text is long enough to be slow
+  let message = text.slice(0, MAX_MESSAGE * 2).replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+  for (const [pattern, replacement] of REDACTIONS) message = message.replace(pattern, replacement);
+  return message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE - 1)}…` : message;
+}
+
+function parse(bytes: Uint8Array): unknown {
+  if (bytes.length === 0 || bytes.length > MAX_BODY_BYTES) return undefined;
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8').trim();
+  try {
+    return JSON.parse(text);
+  } catch {
+    // plain words are a message; a page is not
+    return text.startsWith('<') || text.startsWith('{') || text.startsWith('[') ? undefined : text;
+  }
+}
+
+/** Providers wrap it in a list, in `error` once or twice, or not at all. */
+function errorOf(value: unknown): ProviderError | undefined {
+  const outer: unknown = Array.isArray(value) ? value[0] : value;
+  if (typeof outer === 'string') return fromMessage(outer, {});
+  if (!isRecord(outer)) return undefined;
+  const inner = outer['error'];
+  if (isRecord(inner)) return fromRecord(inner) ?? fromMessage(undefined, inner);
+  if (typeof inner === 'string') return fromMessage(messageIn(outer) ?? inner, outer);
+  return fromRecord(outer);
+}
+
+function fromRecord(record: JsonRecord): ProviderError | undefined {
+  const message = messageIn(record);
+  return message === undefined ? undefined : fromMessage(message, record);
+}
+
+function fromMessage(message: string | undefined, record: JsonRecord): ProviderError | undefined {
+  const told = message === undefined ? '' : redactMessage(message);
+  const type = word(record['type'] ?? record['status']);
+  const code = record['code'] === null ? null : word(record['code']);
+  if (told === '' && type === undefined && typeof code !== 'string') return undefined;
+  return { message: told === '' ? `The provider says: ${type ?? code ?? 'error'}.` : told, type, code };
+}
+
+function messageIn(record: JsonRecord): string | undefined {
+  const { message, detail, msg, errors } = record;
+  return textOf(message) ?? detailOf(detail) ?? textOf(msg) ?? detailOf(errors);
+}
+
+/** FastAPI's `detail`: text, or a list of `{loc, msg}`. */
+function detailOf(detail: unknown): string | undefined {
+  const first: unknown = Array.isArray(detail) ? detail[0] : detail;
+  if (typeof first === 'string') return textOf(first);
+  return isRecord(first) ? textOf(first['msg']) ?? textOf(first['message']) : undefined;
+}
+
+/** A machine's word; a number stays one in text. */
+function word(value: unknown): string | undefined {
+  if (typeof value === 'number') return String(value);
+  const text = textOf(value);
+  return text === undefined ? undefined : redactMessage(text).slice(0, MAX_WORD);
+}
+
+function silent(status: number): string {
+  return `The provider answered with status ${status} and no message.`;
+}

@@ -1,0 +1,58 @@
+/**
+ * The usage of an answer that is too large to hold: providers write it before or after everything else, so the two ends are
+ * searched for an object of that name.
+ */
+import { readFigures as readAnthropic, reportAnthropic } from './anthropic/usage.ts';
+import type { Dialect } from './call-facts.ts';
+import type { Meter, ReportedUsage } from './converter.ts';
+import { isRecord } from './fields.ts';
+import type { JsonRecord } from './fields.ts';
+import { scanObject } from './json-scan.ts';
+import { textOfBytes } from './json-text.ts';
+import { readFigures as readOpenAi, reportOpenAi } from './openai/usage.ts';
+import { meterOf, NOTHING_REPORTED } from './usage.ts';
+
+const NAME = '"usage"';
+const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+
+export interface AnswerEnds {
+  readonly head: Uint8Array;
+  readonly tail: Uint8Array;
+  /** Of the whole answer, in bytes: what an estimate is made from. */
+  readonly size: number;
+}
+
+/** Never throws: figures that cannot be found are not said. */
+export function readUsageAtEnds(upstream: Dialect, { head, tail, size }: AnswerEnds): Meter {
+  const report = upstream === 'OpenAI' ? (usage: JsonRecord) => reportOpenAi(readOpenAi(usage)) : (usage: JsonRecord) => reportAnthropic(readAnthropic(usage));
+  for (const end of [tail, head]) {
+    const reported = findUsage(end, report);
+    if (reported) return meterOf(reported, size);
+  }
+  return meterOf(NOTHING_REPORTED, size);
+}
+
+/** The last object of that name that says anything; a quote within a string has a backslash before it. */
+function findUsage(bytes: Uint8Array, report: (usage: JsonRecord) => ReportedUsage): ReportedUsage | undefined {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let at = text.lastIndexOf(NAME); at >= 0; at = at === 0 ? -1 : text.lastIndexOf(NAME, at - 1)) {
+    const usage = text[at - 1] === BACKSLASH ? undefined : objectAfter(text, at + NAME.length);
+    const reported = usage && report(usage);
+    if (reported && (reported.input ?? reported.output) !== undefined) return reported;
+  }
+  return undefined;
+}
+
+function objectAfter(text: Buffer, from: number): JsonRecord | undefined {
+  const colon = text.indexOf(COLON, from);
+  if (colon < 0 || text.toString('latin1', from, colon).trim() !== '') return undefined;
+  try {
+    const object = scanObject(text, colon + 1);
+    const value: unknown = object && JSON.parse(textOfBytes(text.subarray(object.start, object.end)));
+    return isRecord(value) ? value : undefined;
+  } catch {
+    // cut off, or no JSON after all
+    return undefined;
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * The price list over HTTP, without a web framework: a route hands over what was asked and sends what comes back.
+ * `GET /pricing` is a page or data by the Accept header, `GET /pricing.json` is data, `GET /pricing/assets/*` is the page's style
+ * and script. Nothing here needs a key. Answers carry an ETag; frequent views of one configuration are rendered once.
+ */
+import { hash } from 'node:crypto';
+import type { State } from '../../state/state.ts';
+import { assetHref, findAsset } from './assets.ts';
+import { pricingJson } from './json.ts';
+import { negotiate } from './negotiate.ts';
+import { renderPricingPage } from './page.ts';
+import type { PricedState, PricingSite } from './page.ts';
+import { parsePricingQuery, queryKey } from './query.ts';
+import { rankRows } from './rows.ts';
+import type { RankedRow } from './rows.ts';
+
+/** A GET or HEAD request, as far as it matters here. */
+export interface PricingRequest {
+  /** "/pricing", "/pricing.json" or a path below "/pricing/assets/", without the query. */
+  readonly path: string;
+  /** The query string, with or without its question mark. */
+  readonly search: string;
+  readonly accept: string | undefined;
+  readonly ifNoneMatch: string | undefined;
+}
+
+/** Header names are lower case. The body of a 304 is empty. */
+export interface PricingAnswer {
+  readonly status: 200 | 304;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+/** Scripts, styles and requests of this origin only, nothing inline; forms stay here; nobody frames it. */
+export const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'", "style-src 'self'", "script-src 'self'", "img-src 'self' data:", "connect-src 'self'",
+  "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'",
+].join('; ');
+
+interface Rendered {
+  readonly body: Buffer;
+  readonly etag: string;
+}
+
+interface PriceListCache {
+  readonly ranked: readonly RankedRow[];
+  readonly views: Map<string, Rendered>;
+}
+
+/** Views by configuration, so that they vanish with it. */
+const caches = new WeakMap<State['pricing'], PriceListCache>();
+const VIEWS_KEPT = 16;
+
+/** The answer, or undefined where the path is none of the price list's: 404. */
+export function answerPricing(request: PricingRequest, state: PricedState, title = 'Model Gateway'): PricingAnswer | undefined {
+  if (request.path === '/pricing' || request.path === '/pricing.json') return answerList(request, state, title);
+  const found = findAsset(request.path);
+  if (!found) return undefined;
+  return {
+    status: 200,
+    headers: {
+      'content-type': found.asset.contentType,
+      'cache-control': found.exact ? 'public, max-age=31536000, immutable' : 'no-cache',
+      'x-content-type-options': 'nosniff',
+    },
+    body: found.asset.body,
+  };
+}
+
+function answerList(request: PricingRequest, state: PricedState, title: string): PricingAnswer {
+  const format = negotiate(request.accept, request.path);
+  const { body, etag } = format === 'json' ? renderJson(state) : renderPage(request.search, state, title);
+  const headers = { ...(format === 'json' ? JSON_HEADERS : PAGE_HEADERS), etag };
+  if (matches(request.ifNoneMatch, etag)) return { status: 304, headers, body: Buffer.alloc(0) };
+  return { status: 200, headers, body };
+}
+
+// no-cache: kept, but asked again each time; an unchanged list answers 304.
+const COMMON_HEADERS = { 'cache-control': 'no-cache', vary: 'Accept', 'x-content-type-options': 'nosniff' };
+const JSON_HEADERS = { ...COMMON_HEADERS, 'content-type': 'application/json; charset=utf-8' };
+const PAGE_HEADERS = {
+  ...COMMON_HEADERS,
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': CONTENT_SECURITY_POLICY,
+  'referrer-policy': 'no-referrer',
+};
+
+function renderJson(state: PricedState): Rendered {
+  return remembered(cacheOf(state), 'json', () => JSON.stringify(pricingJson(state.pricing)));
+}
+
+function renderPage(search: string, state: PricedState, title: string): Rendered {
+  const query = parsePricingQuery(new URLSearchParams(search), state.pricing);
+  const cache = cacheOf(state);
+  const site: PricingSite = {
+    title, styleHref: assetHref('pricing.css'), scriptHref: assetHref('pricing.js'), iconHref: assetHref('icon.svg'),
+  };
+  const render = (): string => renderPricingPage(state, site, query, cache.ranked);
+  // Free text has too many values to be worth keeping.
+  return query.text ? rendered(render()) : remembered(cache, `${title} ${queryKey(query)}`, render);
+}
+
+function cacheOf({ pricing }: PricedState): PriceListCache {
+  let cache = caches.get(pricing);
+  if (!cache) {
+    cache = { ranked: rankRows(pricing.rows), views: new Map() };
+    caches.set(pricing, cache);
+  }
+  return cache;
+}
+
+function remembered({ views }: PriceListCache, key: string, render: () => string): Rendered {
+  const known = views.get(key);
+  if (known) return known;
+  const made = rendered(render());
+  const [oldest] = views.keys();
+  if (views.size >= VIEWS_KEPT && oldest !== undefined) views.delete(oldest);
+  views.set(key, made);
+  return made;
+}
+
+function rendered(text: string): Rendered {
+  const body = Buffer.from(text);
+  return { body, etag: `"${hash('sha256', body, 'base64url').slice(0, 22)}"` };
+}
+
+/** If-None-Match compares weakly: a proxy that compresses may have marked the tag so. */
+function matches(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  return ifNoneMatch.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag);
+}

@@ -1,0 +1,52 @@
+/**
+ * The page's own style, script and icon, each under an address with its content's hash, so that browsers keep them for ever.
+ * They are read once, when the process starts.
+ */
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+
+export interface PricingAsset {
+  readonly contentType: string;
+  readonly body: Buffer;
+}
+
+/** Under which path the assets are; the pages refer to it relatively, so that a gateway may live below any path. */
+export const ASSET_ROOT = '/pricing/assets/';
+
+const HASH_DIGITS = 12;
+const HASHED_NAME = new RegExp(`^(.+)-[0-9a-f]{${HASH_DIGITS}}(\\.[a-z]+)$`);
+
+const FILES = [
+  { file: 'pricing.css', contentType: 'text/css; charset=utf-8' },
+  { file: 'pricing.js', contentType: 'text/javascript; charset=utf-8' },
+  { file: 'icon.svg', contentType: 'image/svg+xml' },
+] as const;
+
+type AssetFile = (typeof FILES)[number]['file'];
+
+const loaded = new Map<string, PricingAsset & { readonly path: string }>(FILES.map(({ file, contentType }) => {
+  const body = readFileSync(new URL(`browser/${file}`, import.meta.url));
+  const path = ASSET_ROOT + file.replace('.', `-${hash('sha256', body, 'hex').slice(0, HASH_DIGITS)}.`);
+  return [file, { path, contentType, body }];
+}));
+
+/** By path, hash included. */
+export const pricingAssets: ReadonlyMap<string, PricingAsset> = new Map(loaded.values().map((asset) => [asset.path, asset]));
+
+/**
+ * What is at a path. While a new version rolls out, a page of one process may ask another for its assets: that one answers with
+ * its own, and `exact` is false: they must not be kept.
+ */
+export function findAsset(path: string): { readonly asset: PricingAsset; readonly exact: boolean } | undefined {
+  const exact = pricingAssets.get(path);
+  if (exact) return { asset: exact, exact: true };
+  if (!path.startsWith(ASSET_ROOT)) return undefined;
+  const [, name = '', extension = ''] = HASHED_NAME.exec(path.slice(ASSET_ROOT.length)) ?? [];
+  const asset = loaded.get(name + extension);
+  return asset && { asset, exact: false };
+}
+
+/** An asset's address as the page at /pricing writes it. */
+export function assetHref(file: AssetFile): string {
+  return loaded.get(file)?.path.slice(1) ?? '';
+}

@@ -1,0 +1,40 @@
+/**
+ * [P] Page or data: what a client of `/pricing` wants, by its Accept header (RFC 9110, 12.5.1).
+ */
+
+export type PricingFormat = 'html' | 'json';
+
+interface Preference {
+  readonly quality: number;
+  /** 0 for any type, 1 for any of the family, 2 for exactly this one. */
+  readonly precision: number;
+}
+
+/** `/pricing.json` is always data; `/pricing` is the page, unless the client would rather have data. */
+export function negotiate(acceptHeader: string | undefined, path: string): PricingFormat {
+  if (path.endsWith('.json')) return 'json';
+  if (acceptHeader === undefined) return 'html';
+  const page = preference(acceptHeader, 'text', 'html');
+  const data = preference(acceptHeader, 'application', 'json');
+  if (page.quality !== data.quality) return data.quality > page.quality ? 'json' : 'html';
+  // Equally welcome: what was named more exactly ("application/json, */*"), or the page.
+  return data.quality > 0 && data.precision > page.precision ? 'json' : 'html';
+}
+
+function preference(acceptHeader: string, family: string, type: string): Preference {
+  const names = ['*/*', `${family}/*`, `${family}/${type}`];
+  let best: Preference = { quality: 0, precision: -1 };
+  for (const range of acceptHeader.split(',')) {
+    const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+    const precision = names.indexOf(name);
+    if (precision > best.precision) best = { quality: qualityOf(parameters), precision };
+  }
+  return best;
+}
+
+function qualityOf(parameters: readonly string[]): number {
+  const written = parameters.find((parameter) => parameter.startsWith('q='));
+  if (written === undefined) return 1;
+  const quality = Number(written.slice('q='.length));
+  return quality >= 0 && quality <= 1 ? quality : 0;
+}

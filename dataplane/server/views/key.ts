@@ -1,0 +1,80 @@
+/**
+ * [P] What `GET /v1/key` answers: the calling key, what it may call, and what is left of its money.
+ */
+import { formatDecimal } from '../../snapshot/decimal.ts';
+import type { AccountSpending, KeySpending, QuotaPeriod } from '../../ledger/ledger.ts';
+import type { KeyState, State } from '../../state/state.ts';
+import { formatTime } from './time.ts';
+
+export interface KeyView {
+  readonly object: 'key';
+  readonly namespace: string;
+  readonly name: string;
+  readonly key_prefix: string;
+  /** An Account's name, in the same namespace. */
+  readonly account: string;
+  readonly group: string;
+  readonly enabled: boolean;
+  /** null: all that the group allows. */
+  readonly models: readonly string[] | null;
+  readonly quota: {
+    /** A decimal, or "Unlimited". */
+    readonly limit_usd: string;
+    readonly period: QuotaPeriod;
+    readonly resets_at: string | null;
+  };
+  /** In this period. */
+  readonly spent_usd: string;
+  readonly held_usd: string;
+  /** Limit less spent, never below 0; or "Unlimited". */
+  readonly remaining_usd: string;
+  /** The account's credit less what it spent, below 0 where credit was withdrawn; null: the account is gone. */
+  readonly balance_usd: string | null;
+  /** null: never. */
+  readonly expires_at: string | null;
+}
+
+const UNLIMITED = 'Unlimited';
+const CENTS = 2;
+
+/** What the answer is made from. */
+export interface KeyFacts {
+  readonly key: KeyState;
+  readonly state: Pick<State, 'accounts'>;
+  readonly spending: KeySpending;
+  readonly account: AccountSpending;
+  /** Of a rotated key's old string: when its overlap ends. */
+  readonly notAfterMs?: number | undefined;
+}
+
+/** The key as its holder sees it. What ends sooner counts: the key, or the string that was sent. */
+export function keyView({ key, state, spending, account, notAfterMs }: KeyFacts): KeyView {
+  const accountState = state.accounts.get(key.account);
+  const expiresMs = Math.min(key.expirationMs ?? Infinity, notAfterMs ?? Infinity);
+  return {
+    object: 'key',
+    namespace: key.namespace,
+    name: key.name,
+    key_prefix: key.prefix,
+    account: key.account.slice(key.account.indexOf('/') + 1),
+    group: key.group,
+    enabled: key.enabled,
+    models: key.models ? [...key.models].sort() : null,
+    quota: {
+      limit_usd: key.limitNanoUsd === null ? UNLIMITED : formatDecimal(key.limitNanoUsd, CENTS),
+      period: key.period,
+      resets_at: spending.resetsMs === null ? null : formatTime(spending.resetsMs),
+    },
+    spent_usd: formatDecimal(spending.spentNanoUsd, CENTS),
+    held_usd: formatDecimal(spending.heldNanoUsd, CENTS),
+    remaining_usd: formatRemaining(key.limitNanoUsd, spending.spentNanoUsd),
+    balance_usd: accountState ? formatDecimal(accountState.creditNanoUsd - account.spentNanoUsd, CENTS) : null,
+    expires_at: expiresMs === Infinity ? null : formatTime(expiresMs),
+  };
+}
+
+function formatRemaining(limitNanoUsd: bigint | null, spentNanoUsd: bigint): string {
+  if (limitNanoUsd === null) return UNLIMITED;
+  const remaining = limitNanoUsd - spentNanoUsd;
+  return formatDecimal(remaining > 0n ? remaining : 0n, CENTS);
+}

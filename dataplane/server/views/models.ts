@@ -1,0 +1,133 @@
+/**
+ * [P] What `GET /v1/models` and `GET /v1/models/{id}` answer, in both dialects: the models that a key can call now.
+ */
+import { GatewayError } from '../../errors.ts';
+import type { Candidate, KeyState, Offer, State } from '../../state/state.ts';
+
+export interface OpenAIModel {
+  readonly id: string;
+  readonly object: 'model';
+  readonly created: number;
+  readonly owned_by: string;
+}
+
+export interface AnthropicModel {
+  readonly type: 'model';
+  readonly id: string;
+  readonly display_name: string;
+  readonly created_at: string;
+  readonly max_input_tokens: number | null;
+  readonly max_tokens: number | null;
+  readonly capabilities: null;
+  readonly lifecycle: 'active';
+  readonly deprecated_at: null;
+  readonly retires_at: null;
+  readonly line: null;
+}
+
+export interface AnthropicModelPage {
+  readonly data: readonly AnthropicModel[];
+  readonly has_more: boolean;
+  readonly first_id: string | null;
+  readonly last_id: string | null;
+}
+
+/** The list's query parameters as they came. */
+export interface AnthropicPageQuery {
+  readonly limit?: string;
+  readonly after_id?: string;
+  readonly before_id?: string;
+}
+
+/**
+ * OpenAI's `created`, in seconds. No manifest says when a vendor released a model, and a client may cache by this number: one
+ * that never changes, is the same on every replica and reads as a sensible date is 2026-01-01T00:00:00Z.
+ */
+const CREATED_S = 1_767_225_600;
+/** Anthropic's API has its own answer to that: "an epoch value if the release date is unknown". */
+const CREATED_AT = '1970-01-01T00:00:00Z';
+const DEFAULT_PAGE = 20;
+const LARGEST_PAGE = 1000;
+
+/** The group's models that have a price, narrowed by the key's own list, by name. */
+export function callableModels(state: Pick<State, 'groups'>, key: Pick<KeyState, 'group' | 'models'>): Offer[] {
+  const offers = state.groups.get(key.group)?.offers.values() ?? [];
+  return [...offers].filter((offer) => isCallable(offer, key)).sort((a, b) => compareText(a.model, b.model));
+}
+
+/** One of them; undefined: 404. */
+export function callableModel(state: Pick<State, 'groups'>, key: Pick<KeyState, 'group' | 'models'>, model: string): Offer | undefined {
+  const offer = state.groups.get(key.group)?.offers.get(model);
+  return offer && isCallable(offer, key) ? offer : undefined;
+}
+
+/** OpenAI's list: whole, as its API knows no pages here. */
+export function openaiModels(offers: readonly Offer[]): { readonly object: 'list'; readonly data: readonly OpenAIModel[] } {
+  return { object: 'list', data: offers.map(openaiModel) };
+}
+
+/** OpenAI's model object. */
+export function openaiModel(offer: Offer): OpenAIModel {
+  return { id: offer.model, object: 'model', created: CREATED_S, owned_by: offer.vendor };
+}
+
+/**
+ * A page of Anthropic's list. `offers` are ordered by name, and a cursor is a place in that order: it works although its model
+ * has vanished since. Throws invalid_request.
+ */
+export function anthropicModels(offers: readonly Offer[], query: AnthropicPageQuery): AnthropicModelPage {
+  const limit = parseLimit(query.limit);
+  const { after_id: after, before_id: before } = query;
+  if (after !== undefined && before !== undefined) {
+    throw new GatewayError('invalid_request', 'after_id and before_id exclude each other: send one of them.', { param: 'before_id' });
+  }
+  const rest = offers.filter(({ model }) => (after === undefined || model > after) && (before === undefined || model < before));
+  const page = before === undefined ? rest.slice(0, limit) : rest.slice(-limit);
+  return {
+    data: page.map(anthropicModel),
+    has_more: rest.length > page.length,
+    first_id: page[0]?.model ?? null,
+    last_id: page.at(-1)?.model ?? null,
+  };
+}
+
+/** Anthropic's model object. Limits are those that hold on every channel that may serve it. */
+export function anthropicModel(offer: Offer): AnthropicModel {
+  return {
+    type: 'model',
+    id: offer.model,
+    display_name: offer.model,
+    created_at: CREATED_AT,
+    max_input_tokens: smallest(offer, (candidate) => candidate.model.contextTokens),
+    max_tokens: smallest(offer, (candidate) => candidate.model.maxOutputTokens),
+    capabilities: null,
+    lifecycle: 'active',
+    deprecated_at: null,
+    retires_at: null,
+    line: null,
+  };
+}
+
+function isCallable({ catalog, model, tiers }: Offer, { models }: Pick<KeyState, 'models'>): boolean {
+  return catalog !== undefined && tiers.some((tier) => tier.length > 0) && (models?.has(model) ?? true);
+}
+
+function parseLimit(text: string | undefined): number {
+  if (text === undefined) return DEFAULT_PAGE;
+  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > LARGEST_PAGE) {
+    throw new GatewayError('invalid_request', `limit must be a whole number from 1 to ${LARGEST_PAGE}.`, { param: 'limit' });
+  }
+  return limit;
+}
+
+/** 0 stands for "not given". */
+function smallest({ tiers }: Offer, limitOf: (candidate: Candidate) => number): number | null {
+  const given = tiers.flat().map(limitOf).filter((limit) => limit > 0);
+  return given.length === 0 ? null : Math.min(...given);
+}
+
+/** By code units, as cursors are compared. */
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}

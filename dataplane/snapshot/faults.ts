@@ -1,0 +1,58 @@
+/**
+ * [P] Collecting everything that is wrong with an object, so that a rejection names all of it at once.
+ */
+
+/** One thing that is wrong with one object of a snapshot. The message holds no secret. */
+export interface SnapshotFault {
+  readonly kind: SnapshotKind;
+  readonly namespace: string;
+  readonly name: string;
+  readonly message: string;
+}
+
+export type SnapshotKind = 'ApiKey' | 'Account' | 'Group' | 'ModelRoute' | 'PriceCatalog';
+
+interface Named {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Writes down faults of one object in a list that all objects share. */
+export class FaultCollector {
+  readonly #faults: SnapshotFault[];
+  readonly #kind: SnapshotKind;
+  readonly #object: Named;
+
+  constructor(faults: SnapshotFault[], kind: SnapshotKind, object: Named) {
+    this.#faults = faults;
+    this.#kind = kind;
+    this.#object = object;
+  }
+
+  /** Notes the message where the condition does not hold. */
+  expect(holds: boolean, message: string): void {
+    if (!holds) this.#faults.push({ kind: this.#kind, namespace: this.#object.namespace, name: this.#object.name, message });
+  }
+}
+
+/** Notes empty and repeated names of a list. */
+export function expectNames(to: FaultCollector, path: string, names: readonly string[]): void {
+  const seen = new Set<string>();
+  for (const name of names) {
+    if (name === '') to.expect(false, `${path}: a name is empty`);
+    if (seen.has(name)) to.expect(false, `${path}: "${name}" is there twice`);
+    seen.add(name);
+  }
+}
+
+/** Notes a filter that is present without a name in it, which would mean "none" where absence means "all". */
+export function expectFilter(to: FaultCollector, path: string, filter: { readonly names: readonly string[] } | undefined): void {
+  if (!filter) return;
+  if (filter.names.length === 0) to.expect(false, `${path}: an empty list; leave it out to mean all`);
+  expectNames(to, path, filter.names);
+}
+
+/** Notes a threshold of 0, which could never let a call through. */
+export function expectThreshold(to: FaultCollector, path: string, limit: number | undefined): void {
+  if (limit !== undefined && limit < 1) to.expect(false, `${path}: must be at least 1`);
+}

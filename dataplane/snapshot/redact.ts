@@ -1,0 +1,40 @@
+/**
+ * [P] A snapshot as it may be shown: secrets are replaced, int64 figures are decimal strings (JSON has no integers of 64 bits).
+ */
+import type { Snapshot } from './snapshot.gen.ts';
+
+const REDACTED = '[redacted]';
+
+/** JSON of a snapshot without its secrets, for /config_dump. */
+export function redactSnapshot(snapshot: Snapshot): unknown {
+  return {
+    keys: plain(snapshot.keys),
+    accounts: plain(snapshot.accounts),
+    groups: plain(snapshot.groups),
+    routes: snapshot.routes.map((route) => ({
+      ...fields(route),
+      channels: route.channels.map((channel) => ({
+        ...fields({ ...channel, baseUrl: withoutQuery(channel.baseUrl) }),
+        apiKey: channel.apiKey && REDACTED,
+      })),
+    })),
+    catalogs: plain(snapshot.catalogs),
+  };
+}
+
+/** A query may hold a key (some providers take it there). */
+function withoutQuery(baseUrl: string): string {
+  const start = baseUrl.indexOf('?');
+  return start < 0 ? baseUrl : `${baseUrl.slice(0, start)}?${REDACTED}`;
+}
+
+function plain(value: unknown): unknown {
+  if (typeof value === 'bigint') return value.toString();
+  if (Array.isArray(value)) return value.map(plain);
+  if (typeof value === 'object' && value !== null) return fields(value);
+  return value;
+}
+
+function fields(object: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, plain(value)]));
+}

@@ -1,0 +1,64 @@
+/**
+ * [P] What a ModelRoute's models and channels must hold before requests may rely on them.
+ */
+import { expectNames, expectThreshold } from './faults.ts';
+import type { FaultCollector } from './faults.ts';
+import { Allowance, ClientDisconnect, Endpoint, Input, Protocol } from './snapshot.gen.ts';
+import type { Channel, Model, ModelRoute, Timeouts } from './snapshot.gen.ts';
+
+const OUTPUT_LIMIT_FIELDS = new Set(['max_completion_tokens', 'max_tokens']);
+/** What may stand in a header's value: a credential with a line break in it would add headers of its own. */
+const HEADER_VALUE = /^[\x21-\x7e]+$/;
+const SCHEMES = new Set(['http:', 'https:']);
+
+/** Notes every fault of one route. */
+export function validateRoute(to: FaultCollector, route: ModelRoute): void {
+  to.expect(route.clientDisconnect !== ClientDisconnect.UNSPECIFIED, 'client_disconnect: required');
+  expectNames(to, 'models', route.models.map(({ name }) => name));
+  expectNames(to, 'channels', route.channels.map(({ name }) => name));
+  for (const model of route.models) validateModel(to, `models "${model.name}"`, model);
+  for (const channel of route.channels) validateChannel(to, `channels "${channel.name}"`, channel);
+}
+
+function validateModel(to: FaultCollector, path: string, model: Model): void {
+  expectSpecified(to, `${path}: endpoints`, model.endpoints, Endpoint.UNSPECIFIED);
+  expectSpecified(to, `${path}: inputs`, model.inputs, Input.UNSPECIFIED);
+  to.expect(model.endpoints.length > 0, `${path}: endpoints: at least one is required`);
+  to.expect(model.inputs.length > 0, `${path}: inputs: at least one is required`);
+  to.expect(!model.allow.includes(Allowance.UNSPECIFIED), `${path}: allow: an unknown value`);
+  const chats = model.endpoints.includes(Endpoint.CHAT);
+  const reads = chats || model.endpoints.includes(Endpoint.EMBEDDINGS);
+  to.expect(!reads || model.contextTokens > 0, `${path}: context_tokens: required for Chat and Embeddings`);
+  to.expect(!chats || model.maxOutputTokens > 0, `${path}: max_output_tokens: required for Chat`);
+  to.expect(!chats || OUTPUT_LIMIT_FIELDS.has(model.outputLimitField), `${path}: output_limit_field: must be max_completion_tokens or max_tokens`);
+  to.expect(!model.inputs.includes(Input.IMAGE) || model.imageTokens > 0, `${path}: image_tokens: required for a model that takes images`);
+}
+
+function expectSpecified<T extends string>(to: FaultCollector, path: string, values: readonly T[], unspecified: T): void {
+  to.expect(!values.includes(unspecified), `${path}: an unknown value`);
+  to.expect(new Set(values).size === values.length, `${path}: a value is there twice`);
+}
+
+function validateChannel(to: FaultCollector, path: string, channel: Channel): void {
+  to.expect(channel.protocol !== Protocol.UNSPECIFIED, `${path}: protocol: required`);
+  validateBaseUrl(to, `${path}: base_url`, channel.baseUrl);
+  to.expect(channel.apiKey === undefined || HEADER_VALUE.test(channel.apiKey.value), `${path}: api_key: empty, or with characters that no header may hold`);
+  expectNames(to, `${path}: models`, channel.models.map(({ name }) => name));
+  for (const { name, upstreamName } of channel.models) to.expect(upstreamName !== '', `${path}: models "${name}": upstream_name: required`);
+  to.expect(channel.weight >= 1, `${path}: weight: must be at least 1`);
+  expectThreshold(to, `${path}: max_concurrency`, channel.maxConcurrency);
+  validateTimeouts(to, `${path}: timeouts`, channel.timeouts);
+}
+
+function validateBaseUrl(to: FaultCollector, path: string, baseUrl: string): void {
+  const url = URL.parse(baseUrl);
+  if (!url || !SCHEMES.has(url.protocol)) return to.expect(false, `${path}: not an http or https URL`);
+  to.expect(url.username === '' && url.password === '', `${path}: must not hold a credential`);
+  to.expect(url.hash === '', `${path}: must not have a fragment`);
+}
+
+function validateTimeouts(to: FaultCollector, path: string, timeouts: Timeouts | undefined): void {
+  if (!timeouts) return to.expect(false, `${path}: required`);
+  const { connectMs, firstByteMs, wholeMs, idleMs } = timeouts;
+  to.expect(connectMs > 0 && firstByteMs > 0 && wholeMs > 0 && idleMs > 0, `${path}: each must be at least 1 ms`);
+}

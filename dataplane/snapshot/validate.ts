@@ -1,0 +1,102 @@
+/**
+ * [P] What a proxy would refuse about a snapshot, all of it. The operator asks before it publishes, the proxy before it
+ * applies. References to objects that are not there are legal: a route may arrive after the group that names it, and until
+ * then it just offers nothing. What each kind's objects must hold is in validate-routes.ts and validate-prices.ts, and below.
+ */
+import { expectFilter, expectNames, expectThreshold, FaultCollector } from './faults.ts';
+import type { SnapshotFault, SnapshotKind } from './faults.ts';
+import { Period, WhenShort } from './snapshot.gen.ts';
+import type { Account, AutomaticAccess, DirectAccess, Group, Key, Snapshot } from './snapshot.gen.ts';
+import { validateCatalogs } from './validate-prices.ts';
+import { validateRoute } from './validate-routes.ts';
+
+const SHA256_HEX = /^[0-9a-f]{64}$/;
+const NAMESPACED_NAME = /^[^/]+\/[^/]+$/;
+
+/** Every fault of a snapshot; empty: it can be applied. */
+export function validateSnapshot(snapshot: Snapshot): SnapshotFault[] {
+  const faults: SnapshotFault[] = [];
+  expectUnique(faults, 'ApiKey', snapshot.keys);
+  expectUnique(faults, 'Account', snapshot.accounts);
+  expectUnique(faults, 'Group', snapshot.groups);
+  expectUnique(faults, 'ModelRoute', snapshot.routes);
+  expectUnique(faults, 'PriceCatalog', snapshot.catalogs);
+  validateKeys(faults, snapshot.keys);
+  validateGroups(faults, snapshot.groups);
+  for (const route of snapshot.routes) validateRoute(new FaultCollector(faults, 'ModelRoute', route), route);
+  validateCatalogs(faults, snapshot.catalogs);
+  return faults;
+}
+
+/** Objects are known by namespace and name; groups and routes live in one namespace and are known by name. */
+function expectUnique(faults: SnapshotFault[], kind: SnapshotKind, objects: readonly Pick<Account, 'namespace' | 'name'>[]): void {
+  const seen = new Set<string>();
+  const byNameOnly = kind === 'Group' || kind === 'ModelRoute';
+  for (const object of objects) {
+    const id = byNameOnly ? object.name : `${object.namespace}/${object.name}`;
+    if (object.namespace === '' || object.name === '') new FaultCollector(faults, kind, object).expect(false, 'namespace and name are required');
+    if (seen.has(id)) new FaultCollector(faults, kind, object).expect(false, `"${id}" is there twice`);
+    seen.add(id);
+  }
+}
+
+/** There may be a hundred thousand of them: nothing is made for a key that is as it should be. */
+function validateKeys(faults: SnapshotFault[], keys: readonly Key[]): void {
+  const uids = new Set<string>();
+  const hashes = new Set<string>();
+  for (const key of keys) {
+    const to = new FaultCollector(faults, 'ApiKey', key);
+    validateKey(to, key);
+    if (uids.has(key.uid)) to.expect(false, 'uid: another key has the same');
+    uids.add(key.uid);
+    for (const { sha256 } of key.hashes) {
+      if (hashes.has(sha256)) to.expect(false, `hashes: ${sha256} is there twice`);
+      hashes.add(sha256);
+    }
+  }
+}
+
+function validateKey(to: FaultCollector, key: Key): void {
+  to.expect(key.uid !== '', 'uid: required');
+  to.expect(key.hashes.length > 0, 'hashes: at least one is required');
+  for (const { sha256 } of key.hashes) to.expect(SHA256_HEX.test(sha256), 'hashes: not 64 lower-case hex digits');
+  to.expect(key.period !== Period.UNSPECIFIED, 'period: required');
+  to.expect(key.whenShort !== WhenShort.UNSPECIFIED, 'when_short: required');
+  to.expect(key.limitNanoUsd === undefined || key.limitNanoUsd >= 0n, 'limit_nano_usd: must not be negative');
+  expectFilter(to, 'models', key.models);
+  expectThreshold(to, 'max_concurrency', key.maxConcurrency);
+  if (key.refusal !== '') return; // it opens nothing, so it may lack what it would open
+  to.expect(key.group !== '', 'group: required');
+  to.expect(NAMESPACED_NAME.test(key.account), 'account: must be namespace/name');
+}
+
+function validateGroups(faults: SnapshotFault[], groups: readonly Group[]): void {
+  const byName = new Map(groups.map((group) => [group.name, group]));
+  for (const group of groups) {
+    const to = new FaultCollector(faults, 'Group', group);
+    to.expect(group.displayName !== '', 'display_name: required');
+    to.expect(group.priceRatioE9 >= 0n, 'price_ratio_e9: must not be negative');
+    to.expect(group.access !== undefined, 'access: one of direct and automatic is required');
+    if (group.access?.$case === 'direct') validateDirect(to, group.access.value);
+    if (group.access?.$case === 'automatic') validateAutomatic(to, group.access.value, byName);
+  }
+}
+
+function validateDirect(to: FaultCollector, access: DirectAccess): void {
+  // one route may be there several times: entries with different filters merge
+  for (const { route, models, channels, maxConcurrency } of access.routes) {
+    to.expect(route !== '', 'routes: a name is empty');
+    expectFilter(to, `routes "${route}": models`, models);
+    expectFilter(to, `routes "${route}": channels`, channels);
+    expectThreshold(to, `routes "${route}": max_concurrency`, maxConcurrency);
+  }
+}
+
+function validateAutomatic(to: FaultCollector, access: AutomaticAccess, byName: ReadonlyMap<string, Group>): void {
+  to.expect(access.members.length > 0, 'members: at least one is required');
+  expectNames(to, 'members', access.members);
+  for (const member of access.members) {
+    const kind = byName.get(member)?.access?.$case;
+    to.expect(kind !== 'automatic', `members: "${member}" is not a Direct group`);
+  }
+}

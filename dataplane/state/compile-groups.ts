@@ -1,0 +1,55 @@
+/**
+ * [P] Groups. A Direct group offers what its routes have; an Automatic one offers what its members do, member after member,
+ * at the member's ratio times its own.
+ */
+import { ONE_E9 } from '../snapshot/decimal.ts';
+import type { AutomaticAccess, Group } from '../snapshot/snapshot.gen.ts';
+import { compileOffers, offerOf } from './compile-offers.ts';
+import type { OfferSources } from './compile-offers.ts';
+import { priceAt } from './compile-pricing.ts';
+import type { PriceEntry } from './compile-pricing.ts';
+import type { Candidate, GroupState, Offer } from './state.ts';
+
+interface DirectGroup {
+  readonly priceRatioE9: bigint;
+  readonly offers: ReadonlyMap<string, Offer>;
+}
+
+/** Groups by name. */
+export function compileGroups(groups: readonly Group[], sources: OfferSources): Map<string, GroupState> {
+  const direct = new Map<string, DirectGroup>();
+  for (const { name, access, priceRatioE9 } of groups)
+    if (access?.$case === 'direct')
+      direct.set(name, { priceRatioE9, offers: compileOffers(name, access.value, priceRatioE9 * ONE_E9, sources) });
+
+  const compiled = new Map<string, GroupState>();
+  for (const { name, displayName, access, priceRatioE9 } of groups) {
+    const offers = access?.$case === 'automatic'
+      ? automaticOffers(access.value, priceRatioE9, direct, sources.prices)
+      : direct.get(name)?.offers ?? new Map<string, Offer>();
+    compiled.set(name, { name, displayName, offers });
+  }
+  return compiled;
+}
+
+function automaticOffers(
+  { members }: AutomaticAccess, ownRatioE9: bigint,
+  direct: ReadonlyMap<string, DirectGroup>, prices: ReadonlyMap<string, PriceEntry>,
+): Map<string, Offer> {
+  const tiers = new Map<string, (readonly Candidate[])[]>();
+  for (const member of members) {
+    const group = direct.get(member);
+    if (!group) continue;
+    for (const { model, tiers: own } of group.offers.values()) {
+      const repriced = ownRatioE9 === ONE_E9 ? own : reprice(own, prices.get(model), group.priceRatioE9 * ownRatioE9);
+      tiers.set(model, [...tiers.get(model) ?? [], ...repriced]);
+    }
+  }
+  return new Map([...tiers].map(([model, list]) => [model, offerOf(model, prices.get(model), list)]));
+}
+
+function reprice(tiers: readonly (readonly Candidate[])[], entry: PriceEntry | undefined, ratioE18: bigint): readonly (readonly Candidate[])[] {
+  if (!entry) return tiers;
+  const price = priceAt(entry, ratioE18);
+  return tiers.map((tier) => tier.map((candidate) => ({ ...candidate, price })));
+}

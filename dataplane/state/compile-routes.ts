@@ -1,0 +1,125 @@
+/**
+ * [P] Models and channels of the ModelRoutes, each made once and shared by every group that offers them.
+ */
+import { Allowance, ClientDisconnect, Endpoint, Input, Protocol } from '../snapshot/snapshot.gen.ts';
+import type { Channel, Model, ModelRoute } from '../snapshot/snapshot.gen.ts';
+import type { SlotLimit } from '../ledger/ledger.ts';
+import type { UnboundedFeature } from '../protocol/call-facts.ts';
+import { Secret } from '../upstream/upstream.ts';
+import type { UpstreamTarget, UpstreamTimeouts } from '../upstream/upstream.ts';
+import type { EndpointKind, ModelState } from './state.ts';
+
+export interface CompiledRoute {
+  readonly name: string;
+  readonly models: readonly ModelState[];
+  readonly channels: readonly CompiledChannel[];
+  readonly retryAttempts: number;
+  readonly clientDisconnect: 'Cancel' | 'Drain';
+}
+
+export interface CompiledChannel {
+  readonly name: string;
+  readonly target: UpstreamTarget;
+  readonly priority: number;
+  readonly weight: number;
+  /** The channel's own threshold, all groups together. */
+  readonly slot: SlotLimit | undefined;
+  /** Upstream names by model; a model that is not there keeps its name. */
+  readonly renames: ReadonlyMap<string, string>;
+}
+
+export interface CompiledRoutes {
+  readonly routes: ReadonlyMap<string, CompiledRoute>;
+  readonly targets: ReadonlyMap<string, UpstreamTarget>;
+}
+
+const ENDPOINTS: Readonly<Partial<Record<Endpoint, EndpointKind>>> = {
+  [Endpoint.CHAT]: 'Chat',
+  [Endpoint.EMBEDDINGS]: 'Embeddings',
+  [Endpoint.IMAGES]: 'Images',
+  [Endpoint.VIDEOS]: 'Videos',
+};
+
+const ALLOWANCES: Readonly<Partial<Record<Allowance, UnboundedFeature>>> = {
+  [Allowance.SERVER_TOOLS]: 'ServerTools',
+  [Allowance.SERVICE_TIERS]: 'ServiceTiers',
+  [Allowance.FILE_REFERENCES]: 'FileReferences',
+};
+
+const NO_TIMEOUTS: UpstreamTimeouts = { connectMs: 0, firstByteMs: 0, wholeMs: 0, idleMs: 0 };
+
+/** Routes by name and targets by "route/channel". Targets that did not change stay the objects they were. */
+export function compileRoutes(routes: readonly ModelRoute[], previous?: ReadonlyMap<string, UpstreamTarget>): CompiledRoutes {
+  const compiled = new Map<string, CompiledRoute>();
+  const targets = new Map<string, UpstreamTarget>();
+  for (const route of routes) {
+    const channels = route.channels.map((channel) => compileChannel(route.name, channel, previous));
+    for (const { target } of channels) targets.set(target.id, target);
+    compiled.set(route.name, {
+      name: route.name,
+      models: route.models.map(compileModel),
+      channels,
+      retryAttempts: route.retryAttempts,
+      clientDisconnect: route.clientDisconnect === ClientDisconnect.DRAIN ? 'Drain' : 'Cancel',
+    });
+  }
+  return { routes: compiled, targets };
+}
+
+function compileModel(model: Model): ModelState {
+  return {
+    name: model.name,
+    endpoints: setOf(model.endpoints, ENDPOINTS),
+    acceptsImages: model.inputs.includes(Input.IMAGE),
+    contextTokens: model.contextTokens,
+    maxOutputTokens: model.maxOutputTokens,
+    imageTokens: model.imageTokens,
+    outputLimitField: model.outputLimitField === 'max_tokens' ? 'max_tokens' : 'max_completion_tokens',
+    allow: setOf(model.allow, ALLOWANCES),
+  };
+}
+
+function setOf<K extends string, V>(values: readonly K[], words: Readonly<Partial<Record<K, V>>>): ReadonlySet<V> {
+  const set = new Set<V>();
+  for (const value of values) {
+    const word = words[value];
+    if (word !== undefined) set.add(word);
+  }
+  return set;
+}
+
+function compileChannel(route: string, channel: Channel, previous: ReadonlyMap<string, UpstreamTarget> | undefined): CompiledChannel {
+  const id = `${route}/${channel.name}`;
+  const target = compileTarget(id, channel);
+  const before = previous?.get(id);
+  return {
+    name: channel.name,
+    target: before && sameTarget(before, target) ? before : target,
+    priority: channel.priority,
+    weight: channel.weight,
+    slot: channel.maxConcurrency === undefined ? undefined : { scope: 'Channel', id: `channel/${id}`, limit: channel.maxConcurrency },
+    renames: new Map(channel.models.map(({ name, upstreamName }) => [name, upstreamName])),
+  };
+}
+
+function compileTarget(id: string, channel: Channel): UpstreamTarget {
+  return {
+    id,
+    protocol: channel.protocol === Protocol.ANTHROPIC ? 'Anthropic' : 'OpenAI',
+    baseUrl: channel.baseUrl,
+    apiKey: channel.apiKey && new Secret(channel.apiKey.value),
+    timeouts: channel.timeouts ?? NO_TIMEOUTS,
+  };
+}
+
+function sameTarget(a: UpstreamTarget, b: UpstreamTarget): boolean {
+  return a.protocol === b.protocol && a.baseUrl === b.baseUrl && sameSecret(a.apiKey, b.apiKey) && sameTimeouts(a.timeouts, b.timeouts);
+}
+
+function sameSecret(a: Secret | undefined, b: Secret | undefined): boolean {
+  return a === undefined || b === undefined ? a === b : a.equals(b);
+}
+
+function sameTimeouts(a: UpstreamTimeouts, b: UpstreamTimeouts): boolean {
+  return a.connectMs === b.connectMs && a.firstByteMs === b.firstByteMs && a.wholeMs === b.wholeMs && a.idleMs === b.idleMs;
+}

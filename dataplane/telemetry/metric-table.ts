@@ -1,0 +1,99 @@
+/**
+ * The one table of metrics: name, type, labels and meaning. metrics.ts fills it, docs/metrics.md is generated from it.
+ * No label is unbounded: channels, groups and models are those of the configuration, and a model that is not configured is "".
+ * Keys and accounts are no labels; their figures are in statuses and at /v1/usage. Seconds and USD throughout.
+ */
+
+export interface MetricRow {
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly labels: readonly string[];
+  readonly help: string;
+  /** Of a histogram. */
+  readonly buckets?: readonly number[];
+}
+
+/** OpenTelemetry's buckets for durations of model calls, and on to the longest time-outs. */
+const CALL_SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 163.84, 327.68, 655.36];
+/** OpenTelemetry's buckets, and on to a minute for models that think first. */
+const FIRST_TOKEN_SECONDS = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 15, 30, 45, 60];
+const PER_TOKEN_SECONDS = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5];
+const TOKENS = [1, 4, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864];
+const LEDGER_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
+
+const GEN_AI = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model'] as const;
+
+export const METRICS = {
+  gen_ai_server_request_duration_seconds: {
+    type: 'histogram', labels: [...GEN_AI, 'error_type'], buckets: CALL_SECONDS,
+    help: 'Time from a model call\'s arrival to the end of its answer. error_type is the error code, "" where it succeeded.',
+  },
+  gen_ai_server_time_to_first_token_seconds: {
+    type: 'histogram', labels: GEN_AI, buckets: FIRST_TOKEN_SECONDS,
+    help: 'Time from a streamed call\'s arrival to the first byte of its answer.',
+  },
+  gen_ai_server_time_per_output_token_seconds: {
+    type: 'histogram', labels: GEN_AI, buckets: PER_TOKEN_SECONDS,
+    help: 'Time per output token of a streamed call after the first one.',
+  },
+  gen_ai_client_token_usage: {
+    type: 'histogram', labels: [...GEN_AI, 'gen_ai_token_type'], buckets: TOKENS,
+    help: 'Billed tokens per call, by type: input (cached and cache-written ones included) or output.',
+  },
+  modelgateway_requests_total: {
+    type: 'counter', labels: ['endpoint', 'dialect', 'status', 'error_code'],
+    help: 'Requests by endpoint, HTTP status (499: the client left before an answer) and error code ("": none).',
+  },
+  modelgateway_request_duration_seconds: {
+    type: 'histogram', labels: ['endpoint', 'stream'], buckets: [0.001, 0.0025, 0.005, ...CALL_SECONDS],
+    help: 'Time from a request\'s arrival to the end of its answer, all endpoints.',
+  },
+  modelgateway_calls_total: {
+    type: 'counter', labels: ['model', 'group', 'call_status', 'usage_source'],
+    help: 'Calls that money was held for, by how they ended and where their usage comes from.',
+  },
+  modelgateway_tokens_total: {
+    type: 'counter', labels: ['model', 'group', 'token_type'],
+    help: 'Billed tokens by price class: input, cached, cache_write_5m, cache_write_1h, output.',
+  },
+  modelgateway_cost_usd_total: {
+    type: 'counter', labels: ['model', 'group'],
+    help: 'Cost of settled calls. A floating-point sum for dashboards; the ledger has the exact figures.',
+  },
+  modelgateway_unbilled_usd_total: {
+    type: 'counter', labels: ['model', 'group'],
+    help: 'Cost beyond both the hold and what was free under the limits: written off because a provider broke its own limit. Should stay 0.',
+  },
+  modelgateway_upstream_attempts_total: {
+    type: 'counter', labels: ['channel', 'outcome'],
+    help: 'Attempts by channel and outcome: ok, status_ with the HTTP status, connect, reset, timeout, cut, idle, aborted; full and short were not sent.',
+  },
+  modelgateway_upstream_attempt_duration_seconds: {
+    type: 'histogram', labels: ['channel'], buckets: CALL_SECONDS,
+    help: 'Time from an attempt\'s start until its channel had shown what it is worth; attempts that were sent.',
+  },
+  modelgateway_upstream_retries_total: {
+    type: 'counter', labels: ['channel'],
+    help: 'Attempts after the first one of a call, by the channel that they went to.',
+  },
+  modelgateway_ledger_duration_seconds: {
+    type: 'histogram', labels: ['operation', 'outcome'], buckets: LEDGER_SECONDS,
+    help: 'Time from asking the ledger to its answer, by operation: hold, settle, slots, progress.',
+  },
+  modelgateway_holds: { type: 'gauge', labels: [], help: 'Holds that are not settled yet.' },
+  modelgateway_held_usd: { type: 'gauge', labels: [], help: 'Money in holds that are not settled yet.' },
+  modelgateway_slots_in_use: { type: 'gauge', labels: ['scope'], help: 'Concurrency slots in use, by scope: Key, Group, Channel.' },
+  modelgateway_config_generation: { type: 'gauge', labels: [], help: 'How many configurations have been put in force since the start; 0: none yet.' },
+  modelgateway_config_last_applied_timestamp_seconds: { type: 'gauge', labels: [], help: 'When the configuration in force was applied, Unix time.' },
+  modelgateway_config_rejected_total: { type: 'counter', labels: [], help: 'Configurations that were refused; the one before stayed in force.' },
+  modelgateway_event_loop_lag_seconds: {
+    type: 'gauge', labels: ['quantile'],
+    help: 'Delay of the event loop since the last scrape, by quantile: 0.5, 0.99, 1 (the longest).',
+  },
+  modelgateway_build_info: { type: 'gauge', labels: ['version', 'node_version'], help: 'Always 1.' },
+  process_cpu_seconds_total: { type: 'counter', labels: [], help: 'CPU time of the process, user and system.' },
+  process_resident_memory_bytes: { type: 'gauge', labels: [], help: 'Resident memory of the process.' },
+  process_start_time_seconds: { type: 'gauge', labels: [], help: 'When the process started, Unix time.' },
+  nodejs_heap_size_used_bytes: { type: 'gauge', labels: [], help: 'JavaScript heap in use.' },
+} as const satisfies Record<string, MetricRow>;
+
+export type MetricName = keyof typeof METRICS;

@@ -1,0 +1,105 @@
+/**
+ * Metrics in the Prometheus text format, over the table in metric-table.ts: turns a call's report into
+ * observations, and reads what is a gauge when it is asked for. A finished call costs about a dozen observations of less than
+ * half a microsecond each.
+ */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { Registry } from 'prom-client';
+import type { LedgerGauges } from '../ledger/ledger.ts';
+import { observeCall } from './call-metrics.ts';
+import type { CallReport, CallTelemetry } from './call-report.ts';
+import { createRecorder, usd } from './recorder.ts';
+import type { Labels, Recorder } from './recorder.ts';
+
+export interface MetricsOptions {
+  /** Of this program. */
+  readonly version: string;
+  /** Asked at each scrape; absent: this process has no ledger. */
+  readonly ledger?: () => LedgerGauges;
+}
+
+export interface Metrics {
+  readonly contentType: string;
+  /** The page, as it stands. */
+  render(): Promise<string>;
+  call(report: CallReport): void;
+  ledger: CallTelemetry['ledger'];
+  configApplied(generation: number, nowMs: number): void;
+  configRejected(): void;
+  /** Stops watching the event loop. */
+  close(): void;
+}
+
+const NONE: Labels = {};
+
+/** Registers the whole table in a registry of its own. */
+export function createMetrics({ version, ledger }: MetricsOptions): Metrics {
+  const registry = new Registry();
+  const recorder = createRecorder(registry);
+  const eventLoop = watchEventLoop();
+  const cpu = cpuSeconds();
+  recorder.set('modelgateway_build_info', { version, node_version: process.versions.node }, 1);
+  recorder.set('process_start_time_seconds', NONE, Math.round(performance.timeOrigin) / 1000);
+  return {
+    contentType: registry.contentType,
+    async render() {
+      eventLoop.read(recorder);
+      readProcess(recorder, cpu);
+      if (ledger) readLedger(recorder, ledger());
+      return registry.metrics();
+    },
+    call: (report) => observeCall(recorder, report),
+    ledger: (operation, durationMs, outcome) => recorder.observe('modelgateway_ledger_duration_seconds', { operation, outcome }, durationMs / 1000),
+    configApplied(generation, nowMs) {
+      recorder.set('modelgateway_config_generation', NONE, generation);
+      recorder.set('modelgateway_config_last_applied_timestamp_seconds', NONE, nowMs / 1000);
+    },
+    configRejected: () => recorder.add('modelgateway_config_rejected_total', NONE, 1),
+    close: () => eventLoop.close(),
+  };
+}
+
+const SCOPES = ['Key', 'Group', 'Channel'] as const;
+
+function readLedger(recorder: Recorder, { holds, heldNanoUsd, slots }: LedgerGauges): void {
+  recorder.set('modelgateway_holds', NONE, holds);
+  recorder.set('modelgateway_held_usd', NONE, usd(heldNanoUsd));
+  for (const scope of SCOPES) recorder.set('modelgateway_slots_in_use', { scope }, slots[scope]);
+}
+
+/** CPU seconds since the last time it was asked. */
+function cpuSeconds(): () => number {
+  let reported = 0;
+  return () => {
+    const { user, system } = process.cpuUsage();
+    const total = (user + system) / 1e6;
+    const more = Math.max(0, total - reported);
+    reported = total;
+    return more;
+  };
+}
+
+function readProcess(recorder: Recorder, cpu: () => number): void {
+  const { rss, heapUsed } = process.memoryUsage();
+  recorder.add('process_cpu_seconds_total', NONE, cpu());
+  recorder.set('process_resident_memory_bytes', NONE, rss);
+  recorder.set('nodejs_heap_size_used_bytes', NONE, heapUsed);
+}
+
+const RESOLUTION_MS = 10;
+
+function watchEventLoop(): { read(recorder: Recorder): void; close(): void } {
+  const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  delays.enable();
+  // what is measured is the time between two ticks of a timer, which is RESOLUTION_MS without any delay
+  const lagSeconds = (nanoseconds: number): number => (Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / 1e9 - RESOLUTION_MS / 1e3) : 0);
+  return {
+    read(recorder) {
+      const empty = delays.count === 0;
+      for (const [quantile, value] of [['0.5', delays.percentile(50)], ['0.99', delays.percentile(99)], ['1', delays.max]] as const)
+        recorder.set('modelgateway_event_loop_lag_seconds', { quantile }, empty ? 0 : lagSeconds(value));
+      delays.reset();
+    },
+    close: () => void delays.disable(),
+  };
+}

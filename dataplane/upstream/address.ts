@@ -1,0 +1,27 @@
+/**
+ * [P] Base URLs, taken as each protocol's own SDK takes them: OpenAI's with /v1, Anthropic's without. They may have a path of
+ * their own (a proxy's prefix), a slash at the end, and a query (an API version).
+ */
+
+export interface BaseAddress {
+  /** Scheme, host and port. */
+  readonly origin: string;
+  /** Path without a slash at the end; '' at the root. */
+  readonly prefix: string;
+  /** Without the question mark; '' where there is none. */
+  readonly query: string;
+}
+
+/** Throws TypeError where it is not an http or https URL; validate has refused those before. */
+export function parseBaseUrl(baseUrl: string): BaseAddress {
+  const url = new URL(baseUrl);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new TypeError('not an http or https URL');
+  return { origin: url.origin, prefix: url.pathname.replace(/\/+$/, ''), query: url.search.slice(1) };
+}
+
+/** The request target of a path below a base: prefix + path, both queries. */
+export function joinPath({ prefix, query }: BaseAddress, path: string): string {
+  const joined = prefix + path;
+  if (query === '') return joined;
+  return `${joined}${path.includes('?') ? '&' : '?'}${query}`;
+}

@@ -1,0 +1,114 @@
+/**
+ * The gateway as a client of providers: one undici pool per channel, kept alive between calls, of as many connections as there
+ * are calls in flight (concurrency is limited by slots, not here). HTTP/1.1, one request at a time on a connection. Redirects
+ * are not followed, answers are asked for uncompressed, TLS is verified.
+ */
+import { Pool } from 'undici';
+import { joinPath, parseBaseUrl } from './address.ts';
+import type { BaseAddress } from './address.ts';
+import { credentialHeaders, headerList } from './credentials.ts';
+import { decoderFor } from './decompress.ts';
+import { Exchange } from './exchange.ts';
+import type { ExchangeHead } from './exchange.ts';
+import { UpstreamFailure } from './upstream.ts';
+import type { UpstreamRequest, UpstreamResponse, Upstreams, UpstreamTarget } from './upstream.ts';
+
+const MAX_HEADER_BYTES = 32 * 1024;
+/** Below the 5 seconds after which common servers close an idle connection without saying so; a server that does say is heeded. */
+const KEEP_ALIVE_MS = 4000;
+
+export interface UpstreamOptions {
+  /** Further certificate authorities to trust, PEM; absent: Node's own. */
+  readonly ca?: readonly string[];
+}
+
+export interface PooledUpstreams extends Upstreams {
+  /** Closes the pools of all other targets; calls that run on them finish. */
+  retain(targets: ReadonlyMap<string, UpstreamTarget>): void;
+}
+
+/** One channel's pool, and what is the same for all of its requests. */
+interface ChannelPool {
+  readonly pool: Pool;
+  readonly base: BaseAddress;
+  readonly credential: readonly string[];
+}
+
+export function createUpstreams(options: UpstreamOptions = {}): PooledUpstreams {
+  const pools = new Map<UpstreamTarget, ChannelPool>();
+  const closing = new Set<Promise<void>>();
+  let closed = false;
+
+  const retire = (target: UpstreamTarget, { pool }: ChannelPool): void => {
+    pools.delete(target);
+    // a pool's close only waits for its calls, and their failures are theirs
+    const done = pool.close().catch(() => undefined).finally(() => closing.delete(done));
+    closing.add(done);
+  };
+
+  return {
+    async send(target, request) {
+      if (closed) throw new UpstreamFailure('Connect', 'the gateway is shutting down');
+      let channel = pools.get(target);
+      if (!channel) pools.set(target, channel = openPool(target, options));
+      return perform(target, channel, request);
+    },
+    retain(targets) {
+      for (const [target, channel] of pools) if (targets.get(target.id) !== target) retire(target, channel);
+    },
+    async close() {
+      closed = true;
+      for (const [target, channel] of pools) retire(target, channel);
+      await Promise.all(closing);
+    },
+  };
+}
+
+function openPool(target: UpstreamTarget, { ca }: UpstreamOptions): ChannelPool {
+  const base = parseAddress(target);
+  const pool = new Pool(base.origin, {
+    pipelining: 1,
+    allowH2: false,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // the exchange has its own timer, which knows what it waits for
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: { timeout: target.timeouts.connectMs, ...(ca ? { ca: [...ca] } : {}) },
+  });
+  return { pool, base, credential: credentialHeaders(target) };
+}
+
+function parseAddress({ baseUrl }: UpstreamTarget): BaseAddress {
+  try {
+    return parseBaseUrl(baseUrl);
+  } catch (error) {
+    throw new UpstreamFailure('Connect', 'the channel\'s base URL cannot be used', error);
+  }
+}
+
+async function perform(target: UpstreamTarget, { pool, base, credential }: ChannelPool, request: UpstreamRequest): Promise<UpstreamResponse> {
+  const { stream, signal } = request;
+  const exchange = new Exchange({ stream, timeouts: target.timeouts, signal });
+  if (!exchange.over) {
+    pool.dispatch({
+      method: request.method,
+      path: joinPath(base, request.path),
+      headers: headerList(target.protocol, credential, request.headers),
+      body: request.body ?? null,
+    }, exchange);
+  }
+  return respond(await exchange.head, exchange);
+}
+
+function respond({ status, headers }: ExchangeHead, body: Exchange): UpstreamResponse {
+  const encoding = headers['content-encoding'];
+  if (encoding === undefined || encoding === 'identity') return { status, headers, body };
+  const decode = decoderFor(encoding);
+  if (!decode) {
+    void body.return();
+    throw new UpstreamFailure('Reset', 'the provider answered in an unknown content-encoding');
+  }
+  const { 'content-encoding': _encoding, 'content-length': _length, ...plain } = headers;
+  return { status, headers: plain, body: decode(body) };
+}

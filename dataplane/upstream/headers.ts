@@ -1,0 +1,79 @@
+/**
+ * [P] Which headers cross the gateway. To the provider: everything that may matter to it (beta headers, tracing, unknown
+ * ones), but nothing that belongs to the connection, to the client's credentials or to the way it came. Back to the client:
+ * everything but what speaks of the connection, of the gateway's own account or of the provider's infrastructure.
+ */
+
+/** What Node's HTTP server gives: lower-case names, repeated ones joined or as a list. */
+export type IncomingHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+const HOP_BY_HOP = [
+  'connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'expect', 'host',
+  'content-length', 'http2-settings',
+];
+
+const NOT_TO_PROVIDER = new Set([
+  ...HOP_BY_HOP,
+  // credentials and identities: the gateway has its own
+  'authorization', 'cookie', 'cookie2', 'x-api-key', 'api-key', 'x-goog-api-key', 'x-auth-token', 'openai-organization', 'openai-project',
+  // what the gateway says itself
+  'accept-encoding', 'content-encoding', 'x-request-id', 'request-id',
+  // conditions on an answer that the gateway never caches
+  'if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since',
+  // the way the request came, and a browser's page
+  'forwarded', 'via', 'x-real-ip', 'true-client-ip', 'origin', 'referer', 'baggage',
+]);
+const NOT_TO_PROVIDER_PREFIXES = ['proxy-', 'x-forwarded-', 'x-modelgateway-', 'x-envoy-', 'x-original-', 'cf-', 'sec-', 'access-control-'];
+
+/** Headers of one protocol mean nothing to the other's providers. */
+const FOREIGN_PREFIX = { OpenAI: 'anthropic-', Anthropic: 'openai-' } as const;
+
+const NOT_TO_CLIENT = new Set([
+  ...HOP_BY_HOP, 'content-encoding', 'date', 'set-cookie', 'set-cookie2', 'www-authenticate', 'proxy-authenticate',
+  // the gateway's request ids and its own advice on retries stand in their place
+  'x-request-id', 'request-id', 'apim-request-id', 'retry-after', 'retry-after-ms', 'x-should-retry',
+  // the gateway's account at the provider
+  'openai-organization', 'openai-project', 'anthropic-organization-id',
+  // the provider's infrastructure
+  'server', 'via', 'alt-svc', 'strict-transport-security', 'x-powered-by', 'x-served-by', 'nel', 'report-to', 'server-timing',
+  'location', 'content-location', 'link', 'content-security-policy',
+]);
+const NOT_TO_CLIENT_PREFIXES = [
+  'proxy-', 'x-modelgateway-', 'x-envoy-', 'cf-', 'x-amz', 'access-control-',
+  // limits of the gateway's account, not of this key
+  'x-ratelimit-', 'anthropic-ratelimit-', 'ratelimit',
+];
+
+/** The client's headers that travel on to a provider of this protocol. Credentials are added by credentials.ts. */
+export function requestHeaders(headers: IncomingHeaders, protocol: 'OpenAI' | 'Anthropic'): Record<string, string> {
+  const foreign = FOREIGN_PREFIX[protocol];
+  return pick(headers, (name) => !NOT_TO_PROVIDER.has(name) && !name.startsWith(foreign) && !startsWithAny(name, NOT_TO_PROVIDER_PREFIXES));
+}
+
+/** The provider's headers that travel back to the client. */
+export function responseHeaders(headers: IncomingHeaders): Record<string, string> {
+  return pick(headers, (name) => !NOT_TO_CLIENT.has(name) && !startsWithAny(name, NOT_TO_CLIENT_PREFIXES));
+}
+
+function pick(headers: IncomingHeaders, travels: (name: string) => boolean): Record<string, string> {
+  const named = connectionOptions(headers['connection']);
+  const picked: Record<string, string> = {};
+  for (const name of Object.keys(headers)) {
+    const value = headers[name];
+    if (value === undefined || !travels(name) || named?.has(name) === true) continue;
+    picked[name] = typeof value === 'string' ? value : value.join(', ');
+  }
+  return picked;
+}
+
+function startsWithAny(name: string, prefixes: readonly string[]): boolean {
+  for (const prefix of prefixes) if (name.startsWith(prefix)) return true;
+  return false;
+}
+
+/** Headers that the sender declares to be meant for this connection only (RFC 9110, 7.6.1). */
+function connectionOptions(connection: string | readonly string[] | undefined): ReadonlySet<string> | undefined {
+  if (connection === undefined || connection === 'keep-alive' || connection === 'close') return undefined;
+  const list = typeof connection === 'string' ? connection : connection.join(',');
+  return new Set(list.toLowerCase().split(',').map((option) => option.trim()));
+}

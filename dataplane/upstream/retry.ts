@@ -1,0 +1,71 @@
+/**
+ * [P] What an attempt's outcome means: whether another channel is tried, and whose fault it is. Another channel is tried where
+ * nothing was answered and nothing can be billed twice without the gateway knowing: the connection failed, or the provider
+ * itself said 408, 429 or 5xx. A request that was sent and not answered in time is not repeated: the provider may be at work.
+ */
+import type { UpstreamFailureKind } from './upstream.ts';
+
+export type AttemptOutcome =
+  | { readonly status: number }
+  | { readonly failure: UpstreamFailureKind };
+
+/**
+ * ok: an answer. refused: the provider refuses the request itself: its status and message are passed on.
+ * credential: it refuses the gateway's credential, model name or address: 502 and a warning on the ModelRoute.
+ * rate_limited (429), overloaded (529), unavailable (408, other 5xx, no connection): another channel may serve.
+ * timeout: sent, and not answered in time. cut: broken within the answer. aborted: by the gateway or the client.
+ */
+export type Verdict = 'ok' | 'refused' | 'credential' | 'rate_limited' | 'overloaded' | 'unavailable' | 'timeout' | 'cut' | 'aborted';
+
+const FAILURES: Readonly<Record<UpstreamFailureKind, Verdict>> = {
+  Connect: 'unavailable',
+  Reset: 'unavailable',
+  Timeout: 'timeout',
+  Cut: 'cut',
+  Idle: 'cut',
+  Aborted: 'aborted',
+};
+
+const STATUSES: Readonly<Record<number, Verdict>> = {
+  401: 'credential', 402: 'credential', 403: 'credential', 404: 'credential', 405: 'credential', 407: 'credential',
+  408: 'unavailable', 429: 'rate_limited', 529: 'overloaded',
+};
+
+/** What the outcome of an attempt means. */
+export function classify(outcome: AttemptOutcome): Verdict {
+  if ('failure' in outcome) return FAILURES[outcome.failure];
+  const { status } = outcome;
+  const known = STATUSES[status];
+  if (known) return known;
+  if (status >= 200 && status < 300) return 'ok';
+  // redirects are never followed: the channel's address is wrong
+  if (status < 400) return 'credential';
+  return status < 500 ? 'refused' : 'unavailable';
+}
+
+/** Whether a further channel may be tried, as long as the client has not seen a byte. */
+export function mayRetry(verdict: Verdict): boolean {
+  return verdict === 'unavailable' || verdict === 'rate_limited' || verdict === 'overloaded';
+}
+
+/** No provider's wish keeps a client waiting longer than an hour. */
+const MAX_RETRY_AFTER_SECONDS = 3600;
+
+/** Seconds that the provider asks to wait (retry-after-ms, or retry-after as seconds or as an HTTP date), rounded up; undefined: it does not say. */
+export function readRetryAfter(headers: Readonly<Record<string, string>>, nowMs: number): number | undefined {
+  const seconds = milliseconds(headers['retry-after-ms']) ?? secondsOrDate(headers['retry-after'], nowMs);
+  return seconds === undefined ? undefined : Math.min(Math.max(Math.ceil(seconds), 0), MAX_RETRY_AFTER_SECONDS);
+}
+
+const NUMBER = /^\s*\d+(?:\.\d+)?\s*$/;
+
+function milliseconds(text: string | undefined): number | undefined {
+  return text !== undefined && NUMBER.test(text) ? Number(text) / 1000 : undefined;
+}
+
+function secondsOrDate(text: string | undefined, nowMs: number): number | undefined {
+  if (text === undefined) return undefined;
+  if (NUMBER.test(text)) return Number(text);
+  const dateMs = /[a-z]/i.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(dateMs) ? undefined : (dateMs - nowMs) / 1000;
+}

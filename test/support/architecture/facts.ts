@@ -1,0 +1,59 @@
+/** What the architecture rules look at in one file. source.ts reads it from text, rules.ts judges it. */
+
+/** A file as the rules take it: the path is relative to the repository, with forward slashes. */
+export interface Source {
+  readonly path: string;
+  readonly text: string;
+}
+
+export interface Import {
+  /** As written; undefined: computed at run time. */
+  readonly specifier: string | undefined;
+  /** Path of the file, where it is one of the repository's. */
+  readonly file: string | undefined;
+  readonly typeOnly: boolean;
+  /** What is imported, by its own name; empty: the whole module, or only for its effects. */
+  readonly names: readonly string[];
+  readonly line: number;
+}
+
+export interface FunctionFacts {
+  /** Empty: a callback or another function without a name of its own. */
+  readonly name: string;
+  readonly line: number;
+  readonly lines: number;
+  readonly parameters: number;
+  /** Branches plus one. */
+  readonly complexity: number;
+}
+
+/** A name used as a value. */
+export interface Use {
+  readonly name: string;
+  /** `Date.now` → now. */
+  readonly member: string | undefined;
+  /** `new Date()`, `Date()`: called or made without arguments. */
+  readonly withoutArguments: boolean;
+  readonly line: number;
+}
+
+export interface FileFacts {
+  readonly path: string;
+  readonly lines: number;
+  readonly imports: readonly Import[];
+  /** Lines of `export … from`. */
+  readonly reExports: readonly number[];
+  readonly functions: readonly FunctionFacts[];
+  readonly uses: readonly Use[];
+  /** Names that the file declares itself: parameters, variables, functions, classes. */
+  readonly declared: ReadonlySet<string>;
+  /** Lines of `any` in a type, without a comment beside or above that says why. */
+  readonly bareAny: readonly number[];
+}
+
+export interface Violation {
+  readonly rule: 'folder' | 'arrow' | 'package' | 'cycle' | 'barrel' | 'size' | 'median' | 'purity' | 'wiring' | 'any';
+  readonly path: string;
+  readonly line: number;
+  readonly message: string;
+}

@@ -1,0 +1,95 @@
+/**
+ * The layout as a table: which part may import which, and which npm packages. A part is a folder or a single file; a file
+ * belongs to the longest entry that begins its path. What is not listed here is not allowed, so a new folder needs a line.
+ */
+
+export interface Part {
+  /**
+   * Parts, folders ("crds") or single files ("dataplane/ledger/ledger.ts") that it may import besides itself. A file that is
+   * named here may be imported although its folder is not.
+   */
+  readonly may: readonly string[];
+  /** npm packages; node: modules are free, except in pure files. */
+  readonly packages?: readonly string[];
+}
+
+/** The ledger as others see it: its interface and what it speaks of, not its implementation. */
+const LEDGER_CONTRACT = ['dataplane/ledger/ledger.ts', 'dataplane/ledger/usage-record.ts', 'dataplane/ledger/price.ts'];
+
+export const LAYOUT: Readonly<Record<string, Part>> = {
+  bin: { may: ['crds', 'operator', 'dataplane', 'demo'], packages: ['commander', 'pino'] },
+  demo: { may: [] },
+
+  crds: { may: [], packages: ['ajv', 'ajv-formats', 'yaml', '@marcbachmann/cel-js'] },
+
+  'operator/main.ts': { may: ['crds', 'operator', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
+  'operator/files': { may: ['crds', 'operator/store'], packages: ['yaml'] },
+  'operator/store': { may: ['crds'] },
+  'operator/status': { may: ['crds', 'dataplane/snapshot', ...LEDGER_CONTRACT] },
+  'operator/translate': { may: ['crds', 'operator/store', 'operator/status', 'dataplane/snapshot'] },
+  'operator/reconcile': { may: ['crds', 'operator/files', 'operator/store', 'operator/status', 'operator/translate', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
+
+  'dataplane/errors.ts': { may: [] },
+  'dataplane/snapshot': { may: [], packages: ['@bufbuild/protobuf'] },
+  'dataplane/protocol': { may: [] },
+  'dataplane/ledger': { may: ['dataplane/snapshot'] },
+  'dataplane/upstream': { may: [], packages: ['undici'] },
+  'dataplane/state': { may: ['dataplane/snapshot', 'dataplane/protocol/call-facts.ts', 'dataplane/upstream/upstream.ts', ...LEDGER_CONTRACT] },
+  'dataplane/telemetry': { may: ['dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino', 'prom-client'] },
+  'dataplane/admin': { may: [], packages: ['prom-client'] },
+  'dataplane/pipeline': {
+    may: ['dataplane/errors.ts', 'dataplane/snapshot', 'dataplane/state', 'dataplane/protocol', 'dataplane/upstream', 'dataplane/ledger/lease.ts', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT],
+  },
+  'dataplane/server': {
+    may: ['dataplane/errors.ts', 'dataplane/snapshot', 'dataplane/state', 'dataplane/protocol', 'dataplane/pipeline', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT],
+    packages: ['fastify'],
+  },
+  'dataplane/main.ts': { may: ['dataplane'], packages: ['pino'] },
+};
+
+/** Only these put the parts together; nothing but the command line imports a main. */
+export const WIRING = ['bin', 'operator/main.ts', 'dataplane/main.ts'] as const;
+
+/** Who may touch `process`: the command line, and the ledger's thread for its own end. */
+export const PROCESS_OWNERS = ['bin', 'dataplane/ledger/embedded-faults.ts'] as const;
+
+/** [P]: no IO, clock, randomness, timers or process; all that they use at run time is pure as well. */
+export const PURE: readonly RegExp[] = [
+  /^crds\/(?!load\.ts$)/,
+  /^operator\/translate\//,
+  /^operator\/status\/(?:conditions|findings|spending)/,
+  /^operator\/store\/(?:resources|key-secret)/,
+  /^dataplane\/errors\.ts$/,
+  /^dataplane\/protocol\//,
+  /^dataplane\/snapshot\//,
+  /^dataplane\/state\/compile/,
+  /^dataplane\/ledger\/(?:price|ledger-core|books|amounts|periods|slots|usage-record)/,
+  /^dataplane\/upstream\/(?:pick|retry)/,
+];
+
+/** What a pure file may import although it is not the repository's: pure functions only. An empty list: everything in it. */
+export const PURE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
+  'node:buffer': [],
+  'node:crypto': ['createHash'],
+  '@bufbuild/protobuf': [],
+  '@bufbuild/protobuf/wire': [],
+  '@marcbachmann/cel-js': [],
+  ajv: [],
+  'ajv/dist/2020.js': [],
+  'ajv-formats': [],
+  yaml: [],
+};
+
+export const LIMITS = {
+  fileLines: 400, medianFileLines: 150, functionLines: 80, medianFunctionLines: 15, complexity: 10, parameters: 4, routeFileLines: 60,
+} as const;
+
+/** The part that a file belongs to; undefined: none. */
+export function partOf(path: string): string | undefined {
+  return Object.keys(LAYOUT).filter((part) => isWithin(path, part)).sort((a, b) => b.length - a.length)[0];
+}
+
+/** Whether a path is this file, or in this folder. */
+export function isWithin(path: string, place: string): boolean {
+  return path === place || path.startsWith(`${place}/`);
+}

@@ -1,0 +1,145 @@
+/** Walks a parsed file (ESTree) and gathers functions, uses of names, declarations, computed imports and places of `any`. */
+import type { FunctionFacts, Use } from './facts.ts';
+
+export interface Node {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+  readonly [field: string]: unknown;
+}
+
+export interface Gathered {
+  readonly functions: readonly FunctionFacts[];
+  readonly uses: readonly Use[];
+  readonly declared: ReadonlySet<string>;
+  readonly dynamicImports: readonly { readonly specifier: string | undefined; readonly line: number }[];
+  readonly anyLines: readonly number[];
+}
+
+const FUNCTIONS = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']);
+const BRANCHES = new Set([
+  'IfStatement', 'ConditionalExpression', 'ForStatement', 'ForInStatement', 'ForOfStatement', 'WhileStatement', 'DoWhileStatement', 'LogicalExpression',
+]);
+const LOGICAL_ASSIGNMENTS = new Set(['&&=', '||=', '??=']);
+
+/** Gathers from a whole program; `lineOf` turns an offset into a line. */
+export function gather(program: Node, lineOf: (offset: number) => number): Gathered {
+  const functions: FunctionFacts[] = [];
+  const uses: Use[] = [];
+  const declared = new Set<string>();
+  const dynamicImports: { specifier: string | undefined; line: number }[] = [];
+  const anyLines: number[] = [];
+  walk(program, undefined, (node, parent) => {
+    const line = lineOf(node.start);
+    if (FUNCTIONS.has(node.type)) functions.push(functionFacts(node, parent, lineOf));
+    if (node.type === 'Identifier' && isValue(node, parent)) uses.push(useOf(node, parent, line));
+    if (node.type === 'ImportExpression') dynamicImports.push({ specifier: literal(node['source']), line });
+    if (node.type === 'MetaProperty') uses.push({ name: 'import.meta', member: undefined, withoutArguments: false, line });
+    if (node.type === 'TSAnyKeyword') anyLines.push(line);
+    for (const name of declaredBy(node)) declared.add(name);
+  });
+  return { functions, uses, declared, dynamicImports, anyLines };
+}
+
+/** Every node, parents first. */
+function walk(node: Node, parent: Node | undefined, see: (node: Node, parent: Node | undefined) => void): void {
+  see(node, parent);
+  for (const child of childrenOf(node)) walk(child, node, see);
+}
+
+function childrenOf(node: Node): Node[] {
+  return Object.values(node).flatMap((value) => (Array.isArray(value) ? value : [value])).filter(isNode);
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string' && 'start' in value;
+}
+
+function literal(value: unknown): string | undefined {
+  return isNode(value) && value.type === 'Literal' && typeof value['value'] === 'string' ? value['value'] : undefined;
+}
+
+function nameOf(value: unknown): string {
+  if (!isNode(value)) return '';
+  const name = value['name'];
+  return typeof name === 'string' ? name : '';
+}
+
+function functionFacts(node: Node, parent: Node | undefined, lineOf: (offset: number) => number): FunctionFacts {
+  const line = lineOf(node.start);
+  return {
+    name: functionName(node, parent),
+    line,
+    lines: lineOf(node.end) - line + 1,
+    parameters: Array.isArray(node['params']) ? node['params'].length : 0,
+    complexity: 1 + branchesOf(node),
+  };
+}
+
+function functionName(node: Node, parent: Node | undefined): string {
+  const own = nameOf(node['id']);
+  if (own !== '' || parent === undefined) return own;
+  if (parent.type === 'VariableDeclarator') return nameOf(parent['id']);
+  return parent.type === 'MethodDefinition' || parent.type === 'Property' ? nameOf(parent['key']) : '';
+}
+
+/** Branches of a function without those of functions within it. */
+function branchesOf(node: Node): number {
+  let count = 0;
+  for (const child of childrenOf(node)) {
+    if (FUNCTIONS.has(child.type)) continue;
+    const isBranch = BRANCHES.has(child.type)
+      || (child.type === 'SwitchCase' && child['test'] !== null)
+      || (child.type === 'AssignmentExpression' && LOGICAL_ASSIGNMENTS.has(String(child['operator'])));
+    count += (isBranch ? 1 : 0) + branchesOf(child);
+  }
+  return count;
+}
+
+/** Parents whose other children are names: which of their fields holds a value. */
+const VALUE_FIELDS: Readonly<Record<string, string>> = {
+  MemberExpression: 'object', Property: 'value', MethodDefinition: 'value', PropertyDefinition: 'value',
+  TSAsExpression: 'expression', TSSatisfiesExpression: 'expression', TSNonNullExpression: 'expression',
+};
+
+/** Whether an identifier stands for a value: not a member's name, a key, a type or a declaration. */
+function isValue(node: Node, parent: Node | undefined): boolean {
+  if (parent === undefined) return false;
+  const field = VALUE_FIELDS[parent.type];
+  if (field !== undefined) return parent[field] === node || parent['computed'] === true;
+  return !/^(?:TS|Import|Export|Labeled)/.test(parent.type) && parent['id'] !== node;
+}
+
+function useOf(node: Node, parent: Node | undefined, line: number): Use {
+  return { name: nameOf(node), member: memberOf(node, parent), withoutArguments: isCalledEmpty(node, parent), line };
+}
+
+function memberOf(node: Node, parent: Node | undefined): string | undefined {
+  if (parent?.type !== 'MemberExpression' || parent['object'] !== node) return undefined;
+  return parent['computed'] === true ? literal(parent['property']) : nameOf(parent['property']);
+}
+
+function isCalledEmpty(node: Node, parent: Node | undefined): boolean {
+  if (parent?.type !== 'NewExpression' && parent?.type !== 'CallExpression') return false;
+  return parent['callee'] === node && Array.isArray(parent['arguments']) && parent['arguments'].length === 0;
+}
+
+/** Names that a node declares; patterns are taken apart. */
+function declaredBy(node: Node): string[] {
+  if (node.type === 'VariableDeclarator' || node.type === 'ClassDeclaration') return namesIn(node['id']);
+  if (node.type === 'CatchClause') return namesIn(node['param']);
+  if (!FUNCTIONS.has(node.type)) return [];
+  const parameters = Array.isArray(node['params']) ? node['params'] : [];
+  return [nameOf(node['id']), ...parameters.flatMap(namesIn)].filter((name) => name !== '');
+}
+
+function namesIn(pattern: unknown): string[] {
+  if (!isNode(pattern)) return [];
+  switch (pattern.type) {
+    case 'Identifier': return [nameOf(pattern)];
+    case 'AssignmentPattern': return namesIn(pattern['left']);
+    case 'RestElement': return namesIn(pattern['argument']);
+    case 'Property': return namesIn(pattern['value']);
+    default: return childrenOf(pattern).filter((child) => !child.type.startsWith('TS')).flatMap(namesIn);
+  }
+}

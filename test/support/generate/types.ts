@@ -1,0 +1,126 @@
+/**
+ * TypeScript types of the API's kinds, out of their schemas. A spec is typed as it is after defaults were applied:
+ * a field with a default is always there.
+ */
+import type { KindSchema, SchemaNode } from '#crds/kind-schema.ts';
+
+const HEADER = `/**
+ * The kinds of the API, generated from the CustomResourceDefinitions beside this file by \`npm run generate\`.
+ * A spec is typed as it is after defaults were applied.
+ */
+`;
+
+const METADATA = `/** metav1.ObjectMeta, as far as it matters here. */
+export interface ObjectMeta {
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly generation?: number;
+  readonly creationTimestamp?: string;
+  readonly deletionTimestamp?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+`;
+
+/** Interfaces that several kinds share, by their properties. */
+const SHARED: Readonly<Record<string, { readonly name: string; readonly doc: string }>> = {
+  'type,status,reason,message,lastTransitionTime,observedGeneration': { name: 'Condition', doc: 'metav1.Condition: one aspect of an object\'s state.' },
+  'matchLabels,matchExpressions': { name: 'LabelSelector', doc: 'metav1.LabelSelector; an empty one matches everything.' },
+  name: { name: 'NameRef', doc: 'A reference by name.' },
+};
+
+interface Output {
+  /** Interface name → its text, in the order of first use. */
+  readonly interfaces: Map<string, string>;
+}
+
+/** The whole text of types.gen.ts. */
+export function typesText(kinds: readonly KindSchema[]): string {
+  const output: Output = { interfaces: new Map() };
+  for (const kind of kinds) addKind(kind, output);
+  return [HEADER, constants(kinds), METADATA, ...output.interfaces.values()].join('\n');
+}
+
+function constants(kinds: readonly KindSchema[]): string {
+  const [first] = kinds;
+  if (!first) throw new Error('no kinds');
+  const plurals = kinds.map((kind) => `  ${kind.kind}: '${kind.plural}',\n`).join('');
+  return `export const API_GROUP = '${first.group}';
+export const API_VERSION = '${first.group}/${first.version}';
+
+/** Kind → its plural, as in URLs. */
+export const PLURALS = {
+${plurals}} as const;
+
+export type Kind = keyof typeof PLURALS;
+export type Resource = ${kinds.map((kind) => kind.kind).join(' | ')};
+`;
+}
+
+function addKind(kind: KindSchema, output: Output): void {
+  const { spec, status } = kind.root.properties ?? {};
+  if (!spec || !status) throw new Error(`${kind.kind} lacks spec or status`);
+  output.interfaces.set(kind.kind, `${doc(kind.root.description, '')}export interface ${kind.kind} {
+  readonly apiVersion: typeof API_VERSION;
+  readonly kind: '${kind.kind}';
+  readonly metadata: ObjectMeta;
+  readonly spec: ${kind.kind}Spec;
+  readonly status?: ${kind.kind}Status;
+}
+`);
+  addInterface(`${kind.kind}Spec`, spec, { prefix: kind.kind, output });
+  addInterface(`${kind.kind}Status`, status, { prefix: kind.kind, output });
+}
+
+interface Place {
+  /** What names of nested interfaces begin with. */
+  readonly prefix: string;
+  readonly output: Output;
+}
+
+function addInterface(name: string, node: SchemaNode, place: Place): void {
+  place.output.interfaces.set(name, ''); // keeps its place before what it refers to
+  const fields = Object.entries(node.properties ?? {}).map(([field, child]) => {
+    const always = child.default !== undefined || node.required?.includes(field);
+    const type = typeOf(child, { ...place, prefix: place.prefix + pascal(child.type === 'array' ? singular(field) : field) });
+    return `${doc(child.description, '  ')}  readonly ${field}${always ? '' : '?'}: ${type};\n`;
+  });
+  const shared = SHARED[Object.keys(node.properties ?? {}).join()];
+  place.output.interfaces.set(name, `${doc(shared?.doc ?? node.description, '')}export interface ${name} {\n${fields.join('')}}\n`);
+}
+
+function typeOf(node: SchemaNode, place: Place): string {
+  switch (node.type) {
+    case 'object': return objectType(node, place);
+    case 'array': return `readonly ${inBrackets(typeOf(node.items ?? { type: 'string' }, place))}[]`;
+    case 'integer': return 'number';
+    case 'boolean': return 'boolean';
+    default: return node.enum ? node.enum.map((value) => `'${value}'`).join(' | ') : 'string';
+  }
+}
+
+function objectType(node: SchemaNode, place: Place): string {
+  if (node.additionalProperties) return `Readonly<Record<string, ${typeOf(node.additionalProperties, place)}>>`;
+  const shared = SHARED[Object.keys(node.properties ?? {}).join()];
+  const name = shared?.name ?? place.prefix;
+  if (!place.output.interfaces.has(name)) addInterface(name, node, { ...place, prefix: name });
+  return name;
+}
+
+function inBrackets(type: string): string {
+  return type.includes(' ') ? `(${type})` : type;
+}
+
+function doc(text: string | undefined, indent: string): string {
+  return text ? `${indent}/** ${text} */\n` : '';
+}
+
+function pascal(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}
+
+function singular(name: string): string {
+  return name.replace(/s$/, '');
+}

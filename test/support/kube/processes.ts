@@ -1,0 +1,71 @@
+/**
+ * Child processes that never outlive the test: ended by stop(), and by a watchdog when this process dies in any other way
+ * (the watchdog waits for its standard input, which the kernel closes).
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { openSync, closeSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+const KILL_AFTER_MS = 10_000;
+const LOG_TAIL_LINES = 8;
+
+export interface Process {
+  readonly name: string;
+  readonly child: ChildProcess;
+  readonly log: string;
+}
+
+/** Starts a program with its output in `<folder>/<name>.log`. */
+export function startProcess(folder: string, path: string, args: readonly string[]): Process {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  const log = join(folder, `${name}.log`);
+  const output = openSync(log, 'w');
+  const child = spawn(path, args, { stdio: ['ignore', output, output] });
+  closeSync(output);
+  child.on('error', () => undefined); // shows as an exit in `exited`
+  return { name, child, log };
+}
+
+export function exited(process: Process): boolean {
+  return process.child.pid === undefined || process.child.exitCode !== null || process.child.signalCode !== null;
+}
+
+/** The last lines of its log, for an error message. */
+export async function logTail(process: Process): Promise<string> {
+  const lines = (await readFile(process.log, 'utf8')).trimEnd().split('\n');
+  return lines.slice(-LOG_TAIL_LINES).join('\n');
+}
+
+/** Asks it to end, and insists after a while. */
+export async function stopProcess(process: Process): Promise<void> {
+  if (exited(process)) return;
+  const gone = once(process.child, 'exit');
+  process.child.kill('SIGTERM');
+  const insist = setTimeout(() => process.child.kill('SIGKILL'), KILL_AFTER_MS);
+  await gone;
+  clearTimeout(insist);
+}
+
+/** Kills the processes and removes the folder as soon as this process is gone. The result takes the watch back. */
+export function watchOver(processes: readonly Process[], folder: string): () => void {
+  const pids = processes.flatMap((process) => (process.child.pid === undefined ? [] : [String(process.child.pid)]));
+  const script = 'folder=$1; shift; cat > /dev/null; kill -9 "$@" 2> /dev/null; rm -rf "$folder"';
+  const watchdog = spawn('/bin/sh', ['-c', script, 'watchdog', folder, ...pids], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
+  watchdog.unref();
+  const input = watchdog.stdin as unknown as { unref(): void };
+  input.unref();
+  return () => watchdog.kill('SIGKILL');
+}
+
+/** A port that nothing listens on at this moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

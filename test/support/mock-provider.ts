@@ -1,0 +1,287 @@
+/**
+ * A provider for tests that does exactly what it is told: every request is recorded, every answer is a script of steps.
+ * Waiting is done at gates that the test opens, never by time. Answers of both protocols are built in provider-answers.ts.
+ *
+ *   const provider = await startMockProvider();
+ *   provider.script(openaiChat({ content: 'hello' }));           // the last answer repeats
+ *   provider.script((request) => ({ status: 503, steps: [] }));  // or decide by the request
+ *   await provider.stop();
+ */
+import { createServer } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A place where an answer waits until the test lets it go on. */
+export interface Gate {
+  readonly kind: 'gate';
+  /** Resolves once an answer has come to the gate: all steps before it were handed to the socket. */
+  readonly reached: Promise<void>;
+  open(): void;
+  /** For the provider. */
+  pass(): Promise<void>;
+}
+
+/**
+ * What an answer does next. A string or bytes: sent as they are. `send` with `tokens`: likewise, and counted as produced.
+ * Cut: the connection is closed within the body. Reset: closed by a TCP reset. Stall: nothing more until stop().
+ */
+export type Step =
+  | string | Uint8Array
+  | { readonly kind: 'send'; readonly bytes: string | Uint8Array; readonly tokens: number }
+  | { readonly kind: 'ifAsked'; readonly bytes: string; readonly asked: (request: RecordedRequest) => boolean }
+  | Gate
+  | { readonly kind: 'cut' } | { readonly kind: 'reset' } | { readonly kind: 'stall' };
+
+export const CUT: Step = { kind: 'cut' };
+export const RESET: Step = { kind: 'reset' };
+export const STALL: Step = { kind: 'stall' };
+
+export interface Reply {
+  /** Default 200. */
+  readonly status?: number;
+  /** Content-type is application/json where none is given. */
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  /** Steps before the head is sent: gates, cut, reset, stall. */
+  readonly beforeHead?: readonly Step[];
+  readonly steps: readonly Step[];
+}
+
+export type Script = Reply | ((request: RecordedRequest, index: number) => Reply | Promise<Reply>);
+
+export interface RecordedRequest {
+  readonly index: number;
+  readonly method: string;
+  /** With its query. */
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  /** As they came, names in their own case, repeated ones apart. */
+  readonly rawHeaders: readonly string[];
+  readonly body: Buffer;
+  /** The body as JSON. */
+  json(): Record<string, unknown>;
+  /** Resolves when the exchange is over, however it ended. */
+  readonly over: Promise<void>;
+  /** The client went away before the answer was complete (and the script did not make it). */
+  readonly clientGone: boolean;
+  /** What the answer has produced so far: the truth that a bill is compared with. */
+  readonly produced: { readonly tokens: number; readonly bytes: number; readonly complete: boolean };
+}
+
+export interface MockProvider {
+  /** "http://127.0.0.1:port", without a path. */
+  readonly url: string;
+  /** In order of arrival, each once its body was read. */
+  readonly requests: readonly RecordedRequest[];
+  /** The request with this index, now or when it comes. */
+  request(index: number): Promise<RecordedRequest>;
+  /** Replaces the script: one entry per request from now on, the last one again and again. */
+  script(...replies: readonly Script[]): void;
+  /** Requests whose answers are not over, now and at most so far. */
+  readonly inFlight: number;
+  readonly mostInFlight: number;
+  /** Connections accepted so far: tells reuse from reconnecting. */
+  readonly connections: number;
+  /** Forgets the recorded requests and counts. */
+  clear(): void;
+  stop(): Promise<void>;
+}
+
+/** A closed gate. */
+export function gate(): Gate {
+  const reached = Promise.withResolvers<void>();
+  const opened = Promise.withResolvers<void>();
+  return {
+    kind: 'gate',
+    reached: reached.promise,
+    open: () => opened.resolve(),
+    pass: () => { reached.resolve(); return opened.promise; },
+  };
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+interface Exchange {
+  readonly record: Omit<Mutable<RecordedRequest>, 'produced'> & { produced: Mutable<RecordedRequest['produced']> };
+  readonly res: ServerResponse;
+  /** Resolves when the connection closes or the provider stops. */
+  readonly closed: Promise<void>;
+  /** The script itself ended the connection. */
+  brokenOff: boolean;
+}
+
+/** Listens on a free port of 127.0.0.1. Until it is scripted, every request gets a 500 that says so. */
+export async function startMockProvider(): Promise<MockProvider> {
+  let requests: RecordedRequest[] = [];
+  let waiters: { index: number; resolve: (request: RecordedRequest) => void }[] = [];
+  let scripts: Script[] = [];
+  const counts = { inFlight: 0, most: 0, connections: 0, arrived: 0 };
+  const stopped = Promise.withResolvers<void>();
+
+  const server = createServer((req, res) => {
+    void serve(req, res).catch((error: unknown) => res.destroy(error instanceof Error ? error : new Error(String(error))));
+  });
+  server.on('connection', () => { counts.connections += 1; });
+  // Requests of any size and length: the test decides how long they take.
+  server.requestTimeout = 0;
+  server.headersTimeout = 0;
+  server.keepAliveTimeout = 60_000;
+
+  async function serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    counts.inFlight += 1;
+    counts.most = Math.max(counts.most, counts.inFlight);
+    const over = Promise.withResolvers<void>();
+    res.once('close', () => { counts.inFlight -= 1; over.resolve(); });
+    const body = await readBody(req);
+    const exchange = record(req, res, { body, over: over.promise, index: counts.arrived++, stopped: stopped.promise });
+    requests.push(exchange.record);
+    for (const waiter of waiters.filter((each) => each.index === exchange.record.index)) waiter.resolve(exchange.record);
+    res.once('close', () => { exchange.record.clientGone = !exchange.brokenOff && !res.writableFinished; });
+    const script = scripts.length > 1 ? scripts.shift() : scripts[0];
+    await answer(exchange, await replyOf(script, exchange.record));
+  }
+
+  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  return {
+    url: urlOf(server.address()),
+    get requests() { return requests; },
+    get inFlight() { return counts.inFlight; },
+    get mostInFlight() { return counts.most; },
+    get connections() { return counts.connections; },
+    request(index) {
+      const known = requests.find((each) => each.index === index);
+      if (known) return Promise.resolve(known);
+      return new Promise((resolve) => { waiters.push({ index, resolve }); });
+    },
+    script: (...replies) => { scripts = [...replies]; },
+    clear() {
+      requests = [];
+      waiters = [];
+      counts.arrived = 0;
+      counts.most = counts.inFlight;
+      counts.connections = 0;
+    },
+    async stop() {
+      stopped.resolve();
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => { server.close(() => resolve()); });
+    },
+  };
+}
+
+function urlOf(address: string | AddressInfo | null): string {
+  if (address === null || typeof address === 'string') throw new TypeError('not listening on a port');
+  return `http://127.0.0.1:${address.port}`;
+}
+
+/** The base of a port where nothing listens: connections are refused. */
+export async function refusingUrl(): Promise<string> {
+  const provider = await startMockProvider();
+  await provider.stop();
+  return provider.url;
+}
+
+function record(
+  req: IncomingMessage, res: ServerResponse,
+  known: { body: Buffer; over: Promise<void>; index: number; stopped: Promise<void> },
+): Exchange {
+  return {
+    res,
+    brokenOff: false,
+    closed: Promise.race([known.over, known.stopped]),
+    record: {
+      index: known.index,
+      method: req.method ?? '',
+      path: req.url ?? '',
+      headers: req.headers,
+      rawHeaders: req.rawHeaders,
+      body: known.body,
+      json: (): Record<string, unknown> => JSON.parse(known.body.toString('utf8')),
+      over: known.over,
+      clientGone: false,
+      produced: { tokens: 0, bytes: 0, complete: false },
+    },
+  };
+}
+
+async function readBody(req: AsyncIterable<Buffer>): Promise<Buffer> {
+  return Buffer.concat(await Array.fromAsync(req));
+}
+
+async function replyOf(script: Script | undefined, request: RecordedRequest): Promise<Reply> {
+  if (script === undefined) return { status: 500, steps: ['{"error":{"message":"this mock provider has no script"}}'] };
+  return typeof script === 'function' ? await script(request, request.index) : script;
+}
+
+async function answer(exchange: Exchange, reply: Reply): Promise<void> {
+  const { res } = exchange;
+  if (!(await takeAll(exchange, reply.beforeHead ?? [])) || res.destroyed) return;
+  res.writeHead(reply.status ?? 200, headOf(reply));
+  res.flushHeaders();
+  if (!(await takeAll(exchange, reply.steps))) return;
+  exchange.record.produced.complete = true;
+  await new Promise<void>((resolve) => { res.end(resolve); res.once('close', resolve); });
+}
+
+/** A body in one piece is sent with its length, as providers do; several are chunked. */
+function headOf(reply: Reply): OutgoingHttpHeaders {
+  const headers: OutgoingHttpHeaders = { 'content-type': 'application/json' };
+  for (const [name, value] of Object.entries(reply.headers ?? {})) headers[name] = typeof value === 'string' ? value : [...value];
+  const [only] = reply.steps;
+  if (only === undefined) headers['content-length'] = 0;
+  else if (reply.steps.length === 1 && isData(only)) headers['content-length'] = bytesOf(only).length;
+  return headers;
+}
+
+async function takeAll(exchange: Exchange, steps: readonly Step[]): Promise<boolean> {
+  for (const step of steps) if (!(await take(exchange, step))) return false;
+  return true;
+}
+
+function isData(step: Step | undefined): step is string | Uint8Array | (Step & { kind: 'send' }) {
+  return typeof step === 'string' || step instanceof Uint8Array || step?.kind === 'send';
+}
+
+function bytesOf(step: string | Uint8Array | { readonly bytes: string | Uint8Array }): Uint8Array {
+  const bytes = typeof step === 'string' || step instanceof Uint8Array ? step : step.bytes;
+  return typeof bytes === 'string' ? Buffer.from(bytes) : bytes;
+}
+
+/** Performs one step; false where the answer is over. */
+async function take(exchange: Exchange, step: Step): Promise<boolean> {
+  if (isData(step)) return send(exchange, bytesOf(step), typeof step === 'object' && 'tokens' in step ? step.tokens : 0);
+  switch (step.kind) {
+    case 'ifAsked':
+      return step.asked(exchange.record) ? send(exchange, bytesOf(step), 0) : true;
+    case 'gate':
+      await Promise.race([step.pass(), exchange.closed]);
+      return !exchange.res.destroyed;
+    case 'stall':
+      await exchange.closed;
+      return false;
+    case 'cut':
+    case 'reset':
+      return breakOff(exchange, step.kind);
+    default:
+      throw new TypeError('an unknown step');
+  }
+}
+
+function breakOff(exchange: Exchange, how: 'cut' | 'reset'): false {
+  exchange.brokenOff = true;
+  if (how === 'reset') exchange.res.socket?.resetAndDestroy();
+  else exchange.res.socket?.end();
+  exchange.res.destroy();
+  return false;
+}
+
+/** Hands bytes to the socket and waits until it took them, so that a cut never overtakes what was sent before it. */
+async function send(exchange: Exchange, bytes: Uint8Array, tokens: number): Promise<boolean> {
+  const { res, closed, record: request } = exchange;
+  if (res.destroyed) return false;
+  const written = new Promise<void>((resolve) => { res.write(bytes, () => resolve()); });
+  await Promise.race([written, closed]);
+  if (res.destroyed) return false;
+  request.produced.tokens += tokens;
+  request.produced.bytes += bytes.length;
+  return true;
+}
