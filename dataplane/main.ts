@@ -5,7 +5,6 @@
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { createAdmin } from './admin/server.ts';
-import type { Admin } from './admin/server.ts';
 import { createLeaseKeeper } from './ledger/lease.ts';
 import { LedgerUnavailable } from './ledger/ledger.ts';
 import type { Ledger } from './ledger/ledger.ts';
@@ -18,7 +17,8 @@ import type { SnapshotFault } from './snapshot/faults.ts';
 import { compile } from './state/compile.ts';
 import type { CompiledState } from './state/compile.ts';
 import { createCurrentState } from './state/current.ts';
-import { createTelemetry } from './telemetry/telemetry.ts';
+import { createMetrics } from './telemetry/metrics.ts';
+import { createCallTelemetry } from './telemetry/telemetry.ts';
 import { createUpstreams } from './upstream/client.ts';
 
 export interface DataplaneOptions {
@@ -40,8 +40,8 @@ export type ApplyResult = { readonly accepted: true } | { readonly accepted: fal
 export interface Dataplane {
   /** Puts a configuration in force, whole; a faulty one changes nothing. */
   apply(snapshot: Snapshot): ApplyResult;
-  readonly address: AddressInfo;
-  readonly adminAddress: AddressInfo;
+  readonly port: number;
+  readonly adminPort: number;
   /** No new calls; resolves when the running ones have ended and everything is closed, the ledger apart. */
   drain(): Promise<void>;
 }
@@ -53,8 +53,15 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   const { log, ledger, clock = SYSTEM_CLOCK } = options;
   const current = createCurrentState();
   const upstreams = createUpstreams();
-  const telemetry = createTelemetry({ log, ledger, version: options.version });
-  const leases = createLeaseKeeper({ ledger });
+  const metrics = createMetrics({ version: options.version, process, ledger: () => ledger.gauges() });
+  const telemetry = createCallTelemetry(metrics, log);
+  const leases = createLeaseKeeper({
+    ledger,
+    onRenewal: (outcome, durationMs, error) => {
+      telemetry.ledger('progress', durationMs, outcome);
+      if (outcome !== 'ok') log.warn({ err: error }, 'the holds of running calls could not be renewed');
+    },
+  });
   let draining = false;
   let applied: Snapshot | undefined;
   let compiled: CompiledState | undefined;
@@ -70,51 +77,53 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   };
   const server = buildServer({ ...deps, maxBodyBytes: options.maxBodyBytes, draining: () => draining });
   const admin = createAdmin({
-    metrics: telemetry.registry,
+    metrics,
     readiness: () => [
-      { name: 'configuration', ok: applied !== undefined, detail: applied ? '' : 'none applied yet' },
-      { name: 'draining', ok: !draining, detail: draining ? 'shutting down' : '' },
+      { name: 'configuration', ok: applied !== undefined, detail: 'none has been applied yet' },
+      { name: 'draining', ok: !draining, detail: 'this process is shutting down' },
     ],
-    dump: { ...options.dump, snapshot: () => applied && redactSnapshot(applied) },
+    dump: () => ({
+      ...Object.fromEntries(Object.entries(options.dump ?? {}).map(([name, part]) => [name, part()])),
+      snapshot: applied && redactSnapshot(applied),
+    }),
   });
   await server.listen(options.listen);
-  await listenAdmin(admin, server, options.admin);
+  const adminPort = await admin.listen(options.admin.host, options.admin.port).catch(async (error: unknown) => {
+    // a port that cannot be had must not leave the other one open
+    await server.close();
+    throw error;
+  });
 
   return {
     apply(snapshot) {
       const faults = validateSnapshot(snapshot);
       if (faults.length > 0) {
-        telemetry.configuration('rejected');
+        metrics.configRejected();
         return { accepted: false, rejected: faults };
       }
       compiled = compile(snapshot, compiled);
       current.swap(compiled);
       upstreams.retain(compiled.targets);
       applied = snapshot;
-      telemetry.configuration('applied');
+      metrics.configApplied(current.generation, clock.nowMs());
       return { accepted: true };
     },
-    address: server.server.address() as AddressInfo,
-    adminAddress: admin.address(),
+    port: portOf(server.addresses()),
+    adminPort,
     async drain() {
       draining = true;
       await server.close();
       leases.stop();
       await upstreams.close();
       await admin.close();
-      telemetry.stop();
+      metrics.close();
     },
   };
 }
 
-/** A port that cannot be had must not leave the other one open. */
-async function listenAdmin(admin: Admin, server: { close(): Promise<unknown> }, at: DataplaneOptions['admin']): Promise<void> {
-  try {
-    await admin.listen(at.host, at.port);
-  } catch (error) {
-    await server.close();
-    throw error;
-  }
+function portOf([address]: readonly (AddressInfo | string)[]): number {
+  if (typeof address !== 'object') throw new Error('the server has no address');
+  return address.port;
 }
 
 /** The work's result, or LedgerUnavailable when so much time has passed first; the work goes on, and its late failure is nobody's. */

@@ -2,8 +2,8 @@
  * The admin port of a process: is it alive, is it ready, its metrics, and the configuration that it works with. For operators
  * and their tools only: nothing here is authenticated, and nothing here holds a secret.
  */
-import { fastify } from 'fastify';
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /** One thing that must hold before the process takes calls. */
 export interface ReadinessCheck {
@@ -26,50 +26,72 @@ export interface Admin {
   close(): Promise<void>;
 }
 
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+type Page = () => Answer | Promise<Answer>;
+
+/** Answers once it listens. A source that throws is a 500 without its words: they could hold anything. */
 export function createAdmin(sources: AdminSources): Admin {
-  const app = fastify({ logger: false, forceCloseConnections: true });
-  const paths = addRoutes(app, sources);
-  app.setNotFoundHandler((request, reply) => answerUnknown(paths, request, reply));
-  // an error's words could hold anything; they are for the log of whoever threw it
-  app.setErrorHandler((error: FastifyError, _request, reply) => {
-    const status = error.statusCode ?? 500;
-    return reply.code(status).send({ error: status < 500 ? 'bad request' : 'internal error' });
+  const pages = pagesOf(sources);
+  const server = createServer((request, response) => {
+    answer(pages, request).catch(() => json(500, { error: 'internal error' })).then((page) => send(request, response, page), () => response.destroy());
   });
   return {
-    async listen(host, port) {
-      await app.listen({ host, port });
-      const [address] = app.addresses();
-      return typeof address === 'object' ? address.port : port;
-    },
-    close: () => app.close(),
+    listen: (host, port) => new Promise((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(port, host, () => {
+        server.off('error', reject);
+        const address = server.address();
+        resolve(typeof address === 'object' && address ? address.port : port);
+      });
+    }),
+    close: () => new Promise((resolve) => {
+      // resolves too where it never listened
+      server.close(() => resolve());
+      server.closeAllConnections();
+    }),
   };
 }
 
-function addRoutes(app: FastifyInstance, { metrics, readiness, dump }: AdminSources): ReadonlySet<string> {
-  app.get('/healthz', (_request, reply) => reply.send({ status: 'ok' }));
-  app.get('/readyz', async (_request, reply) => {
-    const checks = await readiness();
-    const failed = checks.filter(({ ok }) => !ok);
-    if (failed.length > 0) return reply.code(503).send({ status: 'not ready', not_ready: failed.map(({ name, detail = '' }) => ({ name, detail })) });
-    return reply.send({ status: 'ready', checks: checks.map(({ name }) => name) });
-  });
-  app.get('/metrics', async (_request, reply) => reply.header('content-type', metrics.contentType).send(await metrics.render()));
-  app.get('/config_dump', (_request, reply) => reply.header('content-type', 'application/json; charset=utf-8').send(dumpJson(dump())));
-  return new Set(['/healthz', '/readyz', '/metrics', '/config_dump']);
+function pagesOf({ metrics, readiness, dump }: AdminSources): ReadonlyMap<string, Page> {
+  return new Map<string, Page>([
+    ['/healthz', () => json(200, { status: 'ok' })],
+    ['/readyz', async () => readinessPage(await readiness())],
+    ['/metrics', async () => ({ status: 200, headers: { 'content-type': metrics.contentType }, body: await metrics.render() })],
+    ['/config_dump', () => json(200, dump())],
+  ]);
 }
 
-function answerUnknown(paths: ReadonlySet<string>, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const [path = ''] = request.url.split('?');
-  if (paths.has(path)) return reply.code(405).header('allow', 'GET, HEAD').send({ error: 'method not allowed' });
-  return reply.code(404).send({ error: 'not found', paths: [...paths] });
+function readinessPage(checks: readonly ReadinessCheck[]): Answer {
+  const failed = checks.filter(({ ok }) => !ok);
+  if (failed.length === 0) return json(200, { status: 'ready', checks: checks.map(({ name }) => name) });
+  return json(503, { status: 'not ready', not_ready: failed.map(({ name, detail = '' }) => ({ name, detail })) });
+}
+
+async function answer(pages: ReadonlyMap<string, Page>, { url = '', method }: IncomingMessage): Promise<Answer> {
+  const [path = ''] = url.split('?');
+  const page = pages.get(path);
+  if (!page) return json(404, { error: 'not found', paths: [...pages.keys()] });
+  if (method !== 'GET' && method !== 'HEAD') return { ...json(405, { error: 'method not allowed' }), headers: { allow: 'GET, HEAD' } };
+  return page();
+}
+
+function send(request: IncomingMessage, response: ServerResponse, { status, body, headers }: Answer): void {
+  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(body), ...headers });
+  response.end(request.method === 'HEAD' ? undefined : body);
 }
 
 /** Indented JSON, with maps as objects, sets as lists and integers of 64 bits as decimal strings. */
-function dumpJson(value: unknown): string {
-  return JSON.stringify(value, (_name, part: unknown) => {
+function json(status: number, value: unknown): Answer {
+  const body = JSON.stringify(value, (_name, part: unknown) => {
     if (typeof part === 'bigint') return part.toString();
     if (part instanceof Map) return Object.fromEntries(part);
     if (part instanceof Set) return [...part];
     return part;
   }, 2);
+  return { status, body };
 }

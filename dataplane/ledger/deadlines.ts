@@ -41,6 +41,8 @@ export class Deadlines {
     }
     // where the loop itself was late, what is already done gets to say so first
     this.#timer = setTimeout(() => setImmediate(() => this.#expire()), Math.max(0, head.dueMs - performance.now()));
+    // what is waited for keeps the process, not the waiting
+    this.#timer.unref();
   }
 
   #expire(): void {

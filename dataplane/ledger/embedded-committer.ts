@@ -91,6 +91,8 @@ export class Committer {
   /** Resolves when nothing is left to write, or after this time. What waits then is abandoned. */
   async stop(graceMs: number): Promise<void> {
     const untilMs = performance.now() + graceMs;
+    // a refused hold may have opened a book without anyone waiting for it
+    this.touch();
     while (this.#hasWork() && performance.now() < untilMs) await sleep(5);
     this.#stopped = true;
     this.#abandonWaiters();

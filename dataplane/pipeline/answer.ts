@@ -45,8 +45,8 @@ function costHeaders(result: SettleResult | undefined): Record<string, string> {
   if (!result) return {};
   const { record, keyRemainingNanoUsd } = result;
   return {
-    'x-modelgateway-cost-usd': formatDecimal(record.costNanoUsd),
-    'x-modelgateway-remaining-usd': keyRemainingNanoUsd === null ? 'Unlimited' : formatDecimal(keyRemainingNanoUsd),
+    'x-modelgateway-cost-usd': formatDecimal(record.costNanoUsd, 2),
+    'x-modelgateway-remaining-usd': keyRemainingNanoUsd === null ? 'Unlimited' : formatDecimal(keyRemainingNanoUsd, 2),
     ...(record.usageSource === 'Estimated' ? { 'x-modelgateway-usage': 'estimated' } : {}),
   };
 }

@@ -6,7 +6,8 @@ import { costNanoUsd } from '../ledger/price.ts';
 import { NO_TOKENS } from '../ledger/usage-record.ts';
 import type { CallProgress, CallStatus, TokenCounts, UsageSource } from '../ledger/usage-record.ts';
 import { estimateOutputTokens } from '../protocol/estimate.ts';
-import type { Meter } from '../protocol/converter.ts';
+import type { Meter, ReportedUsage } from '../protocol/converter.ts';
+import { NOTHING_REPORTED } from '../protocol/usage.ts';
 import type { Admitted, CallRecord, Ending } from './context.ts';
 
 /** The part of a call's record that its consumption is read from. */
@@ -49,19 +50,18 @@ function countTokens(meter: Meter | undefined, admitted: Admitted, status: CallS
 }
 
 function reportedTokens(meter: Meter | undefined): TokenCounts {
-  const { input = 0, cached = 0, cacheWrite5m = 0, cacheWrite1h = 0, output = 0 } = meter?.reported ?? {};
-  return { input, cached, cacheWrite5m, cacheWrite1h, output };
+  return { ...NO_TOKENS, ...given(meter?.reported ?? NOTHING_REPORTED) };
+}
+
+/** Without what was not said. */
+function given(reported: Partial<ReportedUsage>): Partial<TokenCounts> {
+  return Object.fromEntries(Object.entries(reported).filter(([, tokens]) => tokens !== undefined));
 }
 
 function inputTokens(meter: Meter | undefined, admitted: Admitted): Omit<TokenCounts, 'output'> {
-  const reported = meter?.reported;
-  const said = reported && (reported.input ?? reported.cached ?? reported.cacheWrite5m ?? reported.cacheWrite1h) !== undefined;
-  return {
-    input: reported?.input ?? (said ? 0 : admitted.bounds.estimatedInputTokens),
-    cached: reported?.cached ?? 0,
-    cacheWrite5m: reported?.cacheWrite5m ?? 0,
-    cacheWrite1h: reported?.cacheWrite1h ?? 0,
-  };
+  const { input, cached, cacheWrite5m, cacheWrite1h } = meter?.reported ?? NOTHING_REPORTED;
+  const said = (input ?? cached ?? cacheWrite5m ?? cacheWrite1h) !== undefined;
+  return said ? { ...NO_TOKENS, ...given({ input, cached, cacheWrite5m, cacheWrite1h }) } : { ...NO_TOKENS, input: admitted.bounds.estimatedInputTokens };
 }
 
 function outputTokens(meter: Meter | undefined, admitted: Admitted): number {

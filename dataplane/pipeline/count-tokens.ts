@@ -3,7 +3,9 @@
  * speaks Anthropic's protocol counts itself; for any other the gateway estimates.
  */
 import type { SlotLimit } from '../ledger/ledger.ts';
+import { isRecord } from '../protocol/fields.ts';
 import { editObject } from '../protocol/json-edit.ts';
+import { readTokenCount } from '../protocol/usage.ts';
 import type { Candidate } from '../state/state.ts';
 import { requestHeaders } from '../upstream/headers.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';
@@ -65,9 +67,8 @@ async function collect(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
 
 function readCount(body: Buffer): number | undefined {
   try {
-    const value = JSON.parse(body.toString('utf8')) as { input_tokens?: unknown } | null;
-    const count = value?.input_tokens;
-    return Number.isSafeInteger(count) && (count as number) >= 0 ? (count as number) : undefined;
+    const value: unknown = JSON.parse(body.toString('utf8'));
+    return isRecord(value) ? readTokenCount(value['input_tokens']) : undefined;
   } catch {
     return undefined;
   }

@@ -14,8 +14,6 @@ type Failure = Exclude<AttemptResult, { kind: 'Answered' }>;
 export interface Tally {
   attempts: number;
   last: Failure | undefined;
-  /** A threshold that was met. */
-  full: SlotLimit | undefined;
   /** Of each 429, the seconds that the provider asks to wait, if it says. */
   readonly rateLimited: (number | undefined)[];
 }
@@ -24,7 +22,7 @@ export interface Tally {
 const SLOT_RETRY_SECONDS = 1;
 
 export function emptyTally(): Tally {
-  return { attempts: 0, last: undefined, full: undefined, rateLimited: [] };
+  return { attempts: 0, last: undefined, rateLimited: [] };
 }
 
 /** On a connection failure or a received 408, 429, 5xx or 529; never after a time-out of a request that was sent. */

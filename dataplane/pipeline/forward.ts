@@ -4,6 +4,7 @@
  */
 import { readRetryAfter } from '../upstream/retry.ts';
 import { admit, releaseChannel } from './admit.ts';
+import type { Admission } from './admit.ts';
 import { attempt, ClientLeft } from './attempt.ts';
 import type { AttemptResult } from './attempt.ts';
 import type { Admitted, CallRecord, Forwarded, PipelineDeps, Routed } from './context.ts';
@@ -14,31 +15,33 @@ import { progressOf } from './consumption.ts';
 /** Throws GatewayError (the most telling of what the channels said), ClientLeft, LedgerUnavailable. */
 export async function forward(deps: PipelineDeps, routed: Routed, record: CallRecord): Promise<Forwarded> {
   const tally = emptyTally();
-  let attempts = 0;
   for (const candidate of routed.candidates) {
-    if (attempts > candidate.retryAttempts) break;
+    if (tally.attempts > candidate.retryAttempts) break;
     if (routed.reply.gone) throw new ClientLeft();
-    const admission = await admit(deps, routed, candidate, record);
-    if (admission.outcome === 'Full') {
-      if (admission.full.scope === 'Key') throw keyIsFull(admission.full);
-      tally.full = admission.full;
-      continue;
-    }
-    if (admission.outcome === 'Short') {
-      // the group's price is the call's price; a dearer retry that cannot be paid leaves the failure that led to it
-      if (attempts === 0) throw admission.error;
-      continue;
-    }
-    watch(deps, admission.admitted, record);
-    attempts++;
-    const result = await attempt(deps, admission.admitted, record);
+    const admitted = admittedOr(tally, await admit(deps, routed, candidate, record));
+    if (!admitted) continue;
+    watch(deps, admitted, record);
+    const result = await attempt(deps, admitted, record);
     if (result.kind === 'Answered') return result.forwarded;
-    if (result.kind === 'Broken' && result.failure === 'Aborted') throw new ClientLeft();
-    note(deps, tally, admission.admitted, result);
+    note(deps, tally, admitted, result);
     if (!mayTryNext(result)) break;
     releaseChannel(deps, record);
   }
   throw tallyError(tally, routed.call.model);
+}
+
+/** Undefined: the next candidate may be tried. */
+function admittedOr(tally: Tally, admission: Admission): Admitted | undefined {
+  switch (admission.outcome) {
+    case 'Admitted': return admission.admitted;
+    case 'Full':
+      if (admission.full.scope === 'Key') throw keyIsFull(admission.full);
+      return undefined;
+    case 'Short':
+      // the serving group's price is the call's price; a dearer retry that cannot be paid leaves the failure that led to it
+      if (tally.attempts === 0) throw admission.error;
+      return undefined;
+  }
 }
 
 /** Once per call: its hold is renewed with its progress, and a client that leaves stops the provider where its route says so. */
@@ -59,6 +62,7 @@ function watch(deps: PipelineDeps, admitted: Admitted, record: CallRecord): void
 }
 
 function note(deps: PipelineDeps, tally: Tally, admitted: Admitted, result: Exclude<AttemptResult, { kind: 'Answered' }>): void {
+  if (result.kind === 'Broken' && result.failure === 'Aborted') throw new ClientLeft();
   tally.last = result;
   tally.attempts++;
   if (result.kind !== 'Refused') return;

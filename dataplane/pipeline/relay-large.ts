@@ -3,8 +3,8 @@
  * read from its two ends, where providers write it.
  */
 import { readUsageAtEnds } from '../protocol/usage-at-ends.ts';
+import { answerHeaders } from './answer-headers.ts';
 import type { CallRecord, Ending, Forwarded, PipelineDeps } from './context.ts';
-import { answerHeaders } from './relay.ts';
 
 /** Enough for the usage object and what stands around it. */
 const END_BYTES = 64 * 1024;

@@ -5,8 +5,8 @@
 import { GatewayError } from '../errors.ts';
 import type { StreamConverter } from '../protocol/converter.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';
-import { responseHeaders } from '../upstream/headers.ts';
 import type { CallRecord, Ending, Forwarded, PipelineDeps } from './context.ts';
+import { answerHeaders } from './answer-headers.ts';
 import { relayLarge } from './relay-large.ts';
 
 /** Up to this size an answer is held until it is settled, so that its headers can tell what it cost. */
@@ -82,12 +82,6 @@ function convertWhole(forwarded: Forwarded, record: CallRecord, bytes: Uint8Arra
 /** Before an answer is whole, its bytes are all that is known of it. */
 function seenSoFar(bytes: number): NonNullable<CallRecord['meter']> {
   return { reported: { input: undefined, cached: undefined, cacheWrite5m: undefined, cacheWrite1h: undefined, output: undefined }, final: false, outputBytes: bytes };
-}
-
-/** What the answer's head says beside its content type. */
-export function answerHeaders(forwarded: Forwarded): Record<string, string> {
-  const headers = { 'content-type': 'application/json', ...responseHeaders(forwarded.response.headers) };
-  return forwarded.lowered ? { ...headers, 'x-modelgateway-max-tokens': String(forwarded.outputLimit) } : headers;
 }
 
 function startStream(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord): void {

@@ -82,12 +82,15 @@ export interface Converter {
    */
   request(body: Uint8Array, parsed: Readonly<Record<string, unknown>>, plan: RequestPlan): UpstreamBody;
   /**
-   * A whole 2xx answer. Throws SyntaxError where it is not JSON of its dialect. A converted answer takes its id and time from
-   * `answer`; without it they are made from the provider's own id, and the time is 0.
+   * A whole 2xx answer. Throws SyntaxError where it is not JSON of its dialect. A converted answer takes its id, its time and
+   * figures that are missing from `answer`; without it the id is made from the provider's own, and the others are 0.
    */
-  response(body: Uint8Array, answer?: Pick<StreamRequest, 'id' | 'createdSeconds'>): ConvertedResponse;
+  response(body: Uint8Array, answer?: AnswerContext): ConvertedResponse;
   stream(request: StreamRequest): StreamConverter;
 }
+
+/** What a converted answer needs beside the provider's own. */
+export type AnswerContext = Pick<StreamRequest, 'id' | 'createdSeconds' | 'estimatedInputTokens'>;
 
 export interface StreamRequest {
   /** OpenAI client: it asked for the usage chunk itself; else the chunk is stripped. */

@@ -54,5 +54,6 @@ function keepNumber(_key: string, value: unknown, ...[context]: unknown[]): unkn
 /** A double holds fifteen significant digits of any number, within its range. */
 function survives(value: number, source: string): boolean {
   const digits = source.replace(/[eE].*$/, '').replace(/\D/g, '').replace(/^0+/, '');
-  return Number.isSafeInteger(value) || (digits.length <= 15 && Number.isFinite(value) && (value !== 0 || digits === ''));
+  if (value === 0 || !Number.isFinite(value)) return digits === '';
+  return digits.length <= 15 || String(value) === source;
 }

@@ -10,10 +10,11 @@ import { isGiven, isRecord } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
 import { editObject, memberBytes } from './json-edit.ts';
 import type { JsonEdit } from './json-edit.ts';
-import { parseAnswer, parseEventData } from './json-text.ts';
+import { parseAnswer, parseEventData, textOfBytes } from './json-text.ts';
 import { DONE, isDone } from './openai/chunks.ts';
 import { ChunkMeter, meterCompletion } from './openai/stream-meter.ts';
 import { readStreamError } from './provider-errors.ts';
+import { writeEvent } from './sse.ts';
 import type { SseEvent } from './sse.ts';
 
 export const openaiToOpenai: Converter = {
@@ -107,11 +108,11 @@ function withoutUsage(event: SseEvent, chunk: JsonRecord): readonly Uint8Array[]
   }
 }
 
-/** Everything around the data stays: ids, comments, line ends. An event of several data lines is written as one. */
+/** Everything around the data stays: ids, comments, line ends. An event of several data lines is written anew. */
 function editEventData(event: SseEvent, edit: (data: Uint8Array) => Uint8Array): Uint8Array {
   const data = Buffer.from(event.data ?? '');
   const raw = Buffer.from(event.raw);
   const at = raw.indexOf(data);
-  if (at < 0) return Buffer.concat([Buffer.from('data: '), edit(data), Buffer.from('\n\n')]);
+  if (at < 0) return writeEvent(textOfBytes(edit(data)), event.event);
   return Buffer.concat([raw.subarray(0, at), edit(data), raw.subarray(at + data.length)]);
 }

@@ -109,9 +109,10 @@ export class SseFramer {
   }
 }
 
-/** An event of one data line. */
+/** An event; data of several lines takes as many. */
 export function writeEvent(data: string, event?: string): Buffer {
-  return Buffer.from(event === undefined ? `data: ${data}\n\n` : `event: ${event}\ndata: ${data}\n\n`);
+  const lines = data.replaceAll('\n', '\ndata: ');
+  return Buffer.from(event === undefined ? `data: ${lines}\n\n` : `event: ${event}\ndata: ${lines}\n\n`);
 }
 
 function readLines(text: string, first: boolean): { data: string | undefined; event: string | undefined } {

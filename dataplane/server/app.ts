@@ -8,23 +8,11 @@ import fastify from 'fastify';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../errors.ts';
 import { authenticateHeaders } from '../pipeline/authenticate.ts';
-import type { PipelineDeps } from '../pipeline/context.ts';
 import { dialectOf, errorReply } from './reply-error.ts';
+import type { ServerDeps } from './deps.ts';
 import { reportPlain } from './plain.ts';
 import { registerRoutes } from './routes.ts';
 import { allowedMethods } from './paths.ts';
-
-export interface ServerDeps extends PipelineDeps {
-  readonly maxBodyBytes: number;
-  /** True once the process drains: no new calls. */
-  readonly draining: () => boolean;
-}
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    arrivedAt: number;
-  }
-}
 
 /** A body of this size or more is not read before its sender's key is known. */
 const UNKNOWN_SENDER_BYTES = 64 * 1024;
@@ -65,7 +53,7 @@ function earlyRefusal(deps: ServerDeps, request: FastifyRequest): Error | undefi
     if (request.method === 'POST' && mayBeLarge(request) && !request.is404) authenticateHeaders(deps, request.headers);
     return undefined;
   } catch (error) {
-    return error as Error;
+    return error instanceof Error ? error : new Error('refused', { cause: error });
   }
 }
 

@@ -3,15 +3,15 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { handleCall } from '../pipeline/pipeline.ts';
 import type { EndpointCall, Received } from '../pipeline/context.ts';
 import type { EndpointName } from '../telemetry/call-report.ts';
-import type { ServerDeps } from './app.ts';
+import type { ServerDeps } from './deps.ts';
 import { dialectOf } from './reply-error.ts';
 import { createReply } from './reply-stream.ts';
 
 const NO_BODY = Buffer.alloc(0);
 
 interface Arrival {
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
+  readonly request: Pick<FastifyRequest, 'id' | 'url' | 'arrivedAt' | 'headers' | 'body'>;
+  readonly reply: Pick<FastifyReply, 'raw'>;
   /** Makes of the body what the endpoint asks for. */
   readonly read: (received: Received) => EndpointCall;
 }

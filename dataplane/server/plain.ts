@@ -5,23 +5,31 @@ import { LedgerUnavailable } from '../ledger/ledger.ts';
 import { authenticateHeaders } from '../pipeline/authenticate.ts';
 import type { KeyState } from '../state/state.ts';
 import type { EndpointName } from '../telemetry/call-report.ts';
-import type { ServerDeps } from './app.ts';
+import type { ServerDeps } from './deps.ts';
 import { dialectOf, errorReply, requestIdHeaders } from './reply-error.ts';
+
+/** How fastify types these routes: path parameters and query by name; a repeated query parameter is a list. */
+export interface PlainRoute {
+  Params: Readonly<Record<string, string>>;
+  Querystring: Readonly<Record<string, string | readonly string[] | undefined>>;
+}
 
 export interface PlainCall {
   readonly key: KeyState;
-  readonly request: FastifyRequest;
+  readonly keyHash: string;
+  readonly request: FastifyRequest<PlainRoute>;
   readonly reply: FastifyReply;
 }
 
 /** A route handler for `answer`, which returns what is sent as JSON. */
 export function plain(deps: ServerDeps, endpoint: EndpointName, answer: (call: PlainCall) => unknown) {
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+  return async (request: FastifyRequest<PlainRoute>, reply: FastifyReply): Promise<FastifyReply> => {
     let key: KeyState | undefined;
+    let keyHash: string;
     let error: GatewayError | undefined;
     try {
-      ({ key } = authenticateHeaders(deps, request.headers));
-      const body = await answer({ key, request, reply });
+      ({ key, keyHash } = authenticateHeaders(deps, request.headers));
+      const body = await answer({ key, keyHash, request, reply });
       void reply.code(200).headers({ 'content-type': 'application/json', ...requestIdHeaders(request.id) }).send(JSON.stringify(body));
     } catch (caught) {
       error = toGatewayError(deps, request, caught);
@@ -33,7 +41,7 @@ export function plain(deps: ServerDeps, endpoint: EndpointName, answer: (call: P
   };
 }
 
-function toGatewayError(deps: ServerDeps, request: FastifyRequest, error: unknown): GatewayError {
+function toGatewayError(deps: ServerDeps, request: Asked, error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   if (error instanceof LedgerUnavailable)
     return new GatewayError('ledger_unavailable', 'The ledger cannot be reached. Try again shortly.', { retryAfterSeconds: 1 });
@@ -41,9 +49,12 @@ function toGatewayError(deps: ServerDeps, request: FastifyRequest, error: unknow
   return new GatewayError('internal_error', 'The gateway failed on this call. The platform team finds it by its request id.');
 }
 
+/** The part of a request that is told of it. */
+type Asked = Pick<FastifyRequest, 'id' | 'url' | 'arrivedAt'>;
+
 interface PlainReport {
   readonly endpoint: EndpointName;
-  readonly request: FastifyRequest;
+  readonly request: Asked;
   readonly status: number;
   readonly key: KeyState | undefined;
   readonly error: GatewayError | undefined;

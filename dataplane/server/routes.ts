@@ -1,6 +1,6 @@
 /** Every route in one place; each file in routes/ is one endpoint. */
 import type { FastifyInstance } from 'fastify';
-import type { ServerDeps } from './app.ts';
+import type { ServerDeps } from './deps.ts';
 import { chatCompletions } from './routes/chat-completions.ts';
 import { countTokens } from './routes/count-tokens.ts';
 import { embeddings } from './routes/embeddings.ts';

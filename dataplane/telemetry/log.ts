@@ -18,7 +18,7 @@ export interface LogOptions {
 const REDACTED = '[redacted]';
 
 /** What a line with a secret in it has; lines without, nearly all, cost this one look. */
-const SUSPECT = /sk-|bearer|basic|authorization|api[-_]?key|cookie/i;
+const SUSPECT = /sk-[A-Za-z0-9_-]{16}|bearer|basic|authorization|api[-_]?key|cookie/i;
 const SECRET_FIELD = /"([\w-]*(?:authorization|api[-_]?key|cookie))":(?:"(?:[^"\\]|\\.)*"|\[[^\]]*\])/gi;
 /** Longer than any prefix that is shown to people. */
 const KEY_LIKE = /sk-[A-Za-z0-9_-]{16,}/g;

@@ -11,9 +11,18 @@ import type { CallReport, CallTelemetry } from './call-report.ts';
 import { createRecorder, usd } from './recorder.ts';
 import type { Labels, Recorder } from './recorder.ts';
 
+/** What Node's `process` tells of itself. */
+export interface ProcessFigures {
+  readonly versions: { readonly node: string };
+  cpuUsage(): { readonly user: number; readonly system: number };
+  memoryUsage(): { readonly rss: number; readonly heapUsed: number };
+}
+
 export interface MetricsOptions {
   /** Of this program. */
   readonly version: string;
+  /** Node's `process`; absent: its figures are not served. */
+  readonly process?: ProcessFigures;
   /** Asked at each scrape; absent: this process has no ledger. */
   readonly ledger?: () => LedgerGauges;
 }
@@ -33,18 +42,18 @@ export interface Metrics {
 const NONE: Labels = {};
 
 /** Registers the whole table in a registry of its own. */
-export function createMetrics({ version, ledger }: MetricsOptions): Metrics {
+export function createMetrics({ version, process, ledger }: MetricsOptions): Metrics {
   const registry = new Registry();
   const recorder = createRecorder(registry);
   const eventLoop = watchEventLoop();
-  const cpu = cpuSeconds();
-  recorder.set('modelgateway_build_info', { version, node_version: process.versions.node }, 1);
+  const readProcess = process && processReader(process);
+  recorder.set('modelgateway_build_info', { version, node_version: process?.versions.node ?? '' }, 1);
   recorder.set('process_start_time_seconds', NONE, Math.round(performance.timeOrigin) / 1000);
   return {
     contentType: registry.contentType,
     async render() {
       eventLoop.read(recorder);
-      readProcess(recorder, cpu);
+      readProcess?.(recorder);
       if (ledger) readLedger(recorder, ledger());
       return registry.metrics();
     },
@@ -67,23 +76,17 @@ function readLedger(recorder: Recorder, { holds, heldNanoUsd, slots }: LedgerGau
   for (const scope of SCOPES) recorder.set('modelgateway_slots_in_use', { scope }, slots[scope]);
 }
 
-/** CPU seconds since the last time it was asked. */
-function cpuSeconds(): () => number {
+function processReader(process: ProcessFigures): (recorder: Recorder) => void {
   let reported = 0;
-  return () => {
+  return (recorder) => {
     const { user, system } = process.cpuUsage();
     const total = (user + system) / 1e6;
-    const more = Math.max(0, total - reported);
+    recorder.add('process_cpu_seconds_total', NONE, Math.max(0, total - reported));
     reported = total;
-    return more;
+    const { rss, heapUsed } = process.memoryUsage();
+    recorder.set('process_resident_memory_bytes', NONE, rss);
+    recorder.set('nodejs_heap_size_used_bytes', NONE, heapUsed);
   };
-}
-
-function readProcess(recorder: Recorder, cpu: () => number): void {
-  const { rss, heapUsed } = process.memoryUsage();
-  recorder.add('process_cpu_seconds_total', NONE, cpu());
-  recorder.set('process_resident_memory_bytes', NONE, rss);
-  recorder.set('nodejs_heap_size_used_bytes', NONE, heapUsed);
 }
 
 const RESOLUTION_MS = 10;

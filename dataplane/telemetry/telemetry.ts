@@ -11,9 +11,14 @@ export function createCallTelemetry(metrics: Pick<Metrics, 'call' | 'ledger'>, l
   return {
     finished(report: CallReport) {
       metrics.call(report);
-      if (report.httpStatus >= 500) log.warn(callLogLine(report), 'call');
+      if (isFault(report)) log.warn(callLogLine(report), 'call');
       else log.info(callLogLine(report), 'call');
     },
     ledger: metrics.ledger,
   };
+}
+
+/** A 5xx, or an answer that had begun well and ended in an error. */
+function isFault({ httpStatus, errorCode }: CallReport): boolean {
+  return httpStatus >= 500 || (httpStatus < 400 && errorCode !== undefined);
 }

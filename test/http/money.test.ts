@@ -6,7 +6,7 @@ import { anthropicMessage, anthropicStream, breakAt, gated, insertAt, json, open
 import { CUT, gate } from '../support/mock-provider.ts';
 import type { Reply } from '../support/mock-provider.ts';
 import { chat, get, message, nothingLeaks, post, spending, startWorld } from './support.ts';
-import type { Answer, World } from './support.ts';
+import type { Answer, Json, World } from './support.ts';
 
 const CROWD_KEY = 'sk-test-crowd-00000000000000000000000000000';
 let world: World;
@@ -57,7 +57,7 @@ const CHEAP = { authorization: 'Bearer sk-test-cheap-000000000000000000000000000
 const DEAR = { authorization: 'Bearer sk-test-dear-000000000000000000000000000000' };
 
 /** The record of a call, by the id in its answer. */
-async function usageOf(answer: Answer, headers: Record<string, string> = {}): Promise<any> { // any: a test reads whatever the contract says stands there
+async function usageOf(answer: Answer, headers: Record<string, string> = {}): Promise<Json> {
   return (await get(world, `/v1/usage/${answer.headers.get('x-request-id')}`, headers)).json();
 }
 
@@ -114,10 +114,10 @@ describe('what a call says of its money', () => {
     const usage = await usageOf(answer, headers);
     assert.equal(usage.object, 'usage');
     assert.equal(usage.id, answer.headers.get('x-request-id'));
-    assert.deepEqual([usage.model, usage.group, usage.channel, usage.cost_usd, usage.unbilled_usd], ['gpt-model', 'main', 'openai/direct', '0.00075', '0']);
+    assert.deepEqual([usage.model, usage.group, usage.channel, usage.cost_usd, usage.unbilled_usd], ['gpt-model', 'main', 'openai/direct', '0.00075', '0.00']);
     assert.equal((await get(world, `/v1/usage/${usage.id}`)).status, 404, 'another key reads it');
     const key = (await get(world, '/v1/key', headers)).json();
-    assert.deepEqual([key.spent_usd, key.remaining_usd, key.held_usd], ['0.00075', '0.00925', '0']);
+    assert.deepEqual([key.spent_usd, key.remaining_usd, key.held_usd], ['0.00075', '0.00925', '0.00']);
   });
   it('an unlimited key remains Unlimited', async () => {
     world.openai.script(openaiChat());
@@ -203,7 +203,7 @@ describe('a provider that reports more than it was allowed to produce', () => {
     world.openai.script(openaiChat({ usage: { prompt_tokens: 10, completion_tokens: 1_000_000 } }));
     const answer = await post(world, '/v1/chat/completions', chat('gpt-model', { max_tokens: 300 }), headers);
     assert.equal(answer.status, 200);
-    assert.equal(answer.headers.get('x-modelgateway-remaining-usd'), '0');
+    assert.equal(answer.headers.get('x-modelgateway-remaining-usd'), '0.00');
     const usage = await usageOf(answer, headers);
     assert.equal(usage.cost_usd, '0.01');
     assert.equal(usage.unbilled_usd, '9.990025');
@@ -309,7 +309,7 @@ async function settlement(): Promise<void> {
   while (!nothingLeaks(world)) await new Promise((resolve) => { setImmediate(resolve); });
 }
 
-async function settledUsage(id: string): Promise<any> { // any: a test reads whatever the contract says stands there
+async function settledUsage(id: string): Promise<Json> {
   await settlement();
   return (await get(world, `/v1/usage/${id}`)).json();
 }

@@ -93,7 +93,7 @@ describe('answers that do not stream', () => {
 });
 
 describe('streams', () => {
-  const bytesOf = (reply: Reply): string => reply.steps.map((step) => (typeof step === 'string' ? step : '')).join('');
+  const bytesOf = (reply: Reply): string => reply.steps.map((step) => (typeof step === 'string' ? step : 'bytes' in step ? step.bytes.toString() : '')).join('');
 
   it('of Anthropic pass byte for byte, unknown events and pings included', async () => {
     const reply = anthropicStream(['h\u00e9l', 'lo']);

@@ -24,6 +24,9 @@ export async function startWorld(options: {
   const gateway = await startGateway({
     files: { 'keys.yaml': keysManifest(), 'platform.yaml': platformManifest(urls), ...files?.(urls) },
     ...rest,
+  }).catch(async (error: unknown) => {
+    await Promise.all([openai.stop(), anthropic.stop()]);
+    throw error;
   });
   return {
     gateway, openai, anthropic,
@@ -38,8 +41,12 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  json(): any; // any: a test reads whatever the contract says stands there
+  json(): Json;
 }
+
+// a test reads whatever the contract says stands there, and fails where it does not
+// oxlint-disable-next-line typescript/no-explicit-any
+export type Json = any;
 
 /** POST with a JSON body (or raw text or bytes) and the main key, unless told otherwise. */
 export async function post(world: World, path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {

@@ -51,21 +51,29 @@ export async function startGateway({ files, maxBodyBytes = 64 * 1024 * 1024, now
     clock: { nowMs, monotonicMs: () => performance.now() },
   });
   let applied: (() => void)[] = [];
+  const stop = async (): Promise<void> => {
+    await dataplane.drain();
+    await ledger.close();
+    await rm(root, { recursive: true, force: true });
+  };
   const operator = await startOperator({
     configDir, dataDir, gatewayNamespace: 'model-gateway', ledger, log,
     onMinted: () => undefined,
-    onProblems: (problems: unknown) => log.warn({ problems }, 'problems'),
+    onProblems: (problems) => log.warn({ problems }, 'problems'),
     publish: (snapshot) => {
       const result = dataplane.apply(snapshot);
       const waiting = applied;
       applied = [];
       for (const resolve of waiting) resolve();
-      return Promise.resolve(result);
+      return result;
     },
+  }).catch(async (error: unknown) => {
+    await stop();
+    throw error;
   });
   return {
-    url: `http://127.0.0.1:${dataplane.address.port}`,
-    adminUrl: `http://127.0.0.1:${dataplane.adminAddress.port}`,
+    url: `http://127.0.0.1:${dataplane.port}`,
+    adminUrl: `http://127.0.0.1:${dataplane.adminPort}`,
     ledger, operator, dataplane, configDir, logs,
     async write(file, yaml) {
       const next = new Promise<void>((resolve) => { applied.push(resolve); });
@@ -74,9 +82,7 @@ export async function startGateway({ files, maxBodyBytes = 64 * 1024 * 1024, now
     },
     async stop() {
       await operator.stop();
-      await dataplane.drain();
-      await ledger.close();
-      await rm(root, { recursive: true, force: true });
+      await stop();
     },
   };
 }

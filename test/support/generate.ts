@@ -1,11 +1,15 @@
 /**
- * Makes what is generated: TypeScript types and the reference of the API out of crds/*.yaml, the error list out of the error table,
- * the snapshot's code out of its .proto. With --check nothing is written; stale files are named, and the exit code is 1.
+ * Makes what is generated: TypeScript types and the reference of the API out of crds/*.yaml, the lists of errors and metrics out of
+ * their tables, the snapshot's code out of its .proto. With --check nothing is written; stale files are named, and the exit code is 1.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { loadKinds } from '#crds/kind-schema.ts';
+import { loadKinds, type KindSchema } from '#crds/kind-schema.ts';
 import { readCrdTexts } from '#crds/load.ts';
+import { renderMetricsDoc } from '../../dataplane/telemetry/metrics-doc.ts';
+import { errorsText } from './generate/errors-doc.ts';
+import { referenceText } from './generate/reference.ts';
+import { snapshotText } from './generate/snapshot.ts';
 import { typesText } from './generate/types.ts';
 
 /** A generated file: its path from the project's root, and what it should hold. */
@@ -15,13 +19,27 @@ export interface Generated {
 }
 
 const ROOT = new URL('../../', import.meta.url);
+const SNAPSHOT = 'dataplane/snapshot/snapshot.gen.ts';
 
 /** All generated files as they should be. */
 export async function generateAll(): Promise<Generated[]> {
   const kinds = loadKinds(await readCrdTexts());
   return [
     { path: 'crds/types.gen.ts', text: typesText(kinds) },
+    { path: 'docs/reference.md', text: referenceText(kinds, await readExamples(kinds)) },
+    { path: 'docs/errors.md', text: errorsText() },
+    { path: 'docs/metrics.md', text: renderMetricsDoc() },
+    { path: SNAPSHOT, text: await snapshotText(fileURLToPath(ROOT), SNAPSHOT) },
   ];
+}
+
+/** An example of each kind: a manifest of test/crds/testdata without the comment that says what becomes of it. */
+async function readExamples(kinds: readonly KindSchema[]): Promise<ReadonlyMap<string, string>> {
+  const read = async (kind: string): Promise<[string, string]> => {
+    const text = await readFile(new URL(`test/crds/testdata/${kind.toLowerCase()}-example.yaml`, ROOT), 'utf8');
+    return [kind, text.replace(/^# accepted\n/, '')];
+  };
+  return new Map(await Promise.all(kinds.map(({ kind }) => read(kind))));
 }
 
 /** Those that differ from what is on disk. */

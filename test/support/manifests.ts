@@ -43,7 +43,8 @@ apiVersion: v1
 kind: Secret
 metadata: {name: ${name}-key, namespace: team}
 stringData: {apiKey: ${key}}
----`;
+---
+`;
 }
 
 export function keysManifest(): string {

@@ -1,13 +1,14 @@
 /**
  * A chat completion as a message.
  */
-import type { ConvertedResponse, ReportedUsage, StreamRequest } from '../converter.ts';
+import type { AnswerContext, ConvertedResponse, ReportedUsage } from '../converter.ts';
 import { isGiven, isRecord, itemsOf, textOf, wordOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { parseLossless, writeJson } from '../json-lossless.ts';
 import { parseAnswer } from '../json-text.ts';
 import { reasoningOf } from '../openai/output.ts';
 import { meterCompletion } from '../openai/stream-meter.ts';
+import { fillUsage } from '../usage.ts';
 
 const STOP_REASONS: ReadonlyMap<string, string> = new Map([
   ['stop', 'end_turn'], ['length', 'max_tokens'], ['tool_calls', 'tool_use'], ['function_call', 'tool_use'], ['content_filter', 'refusal'],
@@ -20,7 +21,7 @@ export function stopReasonOf(finishReason: string | undefined, calledTools: bool
 }
 
 /** Throws SyntaxError where it is no chat completion. */
-export function convertResponse(body: Uint8Array, answer?: Pick<StreamRequest, 'id' | 'createdSeconds'>): ConvertedResponse {
+export function convertResponse(body: Uint8Array, answer?: AnswerContext): ConvertedResponse {
   const completion = parseAnswer(body);
   const first: unknown = itemsOf(completion['choices'])[0];
   if (!isRecord(first) || !isRecord(first['message'])) throw new SyntaxError('the answer is not a chat completion');
@@ -34,7 +35,7 @@ export function convertResponse(body: Uint8Array, answer?: Pick<StreamRequest, '
     content,
     stop_reason: stopReasonOf(textOf(first['finish_reason']), content.some((block) => block['type'] === 'tool_use')),
     stop_sequence: null,
-    usage: writeUsage(meter.reported),
+    usage: writeUsage(fillUsage(meter, answer?.estimatedInputTokens ?? 0)),
   };
   return { body: Buffer.from(writeJson(message)), meter };
 }

@@ -2,11 +2,12 @@
  * A message as a chat completion.
  */
 import { meterMessage } from '../anthropic/stream-meter.ts';
-import type { ConvertedResponse, ReportedUsage, StreamRequest } from '../converter.ts';
+import type { AnswerContext, ConvertedResponse, ReportedUsage } from '../converter.ts';
 import { isRecord, itemsOf, wordOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { parseLossless, writeJson } from '../json-lossless.ts';
 import { parseAnswer } from '../json-text.ts';
+import { fillUsage } from '../usage.ts';
 
 const FINISH_REASONS: ReadonlyMap<string, string> = new Map([
   ['end_turn', 'stop'], ['stop_sequence', 'stop'], ['pause_turn', 'stop'], ['max_tokens', 'length'],
@@ -18,7 +19,7 @@ export function finishReasonOf(stopReason: string | undefined): string {
 }
 
 /** Throws SyntaxError where it is no message. */
-export function convertResponse(body: Uint8Array, answer?: Pick<StreamRequest, 'id' | 'createdSeconds'>): ConvertedResponse {
+export function convertResponse(body: Uint8Array, answer?: AnswerContext): ConvertedResponse {
   const message = parseAnswer(body, parseLossless);
   if (!Array.isArray(message['content'])) throw new SyntaxError('the answer is not a message');
   const meter = meterMessage(message);
@@ -28,7 +29,7 @@ export function convertResponse(body: Uint8Array, answer?: Pick<StreamRequest, '
     created: answer?.createdSeconds ?? 0,
     model: message['model'],
     choices: [{ index: 0, message: convertContent(message['content']), logprobs: null, finish_reason: finishReasonOf(wordOf(message['stop_reason'])) }],
-    usage: writeUsage(meter.reported),
+    usage: writeUsage(fillUsage(meter, answer?.estimatedInputTokens ?? 0)),
   };
   return { body: Buffer.from(writeJson(completion)), meter };
 }

@@ -78,7 +78,7 @@ class PassingImages implements EventHandler {
   }
 
   take(event: SseEvent): readonly Uint8Array[] {
-    if (event.data === undefined) return [event.raw];
+    if (event.data === undefined) return this.#keepInOrder(event.raw);
     if (isDone(event.data)) {
       this.#end = { outcome: 'Complete', last: Buffer.concat([this.#held ?? Buffer.alloc(0), event.raw]) };
       return [];
@@ -88,18 +88,26 @@ class PassingImages implements EventHandler {
       this.#end = failStream('OpenAI', readStreamError(data ?? event.data), this.#request.id);
       return [];
     }
-    return data && isCompleted(data) ? this.#hold(event.raw, data) : [event.raw];
+    return this.#pass(event.raw, data);
+  }
+
+  /** A further event shows that the held one was not the last. */
+  #pass(raw: Uint8Array, data: JsonRecord | undefined): readonly Uint8Array[] {
+    const released = this.#held ? [this.#held] : [];
+    this.#held = data && isCompleted(data) ? raw : undefined;
+    this.#usage = data?.['usage'] ?? this.#usage;
+    return this.#held ? released : [...released, raw];
   }
 
   finish(): StreamEnd {
     return this.#end ?? (this.#held ? { outcome: 'Complete', last: this.#held } : { outcome: 'Cut' });
   }
 
-  #hold(raw: Uint8Array, data: JsonRecord): readonly Uint8Array[] {
-    const earlier = this.#held ? [this.#held] : [];
-    this.#held = raw;
-    this.#usage = data['usage'] ?? this.#usage;
-    return earlier;
+  /** A comment behind a held image waits with it. */
+  #keepInOrder(raw: Uint8Array): readonly Uint8Array[] {
+    if (!this.#held) return [raw];
+    this.#held = Buffer.concat([this.#held, raw]);
+    return [];
   }
 }
 

@@ -38,14 +38,14 @@ function render(value: HtmlValue): string {
 }
 
 /**
- * Text as HTML shows it. Control characters, which HTML forbids and which could reorder what follows (U+202A to U+202E and
- * U+2066 to U+2069), are shown as the replacement character.
+ * Text as HTML shows it. Control characters, which HTML forbids or which reorder what follows (U+202A to U+202E and U+2066 to
+ * U+2069), and lone surrogates, which have no UTF-8 form, are shown as the replacement character.
  */
 function escape(text: string): string {
-  return text
-    .replace(/[&<>"']/g, (character) => NAMED[character] ?? '')
-    .replace(UNPRINTABLE, '\uFFFD');
+  // Most text is plain, and a long list has much of it.
+  if (PLAIN.test(text)) return text;
+  return text.replace(SPECIAL, (character) => NAMED[character] ?? '\uFFFD');
 }
 
-// Lone surrogates too: they have no UTF-8 form.
-const UNPRINTABLE = /[\p{Cc}\p{Cs}\u202A-\u202E\u2066-\u2069]/gu;
+const PLAIN = /^[\w .,:/$()+–≈-]*$/;
+const SPECIAL = /[&<>"'\p{Cc}\p{Cs}\u202A-\u202E\u2066-\u2069]/gu;

@@ -10,7 +10,7 @@ import type { Html } from './html.ts';
 import { formatE10, QUOTA_TYPE_NAMES } from './json.ts';
 import { COLUMNS, formatSort } from './query.ts';
 import type { Column, PricingQuery, Sort } from './query.ts';
-import type { ArrangedRow } from './rows.ts';
+import type { ArrangedRow, RankedRow } from './rows.ts';
 
 export const COLUMN_TITLES: Readonly<Record<Column, string>> = {
   model: 'Model Name',
@@ -45,7 +45,7 @@ export function renderTable(
     group,
     chosenDisplayName: group?.displayName,
   };
-  // The roles repeat what the elements mean: some browsers forget it where a narrow screen shows rows as cards.
+  // The roles repeat what the elements mean: the style lays rows out as grids, and some browsers forget the meaning then.
   return html`<table role="table" aria-label="Model prices" id="table">
 <thead role="rowgroup"><tr role="row">${COLUMNS.map((column) => renderHeading(column, query.sort))}</tr></thead>
 <tbody role="rowgroup"${query.sort.column === 'vendor' ? html` class="by-vendor"` : NOTHING}>${rows.map((row) => renderRow(row, view))}</tbody>
@@ -57,21 +57,45 @@ function renderHeading(column: Column, sort: Sort): Html {
   const current = sort.column === column;
   const order = sort.descending ? 'descending' : 'ascending';
   const next = formatSort({ column, descending: current && !sort.descending });
-  return html`<th role="columnheader" scope="col" class="c-${column}"${current ? html` aria-sort="${order}"` : NOTHING}>
+  return html`<th role="columnheader" scope="col"${current ? html` aria-sort="${order}"` : NOTHING}>
 <button type="submit" form="filters" name="sort" value="${next}" data-column="${column}">${COLUMN_TITLES[column]}</button></th>`;
 }
 
-function renderRow({ ranked: { row, ranks }, visible, leads }: ArrangedRow, view: TableView): Html {
+function renderRow({ ranked, visible, leads }: ArrangedRow, view: TableView): Html {
+  return html`
+<tr role="row"${leads ? html` class="lead"` : NOTHING}${flag('hidden', !visible)}${renderContent(ranked, view)}</tr>`;
+}
+
+/** What of a row is the same however the list is ordered and filtered: nearly all, so that a search costs little. */
+interface RowContent {
+  readonly groups: State['groups'];
+  readonly group: GroupState | undefined;
+  readonly content: Html;
+}
+
+/** The last one of each row. */
+const contents = new WeakMap<RankedRow, RowContent>();
+
+function renderContent(ranked: RankedRow, view: TableView): Html {
+  const { state: { groups }, group } = view;
+  const known = contents.get(ranked);
+  if (known?.groups === groups && known.group === group) return known.content;
+  const content = renderCells(ranked, view);
+  contents.set(ranked, { groups, group, content });
+  return content;
+}
+
+/** A row from behind its first attributes to its last cell. */
+function renderCells({ row, ranks }: RankedRow, view: TableView): Html {
   const groups = view.state.pricing.groups
     .flatMap(({ name }, index) => view.state.groups.get(name)?.offers.has(row.modelName) ? [index] : []);
-  return html`
-<tr role="row"${leads ? html` class="lead"` : NOTHING}${flag('hidden', !visible)} data-v="${view.vendors.get(row.vendor) ?? -1}" \
-data-t="${row.quotaType === 'Token' ? 'token' : 'request'}" data-g="${groups.join(' ')}" data-r="${COLUMNS.map((column) => ranks[column]).join(' ')}">\
+  return html` data-v="${view.vendors.get(row.vendor) ?? -1}" data-t="${row.quotaType === 'Token' ? 'token' : 'request'}" \
+data-g="${groups.join(' ')}" data-r="${COLUMNS.map((column) => ranks[column]).join(' ')}">\
 <th role="rowheader" scope="row"><bdi>${row.modelName}</bdi></th>\
 <td role="cell"><bdi>${row.vendor || '—'}</bdi></td>\
 <td role="cell">${QUOTA_TYPE_NAMES[row.quotaType]}</td>\
 ${renderRatios(row, dollarsOf(row, view.group))}\
-<td role="cell">${renderGroups(row.enabledGroups, view.chosenDisplayName)}</td></tr>`;
+<td role="cell">${renderGroups(row.enabledGroups, view.chosenDisplayName)}</td>`;
 }
 
 /** At the chosen group's prices where it offers the model, else at base prices. */

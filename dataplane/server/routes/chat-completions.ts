@@ -1,7 +1,7 @@
 /** POST /v1/chat/completions: OpenAI's chat protocol, whatever protocol the model's provider speaks. */
 import type { FastifyInstance } from 'fastify';
 import { readChat } from '../../pipeline/endpoints/chat.ts';
-import type { ServerDeps } from '../app.ts';
+import type { ServerDeps } from '../deps.ts';
 import { billed } from '../billed.ts';
 import { PATHS } from '../paths.ts';
 

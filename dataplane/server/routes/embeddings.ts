@@ -1,7 +1,7 @@
 /** POST /v1/embeddings: OpenAI's shape, on channels of its protocol. */
 import type { FastifyInstance } from 'fastify';
 import { readEmbeddings } from '../../pipeline/endpoints/embeddings.ts';
-import type { ServerDeps } from '../app.ts';
+import type { ServerDeps } from '../deps.ts';
 import { billed } from '../billed.ts';
 import { PATHS } from '../paths.ts';
 

@@ -1,16 +1,18 @@
 /** GET /v1/key: the calling key's own limits and spending. */
 import type { FastifyInstance } from 'fastify';
-import type { ServerDeps } from '../app.ts';
+import type { ServerDeps } from '../deps.ts';
 import { PATHS } from '../paths.ts';
 import { plain } from '../plain.ts';
+import type { PlainRoute } from '../plain.ts';
 import { keyView } from '../views/key.ts';
 
 export function key(app: FastifyInstance, deps: ServerDeps): void {
-  app.get(PATHS.key.path, plain(deps, 'key', async (call) => {
+  app.get<PlainRoute>(PATHS.key.path, plain(deps, 'key', async (call) => {
     const [spending, account] = await Promise.all([
       deps.ledger.readKey(call.key.uid, call.key.period),
       deps.ledger.readAccount(call.key.account),
     ]);
-    return keyView({ key: call.key, state: deps.state.get(), spending, account });
+    const state = deps.state.get();
+    return keyView({ key: call.key, state, spending, account, notAfterMs: state.credentials.get(call.keyHash)?.notAfterMs });
   }));
 }

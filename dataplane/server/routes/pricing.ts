@@ -1,7 +1,7 @@
 /** GET /pricing, /pricing.json and the page's assets: public, no key. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../errors.ts';
-import type { ServerDeps } from '../app.ts';
+import type { ServerDeps } from '../deps.ts';
 import { PATHS } from '../paths.ts';
 import { reportPlain } from '../plain.ts';
 import { answerPricing } from '../pricing/answer.ts';

@@ -77,7 +77,9 @@ export function openaiModel(offer: Offer): OpenAIModel {
  */
 export function anthropicModels(offers: readonly Offer[], query: AnthropicPageQuery): AnthropicModelPage {
   const limit = parseLimit(query.limit);
-  const { after_id: after, before_id: before } = query;
+  // An empty cursor is none.
+  const after = query.after_id || undefined;
+  const before = query.before_id || undefined;
   if (after !== undefined && before !== undefined) {
     throw new GatewayError('invalid_request', 'after_id and before_id exclude each other: send one of them.', { param: 'before_id' });
   }

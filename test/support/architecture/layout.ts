@@ -70,7 +70,7 @@ export const PURE: readonly RegExp[] = [
 /** What a pure file may import although it is not the repository's: pure functions only. An empty list: everything in it. */
 export const PURE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'node:buffer': [],
-  'node:crypto': ['createHash'],
+  'node:crypto': ['createHash', 'hash'],
   '@bufbuild/protobuf': [],
   '@bufbuild/protobuf/wire': [],
   '@marcbachmann/cel-js': [],

@@ -24,11 +24,13 @@ export interface ObjectMeta {
 }
 `;
 
+const MAX_WIDTH = 130;
+
 /** Interfaces that several kinds share, by their properties. */
-const SHARED: Readonly<Record<string, { readonly name: string; readonly doc: string }>> = {
+const SHARED: Readonly<Record<string, { readonly name: string; readonly doc: string; readonly field?: string }>> = {
   'type,status,reason,message,lastTransitionTime,observedGeneration': { name: 'Condition', doc: 'metav1.Condition: one aspect of an object\'s state.' },
   'matchLabels,matchExpressions': { name: 'LabelSelector', doc: 'metav1.LabelSelector; an empty one matches everything.' },
-  name: { name: 'NameRef', doc: 'A reference by name.' },
+  name: { name: 'NameRef', doc: 'A reference by name.', field: 'The name of what is meant.' },
 };
 
 interface Output {
@@ -82,12 +84,12 @@ interface Place {
 
 function addInterface(name: string, node: SchemaNode, place: Place): void {
   place.output.interfaces.set(name, ''); // keeps its place before what it refers to
+  const shared = SHARED[Object.keys(node.properties ?? {}).join()];
   const fields = Object.entries(node.properties ?? {}).map(([field, child]) => {
     const always = child.default !== undefined || node.required?.includes(field);
     const type = typeOf(child, { ...place, prefix: place.prefix + pascal(child.type === 'array' ? singular(field) : field) });
-    return `${doc(child.description, '  ')}  readonly ${field}${always ? '' : '?'}: ${type};\n`;
+    return `${doc(shared?.field ?? child.description, '  ')}  readonly ${field}${always ? '' : '?'}: ${type};\n`;
   });
-  const shared = SHARED[Object.keys(node.properties ?? {}).join()];
   place.output.interfaces.set(name, `${doc(shared?.doc ?? node.description, '')}export interface ${name} {\n${fields.join('')}}\n`);
 }
 
@@ -114,7 +116,20 @@ function inBrackets(type: string): string {
 }
 
 function doc(text: string | undefined, indent: string): string {
-  return text ? `${indent}/** ${text} */\n` : '';
+  if (!text) return '';
+  const oneLine = `${indent}/** ${text} */`;
+  if (oneLine.length <= MAX_WIDTH) return `${oneLine}\n`;
+  return `${indent}/**\n${wrapped(text, MAX_WIDTH - indent.length - ' * '.length).map((line) => `${indent} * ${line}\n`).join('')}${indent} */\n`;
+}
+
+function wrapped(text: string, width: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1);
+    if (line === undefined || line.length + 1 + word.length > width) lines.push(word);
+    else lines[lines.length - 1] = `${line} ${word}`;
+  }
+  return lines;
 }
 
 function pascal(name: string): string {

@@ -2,19 +2,13 @@
  * Where etcd and kube-apiserver come from: the folder KUBEBUILDER_ASSETS, else a cache folder, into which they are built from
  * their Go modules at pinned versions the first time (some minutes; `go` is needed).
  */
-import { execFile } from 'node:child_process';
-import { access, constants, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { promisify } from 'node:util';
+import { buildFailure, cacheFolder, goBuild, hasGo, isExecutable, moduleFolder, once, type GoProgram } from './go-build.ts';
 
-export const KUBERNETES_VERSION = '1.36.3';
+const KUBERNETES_VERSION = '1.36.3';
 const ETCD_VERSION = '3.6.16';
 const BINARIES = ['etcd', 'kube-apiserver'] as const;
-const LOCK_POLL_MS = 2_000;
-
-const run = promisify(execFile);
 
 /** The folder that holds both binaries, or why there is none. */
 export type Binaries = { readonly folder: string } | { readonly missing: string };
@@ -23,11 +17,15 @@ export type Binaries = { readonly folder: string } | { readonly missing: string 
 export async function findBinaries(env: NodeJS.ProcessEnv): Promise<Binaries> {
   const assets = env['KUBEBUILDER_ASSETS'];
   if (assets) return (await holdsAll(assets)) ? { folder: assets } : { missing: `KUBEBUILDER_ASSETS=${assets} lacks etcd or kube-apiserver` };
-  const folder = join(env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'model-gateway', `kube-${KUBERNETES_VERSION}`);
+  const folder = cacheFolder(env, `kube-${KUBERNETES_VERSION}`);
   if (await holdsAll(folder)) return { folder };
   if (!(await hasGo())) return { missing: 'install Go, or set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver' };
-  await buildOnce(folder);
-  return { folder };
+  try {
+    await once(folder, () => holdsAll(folder), () => build(folder));
+    return { folder };
+  } catch (error) {
+    return { missing: `it could not be built: ${buildFailure(error)}` };
+  }
 }
 
 async function holdsAll(folder: string): Promise<boolean> {
@@ -35,57 +33,23 @@ async function holdsAll(folder: string): Promise<boolean> {
   return found.every(Boolean);
 }
 
-async function isExecutable(path: string): Promise<boolean> {
-  return access(path, constants.X_OK).then(() => true, () => false);
+async function build(folder: string): Promise<void> {
+  console.error(`building etcd ${ETCD_VERSION} and kube-apiserver ${KUBERNETES_VERSION} into ${folder}, once; this takes some minutes`);
+  const etcd = 'go.etcd.io/etcd/server/v3';
+  await goBuild(folder, { name: 'etcd', package: etcd, modules: [`${etcd}@v${ETCD_VERSION}`], files: { 'tools.go': importing(etcd) } });
+  await goBuild(folder, await kubeApiserver());
 }
 
-async function hasGo(): Promise<boolean> {
-  return run('go', ['version']).then(() => true, () => false);
+async function kubeApiserver(): Promise<GoProgram> {
+  const module = `k8s.io/kubernetes@v${KUBERNETES_VERSION}`;
+  const path = 'k8s.io/kubernetes/cmd/kube-apiserver';
+  const goMod = stagingReplaces(await readFile(join(await moduleFolder(module), 'go.mod'), 'utf8'));
+  return { name: 'kube-apiserver', package: path, modules: [module], goMod, ldflags: versionStamps(), files: { 'tools.go': importing(path) } };
 }
 
-/** Builds under a lock folder that names its process, so that test files started together don't build twice. */
-async function buildOnce(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true });
-  const lock = join(folder, '.lock');
-  while (!(await takeLock(lock))) {
-    if (await holdsAll(folder)) return;
-    await delay(LOCK_POLL_MS);
-  }
-  try {
-    console.error(`building etcd ${ETCD_VERSION} and kube-apiserver ${KUBERNETES_VERSION} into ${folder}, once; this takes some minutes`);
-    const kubernetes = await moduleFolder(`k8s.io/kubernetes@v${KUBERNETES_VERSION}`);
-    const staging = stagingReplaces(await readFile(join(kubernetes, 'go.mod'), 'utf8'));
-    await goBuild(folder, { name: 'etcd', module: `go.etcd.io/etcd/server/v3@v${ETCD_VERSION}`, package: 'go.etcd.io/etcd/server/v3', goMod: '' });
-    await goBuild(folder, { name: 'kube-apiserver', module: `k8s.io/kubernetes@v${KUBERNETES_VERSION}`, package: 'k8s.io/kubernetes/cmd/kube-apiserver', goMod: staging });
-  } finally {
-    await rm(lock, { force: true });
-  }
-}
-
-async function takeLock(lock: string): Promise<boolean> {
-  try {
-    await writeFile(lock, String(process.pid), { flag: 'wx' });
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  }
-  const holder = Number(await readFile(lock, 'utf8').catch(() => '0'));
-  if (holder > 0 && !isRunning(holder)) await rm(lock, { force: true });
-  return false;
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
-
-async function moduleFolder(module: string): Promise<string> {
-  const { stdout } = await run('go', ['mod', 'download', '-json', module]);
-  return (JSON.parse(stdout) as { Dir: string }).Dir;
+/** A file that keeps a program among the requirements of the build's go.mod. */
+function importing(path: string): string {
+  return `//go:build tools\n\npackage build\n\nimport _ "${path}"\n`;
 }
 
 /** Kubernetes pins its own staging modules by relative path; the same ones are published as v0.<minor>.<patch>. */
@@ -94,30 +58,10 @@ function stagingReplaces(goMod: string): string {
   return [...goMod.matchAll(/^\s+(k8s\.io\/[a-z0-9.-]+) => /gm)].map(([, name]) => `replace ${name} => ${name} ${version}\n`).join('');
 }
 
-interface Build {
-  readonly name: string;
-  readonly module: string;
-  readonly package: string;
-  /** What the build's go.mod has besides its own name. */
-  readonly goMod: string;
-}
-
-async function goBuild(folder: string, build: Build): Promise<void> {
-  if (await isExecutable(join(folder, build.name))) return;
-  const cwd = join(folder, `.src-${build.name}`);
-  await mkdir(cwd, { recursive: true });
-  await writeFile(join(cwd, 'go.mod'), `module build.local\n\ngo 1.26.0\n\n${build.goMod}`);
-  await writeFile(join(cwd, 'tools.go'), `//go:build tools\n\npackage build\n\nimport _ "${build.package}"\n`);
-  const options = { cwd, env: { ...process.env, CGO_ENABLED: '0' }, maxBuffer: 64 * 1024 * 1024 };
-  await run('go', ['get', build.module], options);
-  await run('go', ['mod', 'tidy'], options);
-  await run('go', ['build', '-ldflags', ldflags(), '-o', `${build.name}.new`, build.package], options);
-  await rename(join(cwd, `${build.name}.new`), join(folder, build.name));
-}
-
-function ldflags(): string {
+/** The server learns its version from the linker, and what its features are from its version. */
+function versionStamps(): string {
   const minor = KUBERNETES_VERSION.split('.')[1];
-  const stamps = ['k8s.io/component-base/version', 'k8s.io/client-go/pkg/version'].map((at) =>
-    `-X ${at}.gitVersion=v${KUBERNETES_VERSION} -X ${at}.gitMajor=1 -X ${at}.gitMinor=${minor} -X ${at}.gitTreeState=clean`);
-  return ['-s -w', ...stamps].join(' ');
+  return ['k8s.io/component-base/version', 'k8s.io/client-go/pkg/version']
+    .map((at) => `-X ${at}.gitVersion=v${KUBERNETES_VERSION} -X ${at}.gitMajor=1 -X ${at}.gitMinor=${minor} -X ${at}.gitTreeState=clean`)
+    .join(' ');
 }

@@ -1,0 +1,39 @@
+/** `mgw validate`: what the API server and the operator would say to a folder, for pull requests. */
+import { Command } from 'commander';
+import { formatProblem } from '../../operator/files/problem.ts';
+import type { ConfigProblem } from '../../operator/files/problem.ts';
+import { DEFAULT_GATEWAY_NAMESPACE } from '../../operator/main.ts';
+import { validateFolder } from '../../operator/reconcile/validate-folder.ts';
+import { EXIT } from '../exit.ts';
+import { flag, paragraphs, parseNamespace } from '../options.ts';
+import { assertFolder } from '../run/data-folder.ts';
+
+interface ValidateFlags {
+  readonly gatewayNamespace: string;
+}
+
+export function validateCommand(ended: (exitCode: number) => void): Command {
+  return new Command('validate')
+    .summary('check a folder of manifests without running anything')
+    .description(paragraphs(
+      'Says what the API server and the operator would say to the manifests in DIR, each with file and line: unknown fields, wrong values, duplicates, missing references, conflicts, wrong namespaces.',
+      'Exits with 1 on any error; warnings, such as a Secret that is kept elsewhere, are printed and pass.',
+    ))
+    .argument('<DIR>', 'folder of manifests (*.yaml, *.yml, at any depth)')
+    .addOption(flag('--gateway-namespace <NAME>', 'namespace of the gateway, and of objects that name none').default(DEFAULT_GATEWAY_NAMESPACE).argParser(parseNamespace))
+    .action(async (folder: string, flags: ValidateFlags) => {
+      assertFolder('DIR', folder);
+      const problems = await validateFolder(folder, { gatewayNamespace: flags.gatewayNamespace, nowMs: Date.now() });
+      for (const problem of problems) process.stdout.write(`${formatProblem(problem)}\n`);
+      process.stdout.write(`${summary(folder, problems)}\n`);
+      ended(problems.some(({ severity }) => severity === 'Error') ? EXIT.failed : EXIT.ok);
+    });
+}
+
+function summary(folder: string, problems: readonly ConfigProblem[]): string {
+  const count = (severity: ConfigProblem['severity'], word: string): string => {
+    const number = problems.filter((each) => each.severity === severity).length;
+    return number === 0 ? `no ${word}s` : `${number} ${word}${number === 1 ? '' : 's'}`;
+  };
+  return `${folder}: ${count('Error', 'error')}, ${count('Warning', 'warning')}`;
+}

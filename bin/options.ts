@@ -1,0 +1,72 @@
+/** Values of flags and environment variables: text → typed, or a message that says what would be right. */
+import { InvalidArgumentError, Option } from 'commander';
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+const UNITS: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30 };
+const MOST_BODY_BYTES = 2 ** 30;
+
+/** A flag with its environment variable: `--max-body` is MGW_MAX_BODY. */
+export function flag(flags: string, description: string): Option {
+  const option = new Option(flags, description);
+  return option.env(`MGW_${option.name().replaceAll('-', '_').toUpperCase()}`);
+}
+
+/** A command's description: what it does, in paragraphs that commander breaks into lines. */
+export function paragraphs(...texts: readonly string[]): string {
+  return texts.join('\n\n');
+}
+
+/** "host:port", "[::1]:port", or ":port" for all interfaces. */
+export function parseAddress(text: string): Address {
+  const [, bracketed, plain, digits] = /^(?:\[([0-9a-f:.]+)\]|([^\s:[\]]*)):(\d{1,5})$/i.exec(text) ?? [];
+  const port = Number(digits);
+  if (digits === undefined || port > 65_535) throw new InvalidArgumentError('It must be an address such as 127.0.0.1:8080, [::1]:8080, or :8080 for all interfaces.');
+  return { host: bracketed ?? (plain || '0.0.0.0'), port };
+}
+
+/** Bytes, plain or with a unit: 67108864, 64MiB, 10MB. */
+export function parseBytes(text: string): number {
+  const [, digits, unit = ''] = /^(\d{1,10})\s*([kmg]?i?b)?$/i.exec(text.trim()) ?? [];
+  const bytes = Number(digits) * (UNITS[unit.toLowerCase()] ?? Number.NaN);
+  if (!(bytes >= 1 && bytes <= MOST_BODY_BYTES)) throw new InvalidArgumentError('It must be a size such as 64MiB or 10000000, at most 1GiB.');
+  return bytes;
+}
+
+/** "file:PATH" → the path. */
+export function parseLedger(text: string): string {
+  const path = /^file:(?:\/\/(?=\/))?(.+)$/.exec(text)?.[1];
+  if (path !== undefined) return path;
+  if (/^(?:rediss?|valkeys?):/i.test(text)) throw new InvalidArgumentError('This version keeps the ledger in a file of this machine: file:PATH. A shared ledger comes with the cluster.');
+  throw new InvalidArgumentError('It must be file:PATH.');
+}
+
+/** A namespace's name, as Kubernetes has them. */
+export function parseNamespace(text: string): string {
+  if (!/^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/.test(text)) throw new InvalidArgumentError('It must be a namespace: at most 63 lower-case letters, digits and hyphens.');
+  return text;
+}
+
+/** An address as people write it. */
+export function formatAddress({ host, port }: Address): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** Where a browser on this machine reaches it. */
+export function urlOf({ host, port }: Address): string {
+  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return `http://${formatAddress({ host: reachable, port })}`;
+}
+
+/**
+ * The environment as flags are read from it: an empty variable counts as not set, and so does a switch that is turned off
+ * (MGW_HELLO=false), since commander takes a switch's mere presence for yes.
+ */
+export function withoutUnset(env: NodeJS.ProcessEnv, switches: readonly string[]): NodeJS.ProcessEnv {
+  const isUnset = (name: string, value: string | undefined): boolean =>
+    name.startsWith('MGW_') && (value === '' || (switches.includes(name) && /^(?:false|no|off|0)$/i.test(value ?? '')));
+  return Object.fromEntries(Object.entries(env).filter(([name, value]) => !isUnset(name, value)));
+}

@@ -1,0 +1,31 @@
+/**
+ * The data folder: the ledger and the generated keys, for their owner only. A folder that is made here gets a .gitignore of
+ * its own, since it may stand in a repository of manifests and must never be committed.
+ */
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import { CommandFailed } from '../exit.ts';
+
+/** Where data is kept without --data: beside the folder of manifests, so that each folder has its own wherever it is run from. */
+export function defaultDataFolder(configDir: string): string {
+  return `${resolve(configDir)}.mgw-data`;
+}
+
+/** Says so where a folder that was named is not there. */
+export function assertFolder(flag: string, folder: string): void {
+  const stats = statSync(folder, { throwIfNoEntry: false });
+  if (stats === undefined) throw new CommandFailed(`${flag} ${folder}: there is no such folder`);
+  if (!stats.isDirectory()) throw new CommandFailed(`${flag} ${folder}: it is not a folder`);
+}
+
+/** Makes the folder if need be. */
+export function prepareDataFolder(folder: string): void {
+  const made = mkdirSync(folder, { recursive: true, mode: 0o700 });
+  if (made !== undefined) writeFileSync(join(folder, '.gitignore'), '# the ledger and keys: never to be committed\n*\n', { flag: 'a' });
+}
+
+/** A path as a person in this folder would write it. */
+export function shortPath(path: string): string {
+  const short = relative(process.cwd(), resolve(path));
+  return short === '' || short.startsWith('..') ? path : short;
+}

@@ -1,0 +1,102 @@
+/**
+ * Operator and data plane in one process, put together: the operator's first good snapshot starts the data plane, so that no
+ * call is ever answered from an empty configuration, and a folder with mistakes opens no port.
+ */
+import type { Logger } from 'pino';
+import type { Ledger } from '../../dataplane/ledger/ledger.ts';
+import { startDataplane } from '../../dataplane/main.ts';
+import type { Dataplane } from '../../dataplane/main.ts';
+import type { Snapshot } from '../../dataplane/snapshot/snapshot.gen.ts';
+import { formatProblem } from '../../operator/files/problem.ts';
+import type { ConfigProblem } from '../../operator/files/problem.ts';
+import { startOperator } from '../../operator/main.ts';
+import type { Operator, OperatorOptions } from '../../operator/main.ts';
+import type { Address } from '../options.ts';
+import { VERSION } from '../version.ts';
+import { createConditionReport } from './condition-report.ts';
+
+export interface GatewayOptions {
+  readonly configDir: string;
+  readonly dataDir: string;
+  readonly gatewayNamespace: string;
+  readonly listen: Address;
+  readonly admin: Address;
+  readonly maxBodyBytes: number;
+  readonly ledger: Ledger;
+  readonly log: Logger;
+  readonly onMinted: OperatorOptions['onMinted'];
+  /** Lines for people about the manifests. */
+  readonly print: (line: string) => void;
+}
+
+export interface Gateway {
+  readonly port: number;
+  readonly adminPort: number;
+  /** The one in force. */
+  snapshot(): Snapshot;
+  /** No new calls; resolves when the running ones have ended. */
+  stop(): Promise<void>;
+}
+
+/** As often as a cluster's statuses follow spending. */
+const STATUS_INTERVAL_MS = 30_000;
+
+/** Resolves once calls are answered. Rejects with ConfigProblems, or where a port cannot be had. */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const { log, ledger, configDir, dataDir, gatewayNamespace, onMinted, print } = options;
+  const report = createConditionReport(print);
+  let dataplane: Dataplane | undefined;
+  let inForce: Snapshot | undefined;
+  let startFault: { readonly error: unknown } | undefined;
+  let statuses: Awaited<ReturnType<Operator['statuses']>> = [];
+
+  const operator = await startOperator({
+    configDir, dataDir, gatewayNamespace, ledger, log, onMinted,
+    onProblems: (problems) => tellProblems(problems, print),
+    async publish(snapshot) {
+      try {
+        dataplane ??= await startDataplane({ ...options, version: VERSION, dump: { statuses: () => statuses } });
+      } catch (error) {
+        startFault = { error };
+        return { accepted: false, rejected: [] };
+      }
+      const result = dataplane.apply(snapshot);
+      if (result.accepted) inForce = snapshot;
+      setImmediate(refresh);
+      return result;
+    },
+  });
+
+  /** Statuses follow spending, and every change of the manifests. */
+  function refresh(): void {
+    operator.statuses().then((current) => {
+      statuses = current;
+      report.update(current);
+    }).catch((error: unknown) => log.error({ err: error }, 'the statuses cannot be told'));
+  }
+
+  if (dataplane === undefined || inForce === undefined) {
+    await operator.stop();
+    await dataplane?.drain();
+    throw startFault?.error ?? new Error('the first configuration could not be put in force');
+  }
+  const started = dataplane;
+  const first = inForce;
+  const timer = setInterval(refresh, STATUS_INTERVAL_MS);
+  return {
+    port: started.port,
+    adminPort: started.adminPort,
+    snapshot: () => inForce ?? first,
+    async stop() {
+      clearInterval(timer);
+      await operator.stop();
+      await started.drain();
+    },
+  };
+}
+
+function tellProblems(problems: readonly ConfigProblem[], print: (line: string) => void): void {
+  if (problems.length === 0) return print('the manifests are in order again, and in force');
+  for (const problem of problems) print(formatProblem(problem));
+  print('the last good configuration stays in force');
+}

@@ -1,0 +1,151 @@
+/**
+ * What statuses say: the condition types of the API and the closed list of their reasons. Whatever writes a condition takes its
+ * words from here, and docs/reference.md lists them, so that people and tools can rely on them.
+ */
+import type { Kind } from './types.gen.ts';
+
+/** Why a condition has its status. */
+export const REASONS = {
+  // All is well.
+  Accepted: 'The object is valid and counts.',
+  Programmed: 'All connected proxies have it in force.',
+  ResolvedRefs: 'Everything that it refers to was found.',
+  Ready: 'It does what its spec says.',
+
+  // Not yet.
+  Pending: 'It has not been looked at yet.',
+  Reconciling: 'A change is on its way to the proxies.',
+  NoProxies: 'No proxy is connected that could have it in force.',
+  SecretPending: 'The key\'s Secret is about to be made, or is waited for.',
+
+  // The object itself.
+  Invalid: 'A value is not valid; the message names the field.',
+  WrongNamespace: 'Objects of this kind count only in the gateway\'s own namespace.',
+  Conflicted: 'An older object claims the same thing; the message names it.',
+  PartiallyConflicted: 'Older objects claim a part of it, which is left out; the message names them. The rest is in force.',
+  WeakKey: 'The provided key does not begin with sk- or has fewer than 32 characters.',
+
+  // What it refers to.
+  GroupNotFound: 'The Group does not exist in the gateway\'s namespace.',
+  GroupNotAccepted: 'The Group is not Accepted itself.',
+  NamespaceNotAllowed: 'The Group\'s allowedNamespaces does not admit this namespace.',
+  AccountNotFound: 'The Account does not exist in this namespace.',
+  AccountNotAccepted: 'The Account is not Accepted itself.',
+  OtherGateway: 'What it refers to belongs to another gateway; the message names it.',
+  SecretNotFound: 'A Secret does not exist.',
+  SecretInvalid: 'A Secret lacks the entry that is needed, or its value cannot be used.',
+  SecretTaken: 'The Secret exists, but was not made for this key, and is therefore not overwritten.',
+  RouteNotFound: 'A ModelRoute does not exist.',
+  RouteNotAccepted: 'A ModelRoute is not Accepted itself.',
+  ModelNotFound: 'None of the ModelRoutes in question has a model of this name.',
+  ChannelNotFound: 'None of the ModelRoutes in question has a channel of this name.',
+  MemberNotFound: 'A member Group does not exist.',
+  MemberNotDirect: 'A member Group is not of type Direct.',
+  MemberNotAccepted: 'A member Group is not Accepted itself.',
+
+  // On the way to the proxies.
+  NotAccepted: 'It is not Accepted and therefore not given to the proxies.',
+  Rejected: 'A proxy refused it and goes on with the last good state; the message has its words.',
+
+  // What ends a key's use.
+  Disabled: 'spec.enabled is false.',
+  Expired: 'spec.expirationTime has passed.',
+
+  // Money.
+  AboveThreshold: 'At least 80 % is spent.',
+  LimitReached: 'All of it is spent.',
+  PriceNotFound: 'Some models have no price and cannot be called; the message names them.',
+} as const;
+
+export type Reason = keyof typeof REASONS;
+
+export interface ConditionRow {
+  /** What it says when it is True. */
+  readonly meaning: string;
+  readonly kinds: readonly Kind[];
+  readonly reasons: readonly Reason[];
+  /** Present only while it is True. */
+  readonly onlyWhileTrue?: true;
+}
+
+const ALL_KINDS = ['Account', 'ApiKey', 'Group', 'ModelRoute', 'PriceCatalog'] as const;
+
+const NOT_ACCEPTED = [
+  'Invalid', 'WrongNamespace', 'Conflicted', 'WeakKey', 'GroupNotFound', 'GroupNotAccepted', 'NamespaceNotAllowed', 'AccountNotFound',
+  'AccountNotAccepted', 'OtherGateway', 'SecretNotFound', 'SecretInvalid', 'SecretTaken', 'SecretPending', 'RouteNotFound', 'RouteNotAccepted',
+  'ModelNotFound', 'ChannelNotFound',
+  'MemberNotFound', 'MemberNotDirect', 'MemberNotAccepted',
+] as const;
+
+const NOT_PROGRAMMED = ['NotAccepted', 'Rejected', 'Reconciling', 'NoProxies'] as const;
+
+/** The condition types, the kinds that have them, and the reasons each may give. */
+export const CONDITIONS = {
+  Accepted: {
+    meaning: 'The object is valid, and what it refers to lets it count.',
+    kinds: ALL_KINDS,
+    reasons: ['Accepted', 'PartiallyConflicted', 'Pending', ...NOT_ACCEPTED],
+  },
+  Programmed: {
+    meaning: 'All connected proxies have this generation in force.',
+    kinds: ALL_KINDS,
+    reasons: ['Programmed', 'Pending', ...NOT_PROGRAMMED],
+  },
+  Ready: {
+    meaning: 'It does what its spec says; the sum of the others. When it is not True, its reason is that of the condition at fault.',
+    kinds: ALL_KINDS,
+    reasons: ['Ready', 'Pending', ...NOT_ACCEPTED, ...NOT_PROGRAMMED, 'Disabled', 'Expired', 'LimitReached'],
+  },
+  ResolvedRefs: {
+    meaning: 'Every Secret that its channels name was found and can be used.',
+    kinds: ['ModelRoute'],
+    reasons: ['ResolvedRefs', 'Pending', 'SecretNotFound', 'SecretInvalid'],
+  },
+  Reconciling: {
+    meaning: 'The gateway is still working on it.',
+    kinds: ALL_KINDS,
+    reasons: ['Pending', 'Reconciling', 'SecretPending', 'NoProxies'],
+    onlyWhileTrue: true,
+  },
+  Stalled: {
+    meaning: 'It stays as it is until somebody changes something.',
+    kinds: ALL_KINDS,
+    reasons: [...NOT_ACCEPTED, 'Rejected'],
+    onlyWhileTrue: true,
+  },
+  QuotaLow: {
+    meaning: 'At least 80 % of the key\'s limit is spent.',
+    kinds: ['ApiKey'],
+    reasons: ['AboveThreshold'],
+    onlyWhileTrue: true,
+  },
+  QuotaExhausted: {
+    meaning: 'The key\'s limit is spent.',
+    kinds: ['ApiKey'],
+    reasons: ['LimitReached'],
+    onlyWhileTrue: true,
+  },
+  BalanceLow: {
+    meaning: 'At least 80 % of the account\'s credit is spent.',
+    kinds: ['Account'],
+    reasons: ['AboveThreshold'],
+    onlyWhileTrue: true,
+  },
+  BalanceExhausted: {
+    meaning: 'The account\'s credit is spent.',
+    kinds: ['Account'],
+    reasons: ['LimitReached'],
+    onlyWhileTrue: true,
+  },
+  UnpricedModels: {
+    meaning: 'Some of the route\'s models have no price; they are not listed and cannot be called.',
+    kinds: ['ModelRoute'],
+    reasons: ['PriceNotFound'],
+    onlyWhileTrue: true,
+  },
+} as const satisfies Record<string, ConditionRow>;
+
+export type ConditionType = keyof typeof CONDITIONS;
+
+/** The reasons that one condition type may give. */
+export type ReasonOf<T extends ConditionType> = (typeof CONDITIONS)[T]['reasons'][number];

@@ -1,0 +1,29 @@
+/** Where in an object a mistake is, and what it is. */
+
+/** A field's name or a list's index. */
+export type Segment = string | number;
+export type FieldPath = readonly Segment[];
+
+export interface FieldError {
+  /** As Kubernetes writes paths: `spec.models[0].name`; empty for the object itself. */
+  readonly path: string;
+  readonly segments: FieldPath;
+  readonly message: string;
+  /** The value has not the shape that its schema says, so that rules about it cannot be judged. */
+  readonly blocksRules: boolean;
+}
+
+/** An error about one field. */
+export function fieldError(segments: FieldPath, message: string, blocksRules = false): FieldError {
+  return { path: formatPath(segments), segments, message, blocksRules };
+}
+
+/** `['spec', 'models', 0, 'name']` → `spec.models[0].name`. */
+export function formatPath(segments: FieldPath): string {
+  return segments.map((segment, index) => (typeof segment === 'number' ? `[${segment}]` : `${index > 0 ? '.' : ''}${segment}`)).join('');
+}
+
+/** Whether `path` is `ancestor` or lies below it. */
+export function isWithin(path: FieldPath, ancestor: FieldPath): boolean {
+  return ancestor.every((segment, index) => path[index] === segment);
+}

@@ -1,0 +1,93 @@
+/**
+ * A kind of the API as its CustomResourceDefinition describes it: read from the YAML that a cluster installs, so that there is
+ * one source for what is valid, whoever asks.
+ */
+import { parse } from 'yaml';
+import type { Json } from './json.ts';
+
+/** A structural schema node of apiextensions.k8s.io/v1, as far as these CRDs use it. */
+export interface SchemaNode {
+  readonly type: 'object' | 'array' | 'string' | 'integer' | 'boolean';
+  readonly description?: string;
+  readonly format?: string;
+  readonly default?: Json;
+  readonly enum?: readonly string[];
+  readonly pattern?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly maxProperties?: number;
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly additionalProperties?: SchemaNode;
+  readonly items?: SchemaNode;
+  readonly 'x-kubernetes-list-type'?: 'atomic' | 'set' | 'map';
+  readonly 'x-kubernetes-list-map-keys'?: readonly string[];
+  readonly 'x-kubernetes-validations'?: readonly Rule[];
+}
+
+/** A CEL rule on one node. */
+export interface Rule {
+  readonly rule: string;
+  readonly message: string;
+  readonly reason?: 'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired';
+  /** Of the field at fault, relative to the node: `.routes`. */
+  readonly fieldPath?: string;
+}
+
+export interface PrinterColumn {
+  readonly name: string;
+  readonly type: string;
+  readonly jsonPath: string;
+  readonly description?: string;
+}
+
+export interface KindSchema {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly shortNames: readonly string[];
+  readonly columns: readonly PrinterColumn[];
+  /** The schema of the whole object. */
+  readonly root: SchemaNode;
+}
+
+/** What of a CustomResourceDefinition matters here. */
+interface Definition {
+  readonly spec: {
+    readonly group: string;
+    readonly names: { readonly kind: string; readonly plural: string; readonly singular: string; readonly shortNames?: readonly string[] };
+    readonly versions: readonly DefinitionVersion[];
+  };
+}
+
+interface DefinitionVersion {
+  readonly name: string;
+  readonly storage: boolean;
+  readonly additionalPrinterColumns?: readonly PrinterColumn[];
+  readonly schema: { readonly openAPIV3Schema: SchemaNode };
+}
+
+/** The kinds of some CustomResourceDefinitions, each in its storage version. The text is our own; it is not checked. */
+export function loadKinds(yamlTexts: readonly string[]): KindSchema[] {
+  return yamlTexts.map((text) => {
+    const { spec }: Definition = parse(text);
+    const version = spec.versions.find((candidate) => candidate.storage);
+    if (!version) throw new Error(`${spec.names.kind} has no storage version`);
+    return {
+      group: spec.group,
+      version: version.name,
+      kind: spec.names.kind,
+      plural: spec.names.plural,
+      singular: spec.names.singular,
+      shortNames: spec.names.shortNames ?? [],
+      columns: version.additionalPrinterColumns ?? [],
+      root: version.schema.openAPIV3Schema,
+    };
+  });
+}

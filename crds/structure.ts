@@ -1,0 +1,96 @@
+/** [P] Types, bounds, patterns and formats of a schema, with the messages of an API server. */
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { fieldError, type FieldError, type FieldPath, type Segment } from './field-path.ts';
+import { isJsonObject, jsonTypeName, shownJson, type Json } from './json.ts';
+import type { SchemaNode } from './kind-schema.ts';
+
+/** Judges values by one schema. */
+export type StructureCheck = (value: Json) => FieldError[];
+
+/** Prepares the check of a schema; done once for each kind. */
+export function compileStructure(root: SchemaNode): StructureCheck {
+  const ajv = new Ajv({ allErrors: true, verbose: true, strict: false });
+  ajv.addFormat('date-time', isDateTime);
+  for (const number of ['int32', 'int64']) ajv.addFormat(number, true); // minimum and maximum say it
+  const validate: ValidateFunction = ajv.compile(root);
+  return (value) => {
+    validate(value);
+    return (validate.errors ?? []).map((error) => toFieldError(error, root));
+  };
+}
+
+/**
+ * A date and a time as Kubernetes' format date-time takes it: a calendar day, "T" in either case, hours to 23, minutes and seconds
+ * to 59, any character before the fraction, "Z" or an offset; what follows a second "t" is not looked at.
+ */
+export function isDateTime(text: string): boolean {
+  const [date = '', time = ''] = text.toLowerCase().split('t');
+  const clock = /^(\d\d):(\d\d):(\d\d)(?:.\d+)?(?:z|[+-]\d\d:\d\d)$/.exec(time);
+  if (!clock || !isCalendarDay(date)) return false;
+  const [, hours = '', minutes = '', seconds = ''] = clock;
+  return hours <= '23' && minutes <= '59' && seconds <= '59';
+}
+
+function isCalendarDay(date: string): boolean {
+  if (!/^\d{4}-\d\d-\d\d$/.test(date)) return false;
+  const parsed = new Date(`${date}T00:00:00Z`);
+  return !Number.isNaN(parsed.getTime()) && parsed.toISOString().startsWith(date);
+}
+
+function toFieldError(error: ErrorObject, root: SchemaNode): FieldError {
+  const at = segmentsOf(error.instancePath, root);
+  const field = error.keyword === 'required' ? [...at, String(error.params['missingProperty'])] : at;
+  const say = MESSAGES[error.keyword];
+  const message = say ? say(error, fieldError(field, '').path) : (error.message ?? 'Invalid value');
+  return fieldError(field, message, BLOCKING.has(error.keyword));
+}
+
+/** Mistakes of shape: rules about such a value cannot be judged. */
+const BLOCKING: ReadonlySet<string> = new Set(['required', 'type', 'enum', 'format', 'pattern', 'maxLength', 'maxItems', 'maxProperties']);
+
+const MESSAGES: Readonly<Record<string, (error: ErrorObject, path: string) => string>> = {
+  required: () => 'Required value',
+  type: typeMessage,
+  enum: ({ data, params }) =>
+    `Unsupported value: ${shownJson(data)}: supported values: ${quotedList(params['allowedValues'])}`,
+  maxLength: ({ params }) => `Too long: may not be more than ${params['limit']} bytes`,
+  maxItems: ({ data, params }) => `Too many: ${sizeOf(data)}: must have at most ${params['limit']} items`,
+  maxProperties: ({ data, params }) => `Too many: ${sizeOf(data)}: must have at most ${params['limit']} items`,
+  minLength: (error, path) => invalid(error, `${path} in body should be at least ${error.params['limit']} chars long`),
+  minItems: (error, path) => `Invalid value: ${sizeOf(error.data)}: ${path} in body should have at least ${error.params['limit']} items`,
+  minimum: (error, path) => invalid(error, `${path} in body should be greater than or equal to ${error.params['limit']}`),
+  maximum: (error, path) => invalid(error, `${path} in body should be less than or equal to ${error.params['limit']}`),
+  pattern: (error, path) => invalid(error, `${path} in body should match '${error.params['pattern']}'`),
+  format: (error, path) => invalid(error, `${path} in body must be of type ${error.params['format']}: ${shownJson(error.data)}`),
+};
+
+function quotedList(values: readonly unknown[]): string {
+  return values.map((value) => JSON.stringify(value)).join(', ');
+}
+
+function sizeOf(data: unknown): number {
+  if (Array.isArray(data)) return data.length;
+  return isJsonObject(data) ? Object.keys(data).length : 0;
+}
+
+function invalid(error: ErrorObject, text: string): string {
+  return `Invalid value: ${shownJson(error.data)}: ${text}`;
+}
+
+function typeMessage(error: ErrorObject, path: string): string {
+  const found = JSON.stringify(jsonTypeName(error.data));
+  const wanted = String(error.params['type']);
+  const unquoted = wanted === 'string' && (typeof error.data === 'number' || typeof error.data === 'boolean');
+  return `Invalid value: ${found}: ${path} in body must be of type ${wanted}: ${found}${unquoted ? '; put the value in quotes' : ''}`;
+}
+
+/** ajv gives a JSON pointer; the schema tells which of its parts are indexes. */
+function segmentsOf(pointer: string, root: SchemaNode): FieldPath {
+  const parts = pointer.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  let node: SchemaNode | undefined = root;
+  return parts.map((part): Segment => {
+    const isIndex: boolean = node?.type === 'array';
+    node = isIndex ? node?.items : (node?.properties?.[part] ?? node?.additionalProperties);
+    return isIndex ? Number(part) : part;
+  });
+}

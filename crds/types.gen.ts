@@ -1,0 +1,520 @@
+/**
+ * The kinds of the API, generated from the CustomResourceDefinitions beside this file by `npm run generate`.
+ * A spec is typed as it is after defaults were applied.
+ */
+
+export const API_GROUP = 'modelgateway.dev';
+export const API_VERSION = 'modelgateway.dev/v1alpha1';
+
+/** Kind → its plural, as in URLs. */
+export const PLURALS = {
+  Account: 'accounts',
+  ApiKey: 'apikeys',
+  Group: 'groups',
+  ModelRoute: 'modelroutes',
+  PriceCatalog: 'pricecatalogs',
+} as const;
+
+export type Kind = keyof typeof PLURALS;
+export type Resource = Account | ApiKey | Group | ModelRoute | PriceCatalog;
+
+/** metav1.ObjectMeta, as far as it matters here. */
+export interface ObjectMeta {
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly generation?: number;
+  readonly creationTimestamp?: string;
+  readonly deletionTimestamp?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+/**
+ * An Account holds a tenant's credit. All ApiKeys that name it spend from one balance, and no call is admitted that the balance
+ * could not pay. What was spent is kept by namespace and name, and survives the deletion of this object.
+ */
+export interface Account {
+  readonly apiVersion: typeof API_VERSION;
+  readonly kind: 'Account';
+  readonly metadata: ObjectMeta;
+  readonly spec: AccountSpec;
+  readonly status?: AccountStatus;
+}
+
+/** What this account may spend. */
+export interface AccountSpec {
+  /**
+   * The namespace of the gateway that this account belongs to. A cluster may hold several gateways, each in its own namespace. It
+   * cannot be changed.
+   */
+  readonly gatewayNamespace: string;
+  /**
+   * All the credit ever given; the account's credit is their sum, at most 9,000,000,000 USD. To give more, add an entry; to
+   * correct, add one with a negative amount. Entries are merged by name, so that several people or tools can each keep their own.
+   */
+  readonly grants?: readonly AccountGrant[];
+}
+
+/** One amount of credit, given once. */
+export interface AccountGrant {
+  /** What this grant is known by, unique within the account, such as 2026-11. */
+  readonly name: string;
+  /** The amount in USD, a decimal in quotes such as "250.00". A negative amount takes credit back. */
+  readonly usd: string;
+  /** Why it was given, for people. */
+  readonly reason?: string;
+}
+
+/** What the gateway says about this account. */
+export interface AccountStatus {
+  /** The metadata.generation that this status speaks of. */
+  readonly observedGeneration?: number;
+  /** The sum of all grants in USD. */
+  readonly creditUsd?: string;
+  /** What all calls have cost so far, in USD. */
+  readonly spentUsd?: string;
+  /** What running calls have reserved at this moment, in USD. */
+  readonly heldUsd?: string;
+  /** What is left, creditUsd less spentUsd, in USD. */
+  readonly balanceUsd?: string;
+  /**
+   * The state of this object. Ready sums up the others. Reconciling and Stalled, and those that warn, are there only while they
+   * hold.
+   */
+  readonly conditions?: readonly Condition[];
+}
+
+/** metav1.Condition: one aspect of an object's state. */
+export interface Condition {
+  /** The aspect, in CamelCase. */
+  readonly type: string;
+  /** Whether it holds. */
+  readonly status: 'True' | 'False' | 'Unknown';
+  /** Why, as one CamelCase word out of a closed list. */
+  readonly reason: string;
+  /** Why, for people. */
+  readonly message: string;
+  /** When the status last changed from one value to another. */
+  readonly lastTransitionTime: string;
+  /** The metadata.generation that this condition speaks of. */
+  readonly observedGeneration?: number;
+}
+
+/**
+ * An ApiKey lets its holder call the models of one Group, at that group's prices, with one Account's money and within its own
+ * quota. The key itself is in a Secret of the same namespace and nowhere else.
+ */
+export interface ApiKey {
+  readonly apiVersion: typeof API_VERSION;
+  readonly kind: 'ApiKey';
+  readonly metadata: ObjectMeta;
+  readonly spec: ApiKeySpec;
+  readonly status?: ApiKeyStatus;
+}
+
+/** What this key may do. */
+export interface ApiKeySpec {
+  /**
+   * The namespace of the gateway that this key belongs to. A cluster may hold several gateways, each in its own namespace. It
+   * cannot be changed.
+   */
+  readonly gatewayNamespace: string;
+  /** Whether calls with this key are answered. False refuses every new call at once; running ones end. */
+  readonly enabled: boolean;
+  /**
+   * The Group that decides which models this key can call, through which providers and at which ratio. It lives in the gateway's
+   * namespace, and its allowedNamespaces must admit this key's namespace.
+   */
+  readonly groupRef: NameRef;
+  /** The Account of this namespace that pays for the calls. It cannot be changed, because what was spent belongs to it. */
+  readonly accountRef: NameRef;
+  /** What this key may spend, besides what its account has. */
+  readonly quota: ApiKeyQuota;
+  /** From this moment on the key is refused, RFC 3339 such as 2027-01-01T00:00:00Z. Absent, it never expires. */
+  readonly expirationTime?: string;
+  /** The only models that this key can call, out of those its group has. Absent, all of them. */
+  readonly models?: readonly string[];
+  /** How many calls with this key may be running at once, over all proxies. Absent, any number. */
+  readonly maxConcurrency?: number;
+  /** Where the key comes from and where it is kept. */
+  readonly key: ApiKeyKey;
+}
+
+/** A reference by name. */
+export interface NameRef {
+  /** The name of what is meant. */
+  readonly name: string;
+}
+
+/** What this key may spend, besides what its account has. */
+export interface ApiKeyQuota {
+  /** What may be spent within one period, in USD; a decimal in quotes such as "25.00", or Unlimited. */
+  readonly limitUsd: string;
+  /**
+   * When the quota begins anew. Never is once for all; Daily and Monthly are calendar days and months in UTC. A call counts for
+   * the period in which it was admitted.
+   */
+  readonly period: 'Never' | 'Daily' | 'Monthly';
+  /**
+   * What happens when less is left than a call may cost at most. Lower lowers the call's output limit to what can be paid, not
+   * below 256 tokens; Refuse refuses the call.
+   */
+  readonly whenShort: 'Lower' | 'Refuse';
+}
+
+/** Where the key comes from and where it is kept. */
+export interface ApiKeyKey {
+  /**
+   * Generated makes a key and writes it into the Secret. Provided waits for a Secret that you made, and never writes it; its key
+   * begins with sk- and has at least 32 characters. It cannot be changed.
+   */
+  readonly type: 'Generated' | 'Provided';
+  /**
+   * The Secret of this namespace that holds the key in its entry apiKey. Absent, it is named after this object, with -key added.
+   */
+  readonly secretRef?: NameRef;
+  /** A higher number than before makes a new key. It can only grow. */
+  readonly rotation: number;
+  /** How many seconds the old key goes on working after a rotation. */
+  readonly overlapSeconds: number;
+}
+
+/** What the gateway says about this key. */
+export interface ApiKeyStatus {
+  /** The metadata.generation that this status speaks of. */
+  readonly observedGeneration?: number;
+  /** The SHA-256 of the key in force, 64 lower-case hexadecimal digits. */
+  readonly keyHash?: string;
+  /** The first characters of the key in force, to recognise it by. */
+  readonly keyPrefix?: string;
+  /** The rotation that made the key in force; for keys of type Generated. */
+  readonly keyRotation?: number;
+  /** Keys replaced by a rotation that still work for a while. */
+  readonly previousKeys?: readonly ApiKeyPreviousKey[];
+  /** When the current period of the quota began. Absent with period Never. */
+  readonly periodStartTime?: string;
+  /** What was spent in the current period, in USD. */
+  readonly spentUsd?: string;
+  /** What was ever spent with this key, in USD. */
+  readonly totalSpentUsd?: string;
+  /** The quota's limit less spentUsd, in USD, or Unlimited. */
+  readonly remainingUsd?: string;
+  /** When a call with this key was last settled. */
+  readonly lastUsedTime?: string;
+  /**
+   * The state of this object. Ready sums up the others. Reconciling and Stalled, and those that warn, are there only while they
+   * hold.
+   */
+  readonly conditions?: readonly Condition[];
+}
+
+/** A replaced key. */
+export interface ApiKeyPreviousKey {
+  /** Its SHA-256, 64 lower-case hexadecimal digits. */
+  readonly keyHash: string;
+  /** When it stops working. */
+  readonly expirationTime: string;
+}
+
+/**
+ * A Group gives its ApiKeys access to models at a price. A Direct group names the ModelRoutes that it opens; an Automatic one
+ * tries other groups in order. It counts only in the gateway's own namespace.
+ */
+export interface Group {
+  readonly apiVersion: typeof API_VERSION;
+  readonly kind: 'Group';
+  readonly metadata: ObjectMeta;
+  readonly spec: GroupSpec;
+  readonly status?: GroupStatus;
+}
+
+/** Which models this group has, for whom and at which ratio. */
+export interface GroupSpec {
+  /**
+   * Direct has access of its own, by routes. Automatic has the access of its members: the first one that has the model and a free
+   * slot serves the call.
+   */
+  readonly type: 'Direct' | 'Automatic';
+  /** The name that the price page shows. Absent, metadata.name. */
+  readonly displayName?: string;
+  /**
+   * The group's multiplier on every price, a decimal in quotes such as "0.8". A call through an Automatic group costs its own
+   * ratio times that of the member that served it.
+   */
+  readonly priceRatio: string;
+  /** The namespaces whose ApiKeys may name this group. */
+  readonly allowedNamespaces: GroupAllowedNamespaces;
+  /** The ModelRoutes that a Direct group opens. A model that several of them serve has the channels of all. */
+  readonly routes?: readonly GroupRoute[];
+  /**
+   * The Direct groups that an Automatic group tries, in this order. The list is replaced as a whole, because its order means
+   * something.
+   */
+  readonly members?: readonly NameRef[];
+}
+
+/** The namespaces whose ApiKeys may name this group. */
+export interface GroupAllowedNamespaces {
+  /** All is every namespace, Same the gateway's own, Selector those whose labels the selector matches. */
+  readonly from: 'All' | 'Same' | 'Selector';
+  /** The labels by which the namespaces are chosen. */
+  readonly selector?: LabelSelector;
+}
+
+/** metav1.LabelSelector; an empty one matches everything. */
+export interface LabelSelector {
+  /** Labels that must all be there with these values. */
+  readonly matchLabels?: Readonly<Record<string, string>>;
+  /** Conditions on labels, all of which must hold. */
+  readonly matchExpressions?: readonly LabelSelectorMatchExpression[];
+}
+
+/** A condition on one label. */
+export interface LabelSelectorMatchExpression {
+  /** The label's key. */
+  readonly key: string;
+  /** In and NotIn compare the label's value with values; Exists and DoesNotExist ask only for the key. */
+  readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
+  /** The values to compare with. */
+  readonly values?: readonly string[];
+}
+
+/** One or more ModelRoutes, and how much of them is open. */
+export interface GroupRoute {
+  /** The labels by which the ModelRoutes are chosen. An empty one means every ModelRoute of the gateway. */
+  readonly routeSelector?: LabelSelector;
+  /** One ModelRoute by its name. */
+  readonly routeRef?: NameRef;
+  /** The only models that are open, by name. Absent, all that the ModelRoutes have. */
+  readonly models?: readonly string[];
+  /** The only channels that are used, by name. Absent, all that the ModelRoutes have. */
+  readonly channels?: readonly string[];
+  /** How many calls of this group may be running at once on each of these channels, over all proxies. Absent, any number. */
+  readonly maxConcurrency?: number;
+}
+
+/** What the gateway says about this group. */
+export interface GroupStatus {
+  /** The metadata.generation that this status speaks of. */
+  readonly observedGeneration?: number;
+  /** How many priced models the keys of this group can call. */
+  readonly models?: number;
+  /** How many accepted ApiKeys name this group. */
+  readonly keys?: number;
+  /**
+   * The state of this object. Ready sums up the others. Reconciling and Stalled, and those that warn, are there only while they
+   * hold.
+   */
+  readonly conditions?: readonly Condition[];
+}
+
+/**
+ * A ModelRoute says which models there are and through which channels, that is provider accounts, they are reached. Every channel
+ * serves every model of its route. It counts only in the gateway's own namespace.
+ */
+export interface ModelRoute {
+  readonly apiVersion: typeof API_VERSION;
+  readonly kind: 'ModelRoute';
+  readonly metadata: ObjectMeta;
+  readonly spec: ModelRouteSpec;
+  readonly status?: ModelRouteStatus;
+}
+
+/** The models, the channels, and how calls are spread over them. */
+export interface ModelRouteSpec {
+  /** The models that can be called through this route. */
+  readonly models: readonly ModelRouteModel[];
+  /** The provider accounts through which the models are reached. Each serves every model of this route. */
+  readonly channels: readonly ModelRouteChannel[];
+  /** What happens when a channel fails before the first byte of its answer has reached the client. */
+  readonly retry: ModelRouteRetry;
+  /**
+   * What happens to a stream whose client has left. Cancel stops the provider and bills what was produced; Drain reads on to the
+   * exact usage.
+   */
+  readonly clientDisconnect: 'Cancel' | 'Drain';
+}
+
+/** One model, and what bounds the cost of a call to it. */
+export interface ModelRouteModel {
+  /** The model's name, exactly as clients send it and a PriceCatalog lists it. Upper and lower case differ. */
+  readonly name: string;
+  /**
+   * What the model is called for. Chat is both chat protocols, OpenAI's and Anthropic's; Embeddings, Images and Videos are
+   * OpenAI's.
+   */
+  readonly endpoints: readonly ('Chat' | 'Embeddings' | 'Images' | 'Videos')[];
+  /** What a call may contain. An image sent to a model without Image is refused. */
+  readonly inputs: readonly ('Text' | 'Image')[];
+  /**
+   * The model's context window in tokens, input and output together. It bounds what a call's input can cost. Required for Chat
+   * and Embeddings.
+   */
+  readonly contextTokens?: number;
+  /**
+   * The longest answer in tokens. It is sent to the provider when a call names no limit, and a call that wishes more is lowered
+   * to it. Required for Chat.
+   */
+  readonly maxOutputTokens?: number;
+  /** The most input tokens that one image can count for; it bounds what a call with images can cost. */
+  readonly imageTokens: number;
+  /** The field by which this model's provider takes the output limit in OpenAI's chat protocol. */
+  readonly outputLimitField: 'max_completion_tokens' | 'max_tokens';
+  /**
+   * What a call may ask for although its price cannot be bounded beforehand. ServerTools are tools that the provider runs and
+   * charges, ServiceTiers are tiers with prices of their own, FileReferences are files by URL or id. Everything else of the kind
+   * is refused.
+   */
+  readonly allow: readonly ('ServerTools' | 'ServiceTiers' | 'FileReferences')[];
+}
+
+/** One account at one provider. */
+export interface ModelRouteChannel {
+  /** What the channel is known by, unique within the route. */
+  readonly name: string;
+  /** What the provider speaks. OpenAI is any provider compatible with OpenAI's API. */
+  readonly protocol: 'OpenAI' | 'Anthropic';
+  /**
+   * The provider's address, as the protocol's own SDK takes it: for OpenAI with /v1, as in https://api.openai.com/v1; for
+   * Anthropic without, as in https://api.anthropic.com.
+   */
+  readonly baseUrl: string;
+  /** How the gateway proves itself to the provider. Absent, it sends no credential. */
+  readonly auth?: ModelRouteChannelAuth;
+  /** What models are called at this provider, where that differs. A model that is not listed is sent by its own name. */
+  readonly models?: readonly ModelRouteChannelModel[];
+  /** Channels with a lower number are used first; those with a higher one only when all the lower ones are full or fail. */
+  readonly priority: number;
+  /** The channel's share of the calls among those of the same priority. To take a channel out of use, remove it from the list. */
+  readonly weight: number;
+  /** How many calls may be running on this channel at once, of all groups and over all proxies. Absent, any number. */
+  readonly maxConcurrency?: number;
+  /** How long the provider is waited for. */
+  readonly timeouts: ModelRouteChannelTimeouts;
+}
+
+/** How the gateway proves itself to the provider. Absent, it sends no credential. */
+export interface ModelRouteChannelAuth {
+  /** ApiKey sends a key in the way of the protocol. */
+  readonly type: 'ApiKey';
+  /** The Secret of the gateway's namespace that holds the provider's key. */
+  readonly secretRef?: ModelRouteChannelAuthSecretRef;
+}
+
+/** The Secret of the gateway's namespace that holds the provider's key. */
+export interface ModelRouteChannelAuthSecretRef {
+  /** The Secret's name. */
+  readonly name: string;
+  /** The entry of the Secret that holds it. */
+  readonly key: string;
+}
+
+/** Another name for one model. */
+export interface ModelRouteChannelModel {
+  /** The model's name in this route. */
+  readonly name: string;
+  /** The model's name at the provider. */
+  readonly upstreamName: string;
+}
+
+/** How long the provider is waited for. */
+export interface ModelRouteChannelTimeouts {
+  /** Seconds for the connection to be made. */
+  readonly connectSeconds: number;
+  /** Seconds from sending a streaming call to the first byte of its answer. */
+  readonly firstByteSeconds: number;
+  /** Seconds from sending a call that does not stream to the end of its answer. */
+  readonly wholeSeconds: number;
+  /** Seconds between two pieces of a streamed answer. */
+  readonly idleSeconds: number;
+}
+
+/** What happens when a channel fails before the first byte of its answer has reached the client. */
+export interface ModelRouteRetry {
+  /**
+   * How many further channels are tried, none twice: when the connection fails, or the provider answers 408, 429 or 5xx. Never
+   * after a time-out of a call that was sent.
+   */
+  readonly attempts: number;
+}
+
+/** What the gateway says about this route. */
+export interface ModelRouteStatus {
+  /** The metadata.generation that this status speaks of. */
+  readonly observedGeneration?: number;
+  /** How many models this route serves. */
+  readonly models?: number;
+  /** How many of its channels can be used. */
+  readonly channels?: number;
+  /**
+   * The state of this object. Ready sums up the others. Reconciling and Stalled, and those that warn, are there only while they
+   * hold.
+   */
+  readonly conditions?: readonly Condition[];
+}
+
+/**
+ * A PriceCatalog says what models cost. There may be many, such as one for each vendor; where two price the same model, the older
+ * one counts. It counts only in the gateway's own namespace. A model without a price cannot be called.
+ */
+export interface PriceCatalog {
+  readonly apiVersion: typeof API_VERSION;
+  readonly kind: 'PriceCatalog';
+  readonly metadata: ObjectMeta;
+  readonly spec: PriceCatalogSpec;
+  readonly status?: PriceCatalogStatus;
+}
+
+/** The prices. */
+export interface PriceCatalogSpec {
+  /** What a million input tokens cost at model ratio 1, in USD; a decimal in quotes such as "2". */
+  readonly ratioBaseUsd: string;
+  /** The price of each model. */
+  readonly models: readonly PriceCatalogModel[];
+}
+
+/**
+ * One model's price. A Token price is (input + cached x cacheRatio + cache writes x cacheWriteRatio or cacheWrite1hRatio + output
+ * x completionRatio) x modelRatio x ratioBaseUsd / 1,000,000 x the group's ratio. A Request price is requestUsd x generations x
+ * the group's ratio.
+ */
+export interface PriceCatalogModel {
+  /** The model's name, exactly as clients send it and a ModelRoute has it. */
+  readonly name: string;
+  /** Who made the model; the price page shows it, and model lists name it as the owner. */
+  readonly vendor: string;
+  /** Token charges by tokens, Request by generations, that is by images, videos or calls. */
+  readonly quotaType: 'Token' | 'Request';
+  /** The price of an input token, as a multiple of ratioBaseUsd / 1,000,000. Required for Token. */
+  readonly modelRatio?: string;
+  /** The price of an output token, as a multiple of an input token's. Absent, 1. */
+  readonly completionRatio?: string;
+  /** The price of an input token read from the provider's cache, as a multiple of an input token's. Absent, 1. */
+  readonly cacheRatio?: string;
+  /**
+   * The price of an input token written to the provider's cache for 5 minutes, as a multiple of an input token's. Absent, 1.25.
+   */
+  readonly cacheWriteRatio?: string;
+  /**
+   * The price of an input token written to the provider's cache for an hour, as a multiple of an input token's. Absent,
+   * cacheWriteRatio x 1.6.
+   */
+  readonly cacheWrite1hRatio?: string;
+  /** The price of one generation in USD, a decimal in quotes such as "0.04". Required for Request. */
+  readonly requestUsd?: string;
+}
+
+/** What the gateway says about this catalog. */
+export interface PriceCatalogStatus {
+  /** The metadata.generation that this status speaks of. */
+  readonly observedGeneration?: number;
+  /** How many models have their price from this catalog. */
+  readonly models?: number;
+  /**
+   * The state of this object. Ready sums up the others. Reconciling and Stalled, and those that warn, are there only while they
+   * hold.
+   */
+  readonly conditions?: readonly Condition[];
+}

@@ -1,0 +1,24 @@
+/** Embeddings: priced by their input; on channels that speak OpenAI's protocol. */
+import { boundEmbeddingsInput, embeddingsConverter, readEmbeddingsFacts } from '../../protocol/openai/embeddings.ts';
+import { parseBody } from '../../protocol/parse-body.ts';
+import type { EndpointCall, Received } from '../context.ts';
+
+/** @throws RequestFault */
+export function readEmbeddings(received: Received): EndpointCall {
+  const parsed = parseBody(received.body);
+  const facts = readEmbeddingsFacts(parsed);
+  return {
+    kind: 'Embeddings',
+    model: facts.model,
+    stream: false,
+    parsed,
+    check: () => undefined,
+    boundInput: ({ model }) => boundEmbeddingsInput(facts, model.contextTokens),
+    estimateInput: () => facts.estimatedTokens,
+    output: undefined,
+    generations: 1,
+    oneHourCache: false,
+    wantsStreamUsage: false,
+    converter: ({ target }) => (target.protocol === 'OpenAI' ? embeddingsConverter : undefined),
+  };
+}

@@ -1,0 +1,14 @@
+/** What the HTTP edge works with, and what it remembers of a request. */
+import type { PipelineDeps } from '../pipeline/context.ts';
+
+export interface ServerDeps extends PipelineDeps {
+  readonly maxBodyBytes: number;
+  /** True once the process drains: no new calls. */
+  readonly draining: () => boolean;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    arrivedAt: number;
+  }
+}

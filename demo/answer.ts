@@ -1,0 +1,84 @@
+/** What the demo provider says: the same answer to the same prompt, in whole or token by token. */
+import type { Behaviour } from './rules.ts';
+import { behaviourOf } from './rules.ts';
+import type { Json, Prompt, Tool } from './prompt.ts';
+import { isObject } from './prompt.ts';
+import { tokensOf } from './tokens.ts';
+
+export interface Answer {
+  readonly behaviour: Behaviour;
+  /** The text, one token each; empty where a tool is called. */
+  readonly pieces: readonly string[];
+  readonly toolCall: { readonly name: string; readonly input: unknown } | undefined;
+  /** The output limit cut it short. */
+  readonly truncated: boolean;
+  /** What it reports, which a rule may have made a lie; undefined: nothing. */
+  readonly outputTokens: number | undefined;
+}
+
+const LONG_WORDS = ['one', 'more', 'word', 'and', 'another', 'still', 'counting', 'on'];
+const HAIKU = 'Tokens pass the gate,\neach one counted to the last.\nThe ledger agrees.';
+
+/** The answer to a prompt, its output limit and rules included. */
+export function answerTo(prompt: Prompt): Answer {
+  const behaviour = behaviourOf(prompt.lastText);
+  const tool = toolToCall(prompt, behaviour);
+  const toolCall = tool && { name: tool.name, input: exampleOf(tool.schema) };
+  const whole = tokensOf(toolCall ? JSON.stringify(toolCall.input) : words(prompt, behaviour));
+  const pieces = prompt.maxTokens === undefined || toolCall ? whole : whole.slice(0, prompt.maxTokens);
+  return {
+    behaviour, toolCall,
+    pieces: toolCall ? [] : pieces,
+    truncated: pieces.length < whole.length,
+    outputTokens: behaviour.hideUsage ? undefined : behaviour.claimedTokens ?? Math.max(1, pieces.length),
+  };
+}
+
+function words(prompt: Prompt, behaviour: Behaviour): string {
+  if (behaviour.echo !== undefined) return behaviour.echo;
+  if (behaviour.words !== undefined) return Array.from({ length: behaviour.words }, (_, index) => LONG_WORDS[index % LONG_WORDS.length]).join(' ');
+  if (prompt.toolResult !== undefined) return `The tool says: ${prompt.toolResult}`;
+  if (/\bhaiku\b/i.test(prompt.lastText)) return HAIKU;
+  return `${greeting(prompt)} ${counted(prompt)} I am the demo provider, standing in for ${prompt.model}: I answer by rule, and every token of this is counted and billed as if I were the real one.`;
+}
+
+function greeting(prompt: Prompt): string {
+  const said = prompt.lastText.trim().replace(/\s+/g, ' ');
+  if (said === '') return 'Hello! You said nothing, which is fine.';
+  const short = said.length > 120 ? `${said.slice(0, 117)}...` : said;
+  return /^(?:hi|hello|hey|good (?:morning|evening|day))\b/i.test(said) ? 'Hello there!' : `You said "${short}".`;
+}
+
+function counted({ lastText, texts, images }: Prompt): string {
+  const count = lastText.split(/\s+/).filter((word) => word !== '').length;
+  const seen = [`${count} ${count === 1 ? 'word' : 'words'}`];
+  if (images > 0) seen.push(`${images} ${images === 1 ? 'picture' : 'pictures'}`);
+  if (texts.length > 1) seen.push(`${texts.length} messages in all`);
+  return `That is ${seen.join(', ')}.`;
+}
+
+/** The tool that this answer calls: one that was insisted on, or the first where the prompt asks for it; never twice in a row. */
+function toolToCall(prompt: Prompt, behaviour: Behaviour): Tool | undefined {
+  if (prompt.toolResult !== undefined) return undefined;
+  if (prompt.forcedTool) return prompt.tools.find((tool) => tool.name === prompt.forcedTool);
+  return behaviour.useTool || prompt.forcedTool !== undefined ? prompt.tools[0] : undefined;
+}
+
+const EXAMPLES: Readonly<Record<string, unknown>> = { string: 'example', number: 1, integer: 1, boolean: true, array: [], null: null };
+
+/** A value that fits a JSON schema, as far as simple ones go. */
+export function exampleOf(schema: unknown, name = ''): unknown {
+  if (!isObject(schema)) return {};
+  const choices = schema['enum'];
+  if (Array.isArray(choices) && choices.length > 0) return choices[0];
+  const type = typeOf(schema);
+  if (type === 'string' && /city|location|place/i.test(name)) return 'Paris';
+  if (type !== 'object') return EXAMPLES[type];
+  const properties = isObject(schema['properties']) ? schema['properties'] : {};
+  return Object.fromEntries(Object.entries(properties).map(([property, inner]) => [property, exampleOf(inner, property)]));
+}
+
+function typeOf(schema: Json): string {
+  const type = Array.isArray(schema['type']) ? (schema['type'][0] as unknown) : schema['type'];
+  return typeof type === 'string' ? type : 'object';
+}

@@ -1,0 +1,69 @@
+/** What the demo provider answers besides chat: embeddings, images, the list of models, token counts. */
+import { createHash } from 'node:crypto';
+import { parseAnthropic } from './anthropic.ts';
+import { picture } from './picture.ts';
+import { BadRequest, optionalCount, requiredText } from './prompt.ts';
+import type { Json } from './prompt.ts';
+import { countTokens } from './tokens.ts';
+
+const CREATED_SECONDS = 1_735_689_600;
+const DIMENSIONS = 64;
+const MOST_IMAGES = 10;
+export const MODELS = ['gpt-4o', 'gpt-4o-mini', 'claude-sonnet-4-6', 'claude-haiku-4-5', 'text-embedding-3-small', 'flux-1.1-pro'] as const;
+
+/** POST /v1/embeddings: vectors that follow from the text, of length 1. */
+export function embeddings(body: Json): unknown {
+  const model = requiredText(body, 'model');
+  const inputs = inputsOf(body['input']);
+  const dimensions = optionalCount(body, 'dimensions') ?? DIMENSIONS;
+  const encode = body['encoding_format'] === 'base64'
+    ? (vector: Float32Array): unknown => Buffer.from(vector.buffer).toString('base64')
+    : (vector: Float32Array): unknown => [...vector];
+  const tokens = countTokens(inputs);
+  return {
+    object: 'list', model, data: inputs.map((text, index) => ({ object: 'embedding', index, embedding: encode(vectorOf(text, dimensions)) })),
+    usage: { prompt_tokens: tokens, total_tokens: tokens },
+  };
+}
+
+/** A text, several texts, one list of token numbers, or several. */
+function inputsOf(input: unknown): string[] {
+  if (typeof input === 'string' && input !== '') return [input];
+  if (!Array.isArray(input) || input.length === 0) throw new BadRequest('input', 'input is required: a string, or a list of strings or tokens');
+  if (input.every((each) => typeof each === 'number')) return [input.join(' ')];
+  return input.map((each: unknown) => (Array.isArray(each) ? each.join(' ') : String(each)));
+}
+
+function vectorOf(text: string, dimensions: number): Float32Array {
+  const values = Float32Array.from({ length: dimensions }, (_, index) => {
+    const block = createHash('sha256').update(`${Math.floor(index / 32)}:${text}`).digest();
+    return ((block[index % 32] ?? 0) - 127.5) / 127.5;
+  });
+  const length = Math.hypot(...values);
+  return values.map((value) => value / length);
+}
+
+/** POST /v1/images/generations: `n` small pictures, in base64 or by an address of this provider. */
+export function images(body: Json, ownUrl: string): unknown {
+  const prompt = requiredText(body, 'prompt');
+  const count = optionalCount(body, 'n') ?? 1;
+  if (count > MOST_IMAGES) throw new BadRequest('n', `n must be at most ${MOST_IMAGES}`);
+  const data = Array.from({ length: count }, (_, index) => {
+    const seed = createHash('sha256').update(`${index}:${prompt}`).digest('hex').slice(0, 16);
+    return body['response_format'] === 'url' ? { url: `${ownUrl}/pictures/${seed}.png` } : { b64_json: picture(seed).toString('base64') };
+  });
+  return { created: CREATED_SECONDS, data };
+}
+
+/** GET /v1/models, in the shape of the protocol that asks. */
+export function models(forAnthropic: boolean): unknown {
+  if (!forAnthropic) return { object: 'list', data: MODELS.map((id) => ({ id, object: 'model', created: CREATED_SECONDS, owned_by: 'demo' })) };
+  const data = MODELS.map((id) => ({ type: 'model', id, display_name: id, created_at: new Date(CREATED_SECONDS * 1000).toISOString() }));
+  return { data, has_more: false, first_id: MODELS[0], last_id: MODELS.at(-1) };
+}
+
+/** POST /v1/messages/count_tokens. */
+export function countedTokens(body: Json): unknown {
+  const { texts, images: pictures } = parseAnthropic(body);
+  return { input_tokens: countTokens(texts, pictures) };
+}

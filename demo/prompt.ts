@@ -1,0 +1,76 @@
+/** What the demo provider understands of a request, whichever protocol it came in. */
+
+/** A tool as the caller declared it. */
+export interface Tool {
+  readonly name: string;
+  readonly schema: unknown;
+}
+
+export interface Prompt {
+  readonly model: string;
+  readonly stream: boolean;
+  /** The output limit, in tokens; undefined: none. */
+  readonly maxTokens: number | undefined;
+  /** All texts of the conversation in order, the system's included. */
+  readonly texts: readonly string[];
+  /** What the user said last: the rules look at this only. */
+  readonly lastText: string;
+  /** The last message is a tool's result: what it holds. */
+  readonly toolResult: string | undefined;
+  readonly images: number;
+  readonly tools: readonly Tool[];
+  /** The caller insists on a tool: on this one, or on any (""). */
+  readonly forcedTool: string | undefined;
+}
+
+/** A request that the provider refuses, with the field at fault. */
+export class BadRequest extends Error {
+  override readonly name = 'BadRequest';
+  readonly param: string;
+  constructor(param: string, message: string) {
+    super(message);
+    this.param = param;
+  }
+}
+
+export type Json = Readonly<Record<string, unknown>>;
+
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** An array of objects; anything else counts as empty. */
+export function objectsIn(value: unknown): Json[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+export function textIn(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** The text of a message's content: a string, or blocks of which some hold text. */
+export function contentText(content: unknown): string {
+  return typeof content === 'string' ? content : objectsIn(content).map((block) => textIn(block['text'])).filter((text) => text !== '').join('\n');
+}
+
+/** @throws BadRequest where the field is missing or not a string. */
+export function requiredText(body: Json, field: string): string {
+  const value = body[field];
+  if (typeof value !== 'string' || value === '') throw new BadRequest(field, `${field} is required and must be a string`);
+  return value;
+}
+
+/** The messages, at least one. */
+export function requiredMessages(body: Json): Json[] {
+  const messages = objectsIn(body['messages']);
+  if (messages.length === 0) throw new BadRequest('messages', 'messages is required and must hold at least one message');
+  return messages;
+}
+
+/** A positive whole number, or undefined where the field is absent or null. */
+export function optionalCount(body: Json, field: string): number | undefined {
+  const value = body[field];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 1) throw new BadRequest(field, `${field} must be a whole number of at least 1`);
+  return value;
+}

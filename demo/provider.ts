@@ -1,0 +1,199 @@
+/**
+ * A provider that speaks both protocols and answers by rule, for trying things out without an account anywhere. The same
+ * question has the same answer; words in the prompt ask for failures (rules.ts). It takes any credential except one that
+ * contains "wrong", and any model name. OpenAI's base URL is <url>/v1, Anthropic's <url>.
+ */
+import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import { anthropic } from './anthropic.ts';
+import { answerTo } from './answer.ts';
+import type { Dialect, Exchange } from './dialect.ts';
+import { openai } from './openai.ts';
+import { picture } from './picture.ts';
+import { countedTokens, embeddings, images, models } from './plain-endpoints.ts';
+import { BadRequest, isObject } from './prompt.ts';
+import type { Json } from './prompt.ts';
+import { createPromptCache } from './prompt-cache.ts';
+import type { PromptCache } from './prompt-cache.ts';
+
+export interface DemoProviderOptions {
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+  /** One line per request, for people. */
+  readonly onRequest?: (line: string) => void;
+  /** Pause before each token of a stream, so that it is seen to stream; default 12 ms. */
+  readonly tokenMs?: number;
+  /** The same under the rule "slow", and (ten times it) before a slow answer that does not stream; default 400 ms. */
+  readonly slowTokenMs?: number;
+}
+
+export interface DemoProvider {
+  /** "http://host:port" */
+  readonly url: string;
+  /** Ends running answers, too. */
+  stop(): Promise<void>;
+}
+
+interface Context {
+  readonly url: () => string;
+  readonly cache: PromptCache;
+  readonly tokenMs: number;
+  readonly slowTokenMs: number;
+  readonly stopping: AbortSignal;
+}
+
+interface Call {
+  readonly context: Context;
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly id: string;
+  readonly dialect: Dialect;
+}
+
+const SLOW_ANSWER_TOKENS = 10;
+
+/** Resolves once it answers; rejects where the port cannot be had. */
+export async function startDemoProvider(options: DemoProviderOptions): Promise<DemoProvider> {
+  const stopping = new AbortController();
+  const context: Context = {
+    url: () => url,
+    cache: createPromptCache(),
+    tokenMs: options.tokenMs ?? 12,
+    slowTokenMs: options.slowTokenMs ?? 400,
+    stopping: stopping.signal,
+  };
+  const server = createServer((req, res) => {
+    res.once('close', () => options.onRequest?.(`${req.method} ${pathOf(req)} ${res.writableFinished ? res.statusCode : 'broken off'}`));
+    void serve(context, req, res);
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, options.host, () => { server.off('error', reject); resolve(); });
+  });
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : options.port;
+  const url = `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`;
+  return {
+    url,
+    async stop() {
+      stopping.abort();
+      const closed = new Promise<void>((resolve) => { server.close(() => resolve()); });
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** Never rejects: whatever goes wrong is the caller's to see. */
+async function serve(context: Context, req: IncomingMessage, res: ServerResponse): Promise<void> {
+  const dialect = pathOf(req).startsWith('/v1/messages') || 'anthropic-version' in req.headers ? anthropic : openai;
+  const call: Call = { context, req, res, dialect, id: `demo${randomBytes(9).toString('hex')}` };
+  const credential = [req.headers.authorization, req.headers['x-api-key']].join(' ');
+  try {
+    if (/wrong/i.test(credential)) refuse(call, 401, 'this credential is wrong: it says so itself');
+    else await route(call);
+  } catch (error) {
+    if (res.headersSent || res.destroyed) res.destroy();
+    else refuse(call, 400, wordsFor(error), error instanceof BadRequest ? error.param : undefined);
+  }
+}
+
+function wordsFor(error: unknown): string {
+  if (error instanceof BadRequest) return error.message;
+  return error instanceof SyntaxError ? 'the body is not JSON' : 'the request could not be read';
+}
+
+function pathOf(req: IncomingMessage): string {
+  return (req.url ?? '/').split('?')[0] ?? '/';
+}
+
+async function route(call: Call): Promise<void> {
+  const path = pathOf(call.req);
+  const drawn = /^\/pictures\/([0-9a-f]{16})\.png$/.exec(path)?.[1];
+  if (drawn !== undefined) return void call.res.writeHead(200, { 'content-type': 'image/png' }).end(picture(drawn));
+  switch (`${call.req.method} ${path}`) {
+    case 'GET /v1/models': return send(call, models('anthropic-version' in call.req.headers));
+    case 'POST /v1/chat/completions': return chat(call, await readJson(call.req));
+    case 'POST /v1/messages': return chat(call, await readJson(call.req));
+    case 'POST /v1/messages/count_tokens': return send(call, countedTokens(await readJson(call.req)));
+    case 'POST /v1/embeddings': return send(call, embeddings(await readJson(call.req)));
+    case 'POST /v1/images/generations': return send(call, images(await readJson(call.req), call.context.url()));
+    default: return refuse(call, 404, `the demo provider has no ${call.req.method} ${path}`);
+  }
+}
+
+async function readJson(req: AsyncIterable<Buffer>): Promise<Json> {
+  const body: unknown = JSON.parse(Buffer.concat(await Array.fromAsync(req)).toString('utf8'));
+  if (!isObject(body)) throw new BadRequest('', 'the body must be a JSON object');
+  return body;
+}
+
+function send(call: Call, value: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): void {
+  const body = Buffer.from(JSON.stringify(value));
+  call.res.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length, ...call.dialect.headers(call.id), ...headers });
+  call.res.end(body);
+}
+
+function refuse(call: Call, status: number, message: string, param?: string): void {
+  send(call, call.dialect.error(status, message, param), status, status === 429 ? { 'retry-after': '1' } : {});
+}
+
+async function chat(call: Call, body: Json): Promise<void> {
+  const prompt = call.dialect.parse(body);
+  const answer = answerTo(prompt);
+  const { fail } = answer.behaviour;
+  if (fail !== undefined) return refuse(call, fail, `the demo provider fails with ${fail}, as the prompt asked`);
+  const exchange: Exchange = { id: call.id, body, prompt, answer, input: call.dialect.input(body, prompt, call.context.cache) };
+  const gone = new AbortController();
+  call.res.once('close', () => gone.abort());
+  const signal = AbortSignal.any([gone.signal, call.context.stopping]);
+  await (prompt.stream ? sendStream(call, exchange, signal) : sendWhole(call, exchange, signal));
+}
+
+async function sendWhole(call: Call, exchange: Exchange, signal: AbortSignal): Promise<void> {
+  const { slow, breakOff } = exchange.answer.behaviour;
+  if (breakOff === 'Stall') return untilAborted(signal);
+  if (slow) await pause(call.context.slowTokenMs * SLOW_ANSWER_TOKENS, undefined, { signal });
+  const value = call.dialect.whole(exchange);
+  if (breakOff !== 'Cut') return send(call, value);
+  const body = Buffer.from(JSON.stringify(value));
+  call.res.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length });
+  await write(call.res, body.subarray(0, body.length / 2));
+  call.res.destroy();
+}
+
+async function sendStream(call: Call, exchange: Exchange, signal: AbortSignal): Promise<void> {
+  const { slow, breakOff } = exchange.answer.behaviour;
+  const { context, res, dialect, id } = call;
+  const events = dialect.stream(exchange);
+  const breakAfter = breakOff === undefined ? Infinity : Math.ceil(events.filter((event) => event.tokens > 0).length / 2);
+  const tokenMs = slow ? context.slowTokenMs : context.tokenMs;
+  res.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache', ...dialect.headers(id) });
+  let tokens = 0;
+  for (const event of events) {
+    if (event.tokens > 0 && tokenMs > 0) await pause(tokenMs, undefined, { signal });
+    await write(res, event.text);
+    if (signal.aborted) return;
+    tokens += event.tokens;
+    if (tokens >= breakAfter) return breakOff === 'Cut' ? void res.destroy() : untilAborted(signal);
+  }
+  res.end();
+}
+
+/** Resolves once the connection took it, or is gone. */
+function write(res: ServerResponse, data: string | Uint8Array): Promise<void> {
+  return new Promise((resolve) => {
+    if (res.destroyed) return resolve();
+    res.write(data, () => resolve());
+  });
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

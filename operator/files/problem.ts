@@ -1,0 +1,41 @@
+/**
+ * [P] What is wrong with a folder of manifests, and where.
+ */
+
+/** One mistake. Messages hold no Secret's value. */
+export interface ConfigProblem {
+  readonly severity: 'Error' | 'Warning';
+  readonly file: string;
+  /** From 1. 0: the file or folder as a whole. */
+  readonly line: number;
+  /** From 1. */
+  readonly column?: number;
+  /** "Kind namespace/name" */
+  readonly object?: string;
+  /** The field at fault as Kubernetes writes it, `spec.models[0].name`; empty: the object as a whole. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** A folder that cannot be put in force, with every mistake in it. */
+export class ConfigProblems extends Error {
+  override readonly name = 'ConfigProblems';
+  readonly problems: readonly ConfigProblem[];
+
+  constructor(problems: readonly ConfigProblem[]) {
+    super(problems.map(formatProblem).join('\n'));
+    this.problems = problems;
+  }
+}
+
+/** One line for people and editors: `file:line:column: severity: object: path: message`. */
+export function formatProblem({ severity, file, line, column, object, path, message }: ConfigProblem): string {
+  const place = [file, ...(line > 0 ? [line] : []), ...(line > 0 && column !== undefined ? [column] : [])].join(':');
+  return [place, severity.toLowerCase(), ...(object === undefined ? [] : [object]), ...(path === '' ? [] : [path]), message].join(': ');
+}
+
+/** Order by place. */
+export function compareProblems(a: ConfigProblem, b: ConfigProblem): number {
+  if (a.file !== b.file) return a.file < b.file ? -1 : 1;
+  return a.line - b.line || (a.column ?? 0) - (b.column ?? 0);
+}

@@ -1,0 +1,29 @@
+/**
+ * [P] One Secret ↔ the manifest file that keeps it.
+ */
+import { stringify } from 'yaml';
+import { namespacedName } from '../store/resources.ts';
+import type { SecretObject } from '../store/resources.ts';
+import { parseDocuments } from './parse-document.ts';
+
+/** The Secret in a file that must hold this one ("namespace/name") and nothing else, or what is wrong with it. */
+export function parseSecret(text: string, path: string, id: string): SecretObject | string {
+  const [document, ...more] = parseDocuments(text, { kinds: new Map(), defaultNamespace: '' });
+  const problem = document?.problems[0];
+  if (problem) return `${path}:${problem.line}: ${problem.path === '' ? '' : `${problem.path}: `}${problem.message}`;
+  const manifest = document?.manifest;
+  if (manifest?.sort !== 'Secret' || more.length > 0) return `${path} is not one Secret`;
+  return namespacedName(manifest.secret) === id ? manifest.secret : `${path} holds another Secret than its path says`;
+}
+
+/** A v1 Secret manifest; `comment` is its first line. */
+export function formatSecret({ namespace, name, labels, annotations, data }: SecretObject, comment: string): string {
+  const manifest = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name, namespace, labels, annotations },
+    type: 'Opaque',
+    stringData: Object.fromEntries(data),
+  };
+  return `# ${comment}\n${stringify(manifest, { lineWidth: 0 })}`;
+}

@@ -1,0 +1,29 @@
+/**
+ * [P] A YAML stream → its documents' texts. A line that begins with `---` ends a document wherever it stands, in the middle of
+ * a block of text too (YAML 1.2.2, 9.1.2), so that no parsing is needed; what did not change need not be parsed again.
+ */
+
+/** One document's text and the line of the stream, from 0, at which it begins. */
+export interface DocumentText {
+  readonly text: string;
+  readonly firstLine: number;
+}
+
+const BEGINNING = /^---(?=\s|$)/gm;
+
+/** The documents of a stream, in order; their texts together are the stream. */
+export function splitDocuments(stream: string): DocumentText[] {
+  const starts = [0, ...[...stream.matchAll(BEGINNING)].map(({ index }) => index).filter((index) => index > 0)];
+  let firstLine = 0;
+  return starts.map((start, position) => {
+    const document = { text: stream.slice(start, starts[position + 1]), firstLine };
+    firstLine += countLines(document.text);
+    return document;
+  });
+}
+
+function countLines(text: string): number {
+  let lines = 0;
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lines++;
+  return lines;
+}

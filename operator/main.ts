@@ -1,0 +1,161 @@
+/**
+ * The operator for one machine, wired: a watched folder of manifests, the data folder's generated keys, and the controller that
+ * turns both into snapshots for the proxy and statuses for people.
+ */
+import type { Logger } from 'pino';
+import { loadApiKinds } from '#crds/load.ts';
+import type { LedgerReader } from '#ledger/ledger.ts';
+import type { SnapshotFault } from '#snapshot/faults.ts';
+import type { Snapshot } from '#snapshot/snapshot.gen.ts';
+import { countGenerations } from './files/generations.ts';
+import { createLoader } from './files/load-folder.ts';
+import type { Origin } from './files/load-folder.ts';
+import { ConfigProblems } from './files/problem.ts';
+import type { ConfigProblem } from './files/problem.ts';
+import { provideFolder } from './files/provider.ts';
+import type { FilesProvider } from './files/provider.ts';
+import { watchFolder } from './files/watch-folder.ts';
+import { Controller } from './reconcile/controller.ts';
+import type { PublishResult, Timers } from './reconcile/controller.ts';
+import { mintKeys } from './reconcile/mint-keys.ts';
+import type { MintedKey } from './reconcile/mint-keys.ts';
+import { openMintedSecrets } from './reconcile/minted-secrets.ts';
+import type { MintedSecrets } from './reconcile/minted-secrets.ts';
+import { readSpending } from './reconcile/read-spending.ts';
+import { openStatusBook, statusId } from './reconcile/status-book.ts';
+import type { ObjectStatus } from './reconcile/status-book.ts';
+
+export interface OperatorOptions {
+  /** The folder of manifests. */
+  readonly configDir: string;
+  /** Where generated keys are kept, in secrets/<namespace>/<secret>.yaml. */
+  readonly dataDir: string;
+  /** Where Groups, ModelRoutes and PriceCatalogs count, and where objects without a namespace live. */
+  readonly gatewayNamespace: string;
+  /** Puts a snapshot in force, whole or not at all. */
+  readonly publish: (snapshot: Snapshot) => PublishResult | Promise<PublishResult>;
+  /** Without one, statuses say nothing of spending. */
+  readonly ledger?: LedgerReader;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  /** Told of each generated key, once. */
+  readonly onMinted: (minted: MintedKey) => void;
+  /** Told of each edit that is not taken, and with an empty list when all is well again. */
+  readonly onProblems: (problems: readonly ConfigProblem[]) => void;
+  readonly timers?: Timers;
+}
+
+export interface Operator {
+  /** The statuses of all objects at this moment, spending included; no secrets. */
+  statuses(): Promise<readonly ObjectStatus[]>;
+  stop(): Promise<void>;
+}
+
+/** The namespace of a gateway that is told no other. */
+export const DEFAULT_GATEWAY_NAMESPACE = 'model-gateway';
+
+const HOLD_OFF_MS = 20;
+
+const SYSTEM_TIMERS: Timers = {
+  nowMs: () => Date.now(),
+  after(ms, run) {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Resolves when the first snapshot is in force. Rejects with ConfigProblems where the folder has mistakes or the snapshot is refused. */
+export async function startOperator(options: OperatorOptions): Promise<Operator> {
+  const { gatewayNamespace, timers = SYSTEM_TIMERS, log } = options;
+  const kinds = await loadApiKinds();
+  const load = createLoader({ kinds, defaultNamespace: gatewayNamespace }, countGenerations(timers.nowMs()));
+  let controller: Controller | undefined;
+  const provider = await provideFolder({
+    folder: options.configDir, load, onProblems: options.onProblems,
+    onResources: (resources) => controller?.update(resources),
+  });
+  try {
+    const minted = await openMintedSecrets(options.dataDir);
+    return await startController({ ...options, timers, provider, minted }, (started) => { controller = started; });
+  } catch (error) {
+    await provider.stop();
+    log.error('the operator does not start');
+    throw error;
+  }
+}
+
+interface Started extends OperatorOptions {
+  readonly timers: Timers;
+  readonly provider: FilesProvider;
+  readonly minted: MintedSecrets;
+}
+
+async function startController(options: Started, onCreated: (controller: Controller) => void): Promise<Operator> {
+  const { gatewayNamespace, timers, log, ledger, provider, minted } = options;
+  const book = openStatusBook();
+  let refused: readonly SnapshotFault[] = [];
+  let started = false;
+  const controller = new Controller(provider.resources, {
+    gatewayNamespace, book, timers, log,
+    publish: async (snapshot) => options.publish(snapshot),
+    mint: (resources, nowMs) => mintKeys(resources, nowMs, { gatewayNamespace, minted, onMinted: guarded(options) }),
+    onRejected(faults) {
+      refused = faults;
+      if (started) options.onProblems(placeFaults(faults, options.configDir, provider.origins));
+    },
+    holdOffMs: HOLD_OFF_MS,
+  });
+  onCreated(controller);
+  await controller.start();
+  if (refused.length > 0) {
+    await controller.stop();
+    throw new ConfigProblems(placeFaults(refused, options.configDir, provider.origins));
+  }
+  started = true;
+  const watch = watchMinted(minted, controller, log);
+  return {
+    async statuses() {
+      const answered = !ledger || await readSpending(provider.resources, { ledger, book, gatewayNamespace, nowMs: timers.nowMs() });
+      if (!answered) log.warn('the ledger does not answer; statuses say the spending of before');
+      return book.list();
+    },
+    async stop() {
+      await provider.stop();
+      await watch.stop();
+      await controller.stop();
+    },
+  };
+}
+
+/** A key is made whether or not telling it works: it is in its file. */
+function guarded({ onMinted, log }: OperatorOptions): (minted: MintedKey) => void {
+  return (minted) => {
+    try {
+      onMinted(minted);
+    } catch {
+      log.error({ apiKey: `${minted.namespace}/${minted.name}` }, 'a new key could not be told; it is in its file');
+    }
+  };
+}
+
+/** A deleted file is a wish for another key. */
+function watchMinted(minted: MintedSecrets, controller: Controller, log: OperatorOptions['log']): { stop(): Promise<void> } {
+  return watchFolder({
+    folder: minted.folder,
+    async onChange() {
+      try {
+        if (await minted.reload()) controller.update();
+      } catch (error) {
+        log.error({ err: error }, 'the generated keys cannot be read again; those that are known stay');
+      }
+    },
+    onUnreadable: (error) => error === undefined ? undefined : log.error({ err: error }, 'the folder of generated keys cannot be watched'),
+  }, '');
+}
+
+function placeFaults(faults: readonly SnapshotFault[], folder: string, origins: ReadonlyMap<string, Origin>): ConfigProblem[] {
+  return faults.map((fault) => {
+    const object = statusId(fault);
+    const { file, line } = origins.get(object) ?? { file: folder, line: 0 };
+    return { severity: 'Error', file, line, object, path: '', message: `refused by the proxy: ${fault.message}` };
+  });
+}

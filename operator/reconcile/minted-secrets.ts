@@ -1,0 +1,146 @@
+/**
+ * The Secrets of generated keys on one machine: `<data>/secrets/<namespace>/<name>.yaml`, v1 Secret manifests that only their
+ * owner can read. A write is on disk before it counts. Files are read at the start and whenever the folder changes.
+ */
+import { randomUUID } from 'node:crypto';
+import { chmod, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isMissing } from '../files/scan-folder.ts';
+import { formatSecret, parseSecret } from '../files/secret-file.ts';
+import { namespacedName } from '../store/resources.ts';
+import type { SecretObject } from '../store/resources.ts';
+
+export interface MintedSecrets {
+  readonly folder: string;
+  /** By "namespace/name". */
+  readonly secrets: ReadonlyMap<string, SecretObject>;
+  /** Files that cannot be read as what they should be, and why, by "namespace/name". They are never overwritten. */
+  readonly unreadable: ReadonlyMap<string, string>;
+  /** Reads all files again; resolves to whether anything is different. */
+  reload(): Promise<boolean>;
+  /** Resolves when the Secret is durable; on rejection nothing has changed. `comment` becomes the file's first line. */
+  write(secret: SecretObject, comment: string): Promise<void>;
+}
+
+const FILE = /^(?<name>.+)\.yaml$/;
+const OWNER_ONLY_FILE = 0o600;
+const OWNER_ONLY_FOLDER = 0o700;
+
+/** Opens the folder, which is made if need be, and reads what is there. */
+export async function openMintedSecrets(dataDir: string): Promise<MintedSecrets> {
+  const folder = join(dataDir, 'secrets');
+  await makeFolder(folder);
+  let found = await readSecrets(folder, { secrets: new Map(), unreadable: new Map() });
+  /** What was written while a reload was reading: it may have missed it. */
+  let writtenMeanwhile: Map<string, SecretObject> | undefined;
+  return {
+    folder,
+    get secrets() { return found.secrets; },
+    get unreadable() { return found.unreadable; },
+    async reload() {
+      const before = fingerprint(found);
+      const written = writtenMeanwhile = new Map<string, SecretObject>();
+      const { secrets, unreadable } = await readSecrets(folder, found);
+      writtenMeanwhile = undefined;
+      found = { secrets: new Map([...secrets, ...written]), unreadable };
+      return fingerprint(found) !== before;
+    },
+    async write(secret, comment) {
+      const id = namespacedName(secret);
+      await makeFolder(join(folder, secret.namespace));
+      await writeDurably(join(folder, secret.namespace), `${secret.name}.yaml`, formatSecret(secret, comment));
+      writtenMeanwhile?.set(id, secret);
+      found.secrets.set(id, secret);
+    },
+  };
+}
+
+interface FoundSecrets {
+  readonly secrets: Map<string, SecretObject>;
+  readonly unreadable: ReadonlyMap<string, string>;
+}
+
+async function readSecrets(folder: string, before: FoundSecrets): Promise<FoundSecrets> {
+  const secrets = new Map<string, SecretObject>();
+  const unreadable = new Map<string, string>();
+  for (const namespace of await namesIn(folder)) {
+    for (const file of await namesIn(join(folder, namespace))) {
+      const name = FILE.exec(file)?.groups?.['name'];
+      if (name === undefined) continue;
+      const id = namespacedName({ namespace, name });
+      const secret = await readSecret(join(folder, namespace, file), id);
+      if (typeof secret === 'object') secrets.set(id, secret);
+      else if (secret !== undefined) {
+        unreadable.set(id, secret);
+        const last = before.secrets.get(id);
+        if (last) secrets.set(id, last); // a key in use does not end because its file was damaged
+      }
+    }
+  }
+  return { secrets, unreadable };
+}
+
+/** The Secret, what is wrong with its file, or undefined where it has just been deleted. */
+async function readSecret(path: string, id: string): Promise<SecretObject | string | undefined> {
+  try {
+    return parseSecret(await readFile(path, 'utf8'), path, id);
+  } catch (error) {
+    return isMissing(error) ? undefined : wordsOf(error);
+  }
+}
+
+/** Entries of a folder, without those that begin with a dot; none where there is no folder. */
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return (await readdir(folder)).filter((name) => !name.startsWith('.')).sort();
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+/** Beside its place first, then renamed: whoever reads the file sees all of it or what was there before. */
+async function writeDurably(folder: string, name: string, text: string): Promise<void> {
+  const partial = join(folder, `.${name.slice(0, 100)}.${randomUUID()}`);
+  try {
+    const file = await open(partial, 'wx', OWNER_ONLY_FILE);
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(partial, join(folder, name));
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw error;
+  }
+  await syncFolder(folder);
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  const first = await mkdir(folder, { recursive: true, mode: OWNER_ONLY_FOLDER });
+  if (first === undefined) return chmod(folder, OWNER_ONLY_FOLDER);
+  await syncFolder(join(first, '..'));
+}
+
+/** A new name in a folder is durable only once the folder is. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function fingerprint({ secrets, unreadable }: FoundSecrets): string {
+  return JSON.stringify([
+    [...secrets].map(([id, { labels, annotations, data }]) => [id, labels, annotations, [...data]]),
+    [...unreadable],
+  ]);
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,67 @@
+/**
+ * What the API server and the operator would say to a folder of manifests, without either: for `mgw validate`. Secrets live
+ * mostly outside of a repository, so a missing one is a warning; everything else that keeps an object from doing what it says
+ * is an error.
+ */
+import { loadApiKinds } from '#crds/load.ts';
+import type { Reason } from '#crds/conditions.ts';
+import { validateSnapshot } from '#snapshot/validate.ts';
+import { countGenerations } from '../files/generations.ts';
+import { createLoader } from '../files/load-folder.ts';
+import type { LoadedFolder } from '../files/load-folder.ts';
+import { ConfigProblems, compareProblems } from '../files/problem.ts';
+import type { ConfigProblem } from '../files/problem.ts';
+import { readFolder } from '../files/provider.ts';
+import { statusId } from './status-book.ts';
+import type { Finding, Findings } from '../status/findings.ts';
+import { objectId } from '../store/resources.ts';
+import { translate } from '../translate/translate.ts';
+
+export interface ValidateOptions {
+  readonly gatewayNamespace: string;
+  /** For what expires; default: now. */
+  readonly nowMs?: number;
+}
+
+/** Not mistakes of the manifests: a Secret from elsewhere, or what an owner wanted. */
+const WARNINGS: ReadonlySet<Reason> = new Set<Reason>(['SecretNotFound', 'SecretPending', 'PriceNotFound', 'Expired']);
+const SILENT: ReadonlySet<Reason> = new Set<Reason>(['Disabled']);
+/** What stays true when other manifests are mended; the rest may only follow from their mistakes. */
+const OWN_FAULTS: ReadonlySet<Reason> = new Set<Reason>(['Invalid', 'WrongNamespace', 'Conflicted', 'WeakKey']);
+
+/** Every mistake in a folder, sorted by place; none of severity Error: it can be applied as it is. */
+export async function validateFolder(folder: string, { gatewayNamespace, nowMs = Date.now() }: ValidateOptions): Promise<readonly ConfigProblem[]> {
+  try {
+    const { files } = await readFolder(folder);
+    const load = createLoader({ kinds: await loadApiKinds(), defaultNamespace: gatewayNamespace }, countGenerations(0));
+    const loaded = load(files);
+    return [...loaded.problems, ...judge(loaded, { gatewayNamespace, nowMs }, folder)].sort(compareProblems);
+  } catch (error) {
+    if (error instanceof ConfigProblems) return error.problems;
+    throw error;
+  }
+}
+
+function judge({ resources, origins, problems }: LoadedFolder, options: Required<ValidateOptions>, folder: string): ConfigProblem[] {
+  const { snapshot, statuses } = translate(resources, options);
+  const generated = new Set(resources.apiKeys.filter(({ spec }) => spec.key.type === 'Generated').map(objectId));
+  const faulty = problems.length > 0;
+  const place = (object: string, message: string, severity: ConfigProblem['severity']): ConfigProblem =>
+    ({ severity, ...origins.get(object) ?? { file: folder, line: 0 }, object, path: '', message });
+
+  const said = statuses.flatMap((findings) => {
+    const object = statusId(findings);
+    return againstObject(findings)
+      .filter(({ reason }) => !faulty || OWN_FAULTS.has(reason))
+      .filter(({ reason }) => reason !== 'SecretPending' || !generated.has(object)) // the operator will make it
+      .map(({ reason, message }) => place(object, message, WARNINGS.has(reason) ? 'Warning' : 'Error'));
+  });
+  return [...said, ...validateSnapshot(snapshot).map((fault) => place(statusId(fault), fault.message, 'Error'))];
+}
+
+/** What a status would say against an object, each thing once. */
+function againstObject({ refused, unresolved, notReady, remark, unpriced }: Findings): Finding[] {
+  const all = [refused, unresolved, notReady, remark, unpriced].filter((finding) => finding !== undefined);
+  const once = new Map(all.toReversed().map((finding) => [finding.message, finding]));
+  return [...once.values()].toReversed().filter(({ reason }) => !SILENT.has(reason));
+}

@@ -1,0 +1,79 @@
+/**
+ * [P] What has been spent, as statuses say it: the fields of ApiKey and Account, and the conditions that warn at 80 % and at
+ * 100 % of a limit. Everything is exact: shares are compared as integers, never divided.
+ */
+import type { Account, ApiKey } from '#crds/types.gen.ts';
+import type { AccountSpending, KeySpending } from '#ledger/ledger.ts';
+import { formatDecimal, parseDecimal } from '#snapshot/decimal.ts';
+import { formatTime } from './conditions.ts';
+import type { DesiredCondition } from './conditions.ts';
+import type { Finding, StatusFields } from './findings.ts';
+
+/** The share of a limit from which on a status warns. */
+const LOW_PERCENT = 80n;
+const CENTS = 2;
+
+/** What spending adds to an object's status. */
+export interface SpendingStatus {
+  readonly fields: StatusFields;
+  readonly conditions: readonly DesiredCondition[];
+  /** Everything is spent: the object is not Ready. */
+  readonly spent?: Finding<'LimitReached'>;
+}
+
+/** An ApiKey's spending, measured against its quota. */
+export function keySpendingStatus({ spec }: ApiKey, spending: KeySpending): SpendingStatus {
+  const { spentNanoUsd, totalSpentNanoUsd, periodStartMs, lastUsedMs } = spending;
+  const limit = spec.quota.limitUsd === 'Unlimited' ? undefined : parseDecimal(spec.quota.limitUsd);
+  const fields = {
+    ...(periodStartMs === null ? {} : { periodStartTime: formatTime(periodStartMs) }),
+    spentUsd: formatUsd(spentNanoUsd),
+    totalSpentUsd: formatUsd(totalSpentNanoUsd),
+    remainingUsd: limit === undefined ? 'Unlimited' : formatUsd(limit > spentNanoUsd ? limit - spentNanoUsd : 0n),
+    ...(lastUsedMs === null ? {} : { lastUsedTime: formatTime(lastUsedMs) }),
+  };
+  if (limit === undefined) return { fields, conditions: [] };
+  const words = `${formatUsd(spentNanoUsd)} of ${formatUsd(limit)} USD of this key's quota are spent.`;
+  return { fields, ...thresholds('Quota', { spent: spentNanoUsd, limit, words }) };
+}
+
+/** An Account's spending, measured against the sum of its grants. */
+export function accountSpendingStatus(creditNanoUsd: bigint, { spentNanoUsd, heldNanoUsd }: AccountSpending): SpendingStatus {
+  const fields = {
+    spentUsd: formatUsd(spentNanoUsd),
+    heldUsd: formatUsd(heldNanoUsd),
+    balanceUsd: formatUsd(creditNanoUsd - spentNanoUsd),
+  };
+  const words = `${formatUsd(spentNanoUsd)} of ${formatUsd(creditNanoUsd)} USD of this account's credit are spent.`;
+  return { fields, ...thresholds('Balance', { spent: spentNanoUsd, limit: creditNanoUsd, words }) };
+}
+
+/** The sum of an Account's grants in nano-USD; undefined where one of them is no decimal. */
+export function creditOf({ spec }: Account): bigint | undefined {
+  let sum = 0n;
+  for (const { usd } of spec.grants ?? []) {
+    const amount = parseDecimal(usd);
+    if (amount === undefined) return undefined;
+    sum += amount;
+  }
+  return sum;
+}
+
+/** USD as people read it, exact: at least two digits after the point. */
+export function formatUsd(nanoUsd: bigint): string {
+  return formatDecimal(nanoUsd, CENTS);
+}
+
+interface Measure {
+  readonly spent: bigint;
+  readonly limit: bigint;
+  readonly words: string;
+}
+
+function thresholds(subject: 'Quota' | 'Balance', { spent, limit, words: message }: Measure): Pick<SpendingStatus, 'conditions' | 'spent'> {
+  const conditions: DesiredCondition[] = [];
+  if (spent * 100n >= limit * LOW_PERCENT) conditions.push({ type: `${subject}Low`, status: 'True', reason: 'AboveThreshold', message });
+  if (spent < limit) return { conditions };
+  conditions.push({ type: `${subject}Exhausted`, status: 'True', reason: 'LimitReached', message });
+  return { conditions, spent: { reason: 'LimitReached', message } };
+}

@@ -1,0 +1,72 @@
+/**
+ * [P] The Secret of an ApiKey: its name, its entry, and what the operator writes beside a key that it made. The same in a
+ * cluster and in the data folder.
+ */
+import { isJsonObject } from '#crds/json.ts';
+import type { ApiKey } from '#crds/types.gen.ts';
+import type { SecretObject } from './resources.ts';
+
+/** The entry that holds the key. */
+export const KEY_ENTRY = 'apiKey';
+/** The label of a Secret that was made for an ApiKey; its value is the ApiKey's name. */
+export const KEY_LABEL = 'modelgateway.dev/api-key';
+/** The annotation with the rotation that made the key. */
+export const ROTATION_ANNOTATION = 'modelgateway.dev/rotation';
+/** The annotation with what is left of replaced keys: `[{"sha256": …, "notAfter": …}]`. */
+export const PREVIOUS_ANNOTATION = 'modelgateway.dev/previous-keys';
+
+const SHA256_HEX = /^[0-9a-f]{64}$/;
+/** As many as a status lists. */
+const MOST_PREVIOUS = 16;
+
+/** A replaced key that still opens the gateway for a while. */
+export interface PreviousKey {
+  readonly sha256: string;
+  readonly notAfterMs: number;
+}
+
+/** The name of the Secret that holds an ApiKey's key. */
+export function secretNameOf(apiKey: ApiKey): string {
+  return apiKey.spec.key.secretRef?.name ?? `${apiKey.metadata.name}-key`;
+}
+
+/** Whether the operator made this Secret for this ApiKey, and may therefore write it again. */
+export function isMadeFor(secret: SecretObject, apiKey: ApiKey): boolean {
+  return secret.labels[KEY_LABEL] === apiKey.metadata.name;
+}
+
+/** The rotation that made the key; 1 where the Secret does not say. */
+export function rotationOf(secret: SecretObject): number {
+  const rotation = Number(secret.annotations[ROTATION_ANNOTATION]);
+  return Number.isSafeInteger(rotation) && rotation > 0 ? rotation : 1;
+}
+
+/** The replaced keys that still work at this moment; the latest to end come first. What cannot be read opens nothing. */
+export function previousKeysOf(secret: SecretObject, nowMs: number): readonly PreviousKey[] {
+  return parsePrevious(secret.annotations[PREVIOUS_ANNOTATION])
+    .filter(({ notAfterMs }) => notAfterMs > nowMs)
+    .sort((a, b) => b.notAfterMs - a.notAfterMs)
+    .slice(0, MOST_PREVIOUS);
+}
+
+/** The annotation's text. */
+export function formatPreviousKeys(keys: readonly PreviousKey[]): string {
+  return JSON.stringify(keys.map(({ sha256, notAfterMs }) => ({ sha256, notAfter: new Date(notAfterMs).toISOString() })));
+}
+
+function parsePrevious(text: string | undefined): PreviousKey[] {
+  if (text === undefined) return [];
+  let list: unknown;
+  try {
+    list = JSON.parse(text);
+  } catch {
+    return []; // edited by hand; an unreadable overlap ends, which is the safe side
+  }
+  if (!Array.isArray(list)) return [];
+  return list.flatMap((entry: unknown) => {
+    const { sha256, notAfter } = isJsonObject(entry) ? entry : {};
+    const notAfterMs = typeof notAfter === 'string' ? Date.parse(notAfter) : NaN;
+    if (typeof sha256 !== 'string' || !SHA256_HEX.test(sha256) || Number.isNaN(notAfterMs)) return [];
+    return [{ sha256, notAfterMs }];
+  });
+}

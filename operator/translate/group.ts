@@ -1,0 +1,139 @@
+/**
+ * [P] Group → access. Selectors become names of routes here, so that the data plane knows no labels. What a group names and
+ * does not exist is said in its status; the rest of it serves.
+ */
+import type { Reason } from '#crds/conditions.ts';
+import type { Group, GroupRoute, ModelRoute } from '#crds/types.gen.ts';
+import type { Group as GroupMessage, GroupRoute as GroupRouteMessage, NameFilter } from '#snapshot/snapshot.gen.ts';
+import { findingsOf } from '../status/findings.ts';
+import type { Finding, Findings } from '../status/findings.ts';
+import { selectRoutes } from './references.ts';
+import { readFields, refuseInvalid } from './translated.ts';
+import type { Translated } from './translated.ts';
+import { listNames } from './words.ts';
+
+/** A group with the models that its keys can reach, priced or not. */
+export interface TranslatedGroup extends Translated<GroupMessage> {
+  readonly group: Group;
+  readonly models: ReadonlySet<string>;
+}
+
+/** The routes a group may open: those in force, by name, and the names of those that are refused. */
+export interface RouteIndex {
+  readonly accepted: readonly ModelRoute[];
+  readonly refused: ReadonlySet<string>;
+}
+
+type NotReady = Finding<Extract<Reason, 'RouteNotFound' | 'RouteNotAccepted' | 'ModelNotFound' | 'ChannelNotFound' | 'MemberNotFound' | 'MemberNotDirect' | 'MemberNotAccepted'>>;
+
+/** All groups: the Direct ones first, because the Automatic ones are made of them. */
+export function translateGroups(groups: readonly Group[], routes: RouteIndex): TranslatedGroup[] {
+  const direct = groups.filter(({ spec }) => spec.type === 'Direct').map((group) => translateDirect(group, routes));
+  const byName = new Map(direct.map((translated) => [translated.group.metadata.name, translated]));
+  const names = new Set(groups.map(({ metadata }) => metadata.name));
+  const automatic = groups.filter(({ spec }) => spec.type === 'Automatic').map((group) => translateAutomatic(group, byName, names));
+  return [...direct, ...automatic];
+}
+
+function translateDirect(group: Group, routes: RouteIndex): TranslatedGroup {
+  const opened = (group.spec.routes ?? []).map((entry, index) => openRoutes(entry, `spec.routes[${index}]`, routes));
+  const models = new Set(opened.flatMap((entry) => [...entry.models]));
+  const access = { $case: 'direct', value: { routes: opened.flatMap((entry) => entry.routes) } } as const;
+  return finish(group, { models, access, faults: opened.flatMap((entry) => entry.faults), serves: true });
+}
+
+function translateAutomatic(group: Group, direct: ReadonlyMap<string, TranslatedGroup>, names: ReadonlySet<string>): TranslatedGroup {
+  const faults: NotReady[] = [];
+  const members: TranslatedGroup[] = [];
+  for (const { name } of group.spec.members ?? []) {
+    const member = direct.get(name);
+    if (member?.message) members.push(member);
+    else faults.push(faultOfMember(name, member !== undefined, names.has(name)));
+  }
+  const models = new Set(members.flatMap((member) => [...member.models]));
+  const access = { $case: 'automatic', value: { members: members.map((member) => member.group.metadata.name) } } as const;
+  return finish(group, { models, access, faults, serves: members.length > 0 });
+}
+
+function faultOfMember(name: string, direct: boolean, exists: boolean): NotReady {
+  if (direct) return { reason: 'MemberNotAccepted', message: `The member "${name}" is not Accepted itself.` };
+  if (exists) return { reason: 'MemberNotDirect', message: `The member "${name}" is not a Direct group; members of an Automatic one must be.` };
+  return { reason: 'MemberNotFound', message: `The member "${name}" does not exist.` };
+}
+
+interface Access {
+  readonly models: ReadonlySet<string>;
+  readonly access: Exclude<GroupMessage['access'], undefined>;
+  readonly faults: readonly NotReady[];
+  /** False: nothing is left that could serve a call. */
+  readonly serves: boolean;
+}
+
+function finish(group: Group, { models, access, faults, serves }: Access): TranslatedGroup {
+  const fields = readFields();
+  const priceRatioE9 = fields.decimal('spec.priceRatio', group.spec.priceRatio);
+  const findings: Findings = { ...findingsOf(group), ...joinFaults(faults, { serves, models }) };
+  if (fields.faults.length > 0) return { group, models: new Set(), ...refuseInvalid(findings, fields.faults) };
+  if (findings.refused) return { group, models: new Set(), findings };
+  const { namespace, name, generation } = findings;
+  const displayName = group.spec.displayName ?? name;
+  return { group, models, findings, message: { namespace, name, generation: BigInt(generation), displayName, priceRatioE9, access } };
+}
+
+/** All faults in one finding, with the reason of the first. */
+function joinFaults(faults: readonly NotReady[], { serves, models }: Pick<Access, 'serves' | 'models'>): Pick<Findings, 'refused' | 'notReady'> {
+  const [first] = faults;
+  if (!first) return {};
+  const words = faults.map(({ message }) => message).join(' ');
+  if (!serves) return { refused: { reason: first.reason, message: `${words} No member is left.` } };
+  return { notReady: { reason: first.reason, message: `${words} ${models.size > 0 ? 'The rest of the group serves.' : 'Nothing is left to serve.'}` } };
+}
+
+interface OpenedRoutes {
+  readonly routes: readonly GroupRouteMessage[];
+  readonly models: ReadonlySet<string>;
+  readonly faults: readonly NotReady[];
+}
+
+/** One entry of spec.routes → one GroupRoute for each route that it selects and that has something of what it names. */
+function openRoutes(entry: GroupRoute, path: string, { accepted, refused }: RouteIndex): OpenedRoutes {
+  const selected = selectRoutes(entry, accepted);
+  if (selected.length === 0) return { routes: [], models: new Set(), faults: [faultOfSelection(entry, path, refused)] };
+  const opened = selected.flatMap((route) => openRoute(entry, route));
+  return {
+    routes: opened.map(({ message }) => message),
+    models: new Set(opened.flatMap(({ models }) => models)),
+    faults: faultsOfNames(entry, path, selected),
+  };
+}
+
+function openRoute(entry: GroupRoute, { metadata, spec }: ModelRoute): { message: GroupRouteMessage; models: readonly string[] }[] {
+  const routeModels = spec.models.map(({ name }) => name);
+  const models = narrow(entry.models, routeModels);
+  const channels = narrow(entry.channels, spec.channels.map(({ name }) => name));
+  if (models?.names.length === 0 || channels?.names.length === 0) return [];
+  const threshold = entry.maxConcurrency === undefined ? {} : { maxConcurrency: entry.maxConcurrency };
+  return [{ message: { route: metadata.name, models, channels, ...threshold }, models: models?.names ?? routeModels }];
+}
+
+/** The names of a filter that a route has, in the filter's order. */
+function narrow(names: readonly string[] | undefined, present: readonly string[]): NameFilter | undefined {
+  return names && { names: names.filter((name) => present.includes(name)) };
+}
+
+function faultOfSelection({ routeRef }: GroupRoute, path: string, refused: ReadonlySet<string>): NotReady {
+  if (!routeRef) return { reason: 'RouteNotFound', message: `${path}: no ModelRoute has the labels of routeSelector.` };
+  if (refused.has(routeRef.name)) return { reason: 'RouteNotAccepted', message: `${path}: the ModelRoute "${routeRef.name}" is not Accepted itself.` };
+  return { reason: 'RouteNotFound', message: `${path}: the ModelRoute "${routeRef.name}" does not exist.` };
+}
+
+function faultsOfNames(entry: GroupRoute, path: string, selected: readonly ModelRoute[]): NotReady[] {
+  const models = new Set(selected.flatMap(({ spec }) => spec.models.map(({ name }) => name)));
+  const channels = new Set(selected.flatMap(({ spec }) => spec.channels.map(({ name }) => name)));
+  const missingModels = (entry.models ?? []).filter((name) => !models.has(name));
+  const missingChannels = (entry.channels ?? []).filter((name) => !channels.has(name));
+  const faults: NotReady[] = [];
+  if (missingModels.length > 0) faults.push({ reason: 'ModelNotFound', message: `${path}: no selected ModelRoute has the model ${listNames(missingModels)}.` });
+  if (missingChannels.length > 0) faults.push({ reason: 'ChannelNotFound', message: `${path}: no selected ModelRoute has the channel ${listNames(missingChannels)}.` });
+  return faults;
+}

@@ -1,0 +1,67 @@
+/**
+ * [P] An ApiKey's Secret → the hashes that open the gateway. Only SHA-256 and a short prefix leave this file; a key that is too
+ * weak leaves nothing at all, because its hash could be guessed back.
+ */
+import { hash } from 'node:crypto';
+import type { ApiKey } from '#crds/types.gen.ts';
+import type { Finding } from '../status/findings.ts';
+import { KEY_ENTRY, isMadeFor, previousKeysOf, rotationOf, secretNameOf } from '../store/key-secret.ts';
+import type { PreviousKey } from '../store/key-secret.ts';
+import type { SecretObject } from '../store/resources.ts';
+
+const PREFIX = 'sk-';
+const SHORTEST_KEY = 32;
+const LONGEST_KEY = 512;
+const SHOWN_CHARACTERS = 8;
+
+/** A key that works. */
+export interface PresentKey {
+  readonly state: 'Present';
+  readonly sha256: string;
+  readonly prefix: string;
+  /** Generated keys: which rotation made it. */
+  readonly rotation: number | undefined;
+  readonly previous: readonly PreviousKey[];
+}
+
+export type KeyMaterial =
+  | PresentKey
+  | { readonly state: 'Missing'; readonly finding: Finding<'SecretPending' | 'SecretInvalid' | 'SecretTaken'> }
+  | { readonly state: 'Weak'; readonly message: string };
+
+/** What a Secret holds for an ApiKey at this moment. */
+export function readKeyMaterial(apiKey: ApiKey, secret: SecretObject | undefined, nowMs: number): KeyMaterial {
+  const generated = apiKey.spec.key.type === 'Generated';
+  const name = secretNameOf(apiKey);
+  if (!secret) return missing('SecretPending', generated
+    ? `The key is not made yet; it will be in the Secret "${name}".`
+    : `Waiting for the Secret "${name}" with the key in its entry "${KEY_ENTRY}".`);
+  if (generated && !isMadeFor(secret, apiKey))
+    return missing('SecretTaken', `The Secret "${name}" exists, but was not made for this ApiKey. Name another one in spec.key.secretRef, or use type Provided.`);
+  const key = secret.data.get(KEY_ENTRY);
+  if (key === undefined || key === '') return missing('SecretInvalid', `The Secret "${name}" has no entry "${KEY_ENTRY}" with a key in it.`);
+  const fault = faultOfKey(key);
+  if (fault !== undefined) return { state: 'Weak', message: `The key in the Secret "${name}" is refused: ${fault}.` };
+  return {
+    state: 'Present',
+    sha256: hash('sha256', key, 'hex'),
+    prefix: key.slice(0, SHOWN_CHARACTERS),
+    rotation: generated ? rotationOf(secret) : undefined,
+    previous: generated ? previousKeysOf(secret, nowMs) : [],
+  };
+}
+
+/** What makes a key unfit, in words that do not repeat it; undefined: nothing. */
+export function faultOfKey(key: string): string | undefined {
+  if (/[\r\n]$/.test(key)) return 'it ends with a line break; write it without one';
+  if (/\s/.test(key)) return 'it has spaces or line breaks in it';
+  if (!key.startsWith(PREFIX)) return `it does not begin with "${PREFIX}"`;
+  if (!/^[\x21-\x7e]*$/.test(key)) return 'it has characters other than visible ASCII';
+  if (key.length < SHORTEST_KEY) return `it has ${key.length} characters, and at least ${SHORTEST_KEY} are needed`;
+  if (key.length > LONGEST_KEY) return `it has ${key.length} characters, and at most ${LONGEST_KEY} are possible`;
+  return undefined;
+}
+
+function missing(reason: 'SecretPending' | 'SecretInvalid' | 'SecretTaken', message: string): KeyMaterial {
+  return { state: 'Missing', finding: { reason, message } };
+}

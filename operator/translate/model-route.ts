@@ -1,0 +1,106 @@
+/**
+ * [P] ModelRoute → models and channels. A channel whose credential cannot be had is left out; the others serve.
+ */
+import type { ModelRoute, ModelRouteChannel, ModelRouteModel } from '#crds/types.gen.ts';
+import { Allowance, ClientDisconnect, Endpoint, Input, Protocol } from '#snapshot/snapshot.gen.ts';
+import type { Channel, Model, ModelRoute as ModelRouteMessage } from '#snapshot/snapshot.gen.ts';
+import { findingsOf } from '../status/findings.ts';
+import type { Finding, Findings } from '../status/findings.ts';
+import type { SecretObject } from '../store/resources.ts';
+import { findCredential } from './references.ts';
+import type { Credential } from './references.ts';
+import { readFields, refuseInvalid } from './translated.ts';
+import type { Translated } from './translated.ts';
+import { listNames } from './words.ts';
+
+const ENDPOINTS = { Chat: Endpoint.CHAT, Embeddings: Endpoint.EMBEDDINGS, Images: Endpoint.IMAGES, Videos: Endpoint.VIDEOS } as const;
+const INPUTS = { Text: Input.TEXT, Image: Input.IMAGE } as const;
+const PROTOCOLS = { OpenAI: Protocol.OPENAI, Anthropic: Protocol.ANTHROPIC } as const;
+const DISCONNECTS = { Cancel: ClientDisconnect.CANCEL, Drain: ClientDisconnect.DRAIN } as const;
+const ALLOWANCES = {
+  ServerTools: Allowance.SERVER_TOOLS, ServiceTiers: Allowance.SERVICE_TIERS, FileReferences: Allowance.FILE_REFERENCES,
+} as const;
+const MS = 1000;
+
+export interface RouteContext {
+  readonly secrets: ReadonlyMap<string, SecretObject>;
+  /** The models that have a price. */
+  readonly priced: ReadonlySet<string>;
+}
+
+interface FoundChannel {
+  readonly channel: ModelRouteChannel;
+  readonly credential: Credential;
+}
+
+/** One route with the channels that can be used. */
+export function translateRoute(route: ModelRoute, { secrets, priced }: RouteContext): Translated<ModelRouteMessage> {
+  const { spec, metadata } = route;
+  const fields = readFields();
+  for (const { name, baseUrl } of spec.channels) fields.expect(URL.canParse(baseUrl), `spec.channels "${name}": baseUrl is not a URL`);
+  if (fields.faults.length > 0) return refuseInvalid(findingsOf(route), fields.faults);
+
+  const found = spec.channels.map((channel) => ({ channel, credential: findCredential(secrets, metadata.namespace, channel) }));
+  const channels = found.flatMap(({ channel, credential }) => credential.found ? [translateChannel(channel, credential.value)] : []);
+  const findings = findingsOf(route);
+  return {
+    message: {
+      namespace: findings.namespace,
+      name: findings.name,
+      generation: BigInt(findings.generation),
+      models: spec.models.map(translateModel),
+      channels,
+      retryAttempts: spec.retry.attempts,
+      clientDisconnect: DISCONNECTS[spec.clientDisconnect],
+    },
+    findings: {
+      ...findings,
+      ...unresolvedOf(found),
+      ...unpricedOf(spec.models, priced),
+      fields: { models: spec.models.length, channels: channels.length },
+    },
+  };
+}
+
+function translateModel(model: ModelRouteModel): Model {
+  return {
+    name: model.name,
+    endpoints: model.endpoints.map((endpoint) => ENDPOINTS[endpoint]),
+    inputs: model.inputs.map((input) => INPUTS[input]),
+    contextTokens: model.contextTokens ?? 0,
+    maxOutputTokens: model.maxOutputTokens ?? 0,
+    imageTokens: model.imageTokens,
+    outputLimitField: model.outputLimitField,
+    allow: model.allow.map((allowance) => ALLOWANCES[allowance]),
+  };
+}
+
+function translateChannel(channel: ModelRouteChannel, apiKey: string | undefined): Channel {
+  const { connectSeconds, firstByteSeconds, wholeSeconds, idleSeconds } = channel.timeouts;
+  return {
+    name: channel.name,
+    protocol: PROTOCOLS[channel.protocol],
+    baseUrl: channel.baseUrl,
+    apiKey: apiKey === undefined ? undefined : { value: apiKey },
+    models: (channel.models ?? []).map(({ name, upstreamName }) => ({ name, upstreamName })),
+    priority: channel.priority,
+    weight: channel.weight,
+    ...(channel.maxConcurrency === undefined ? {} : { maxConcurrency: channel.maxConcurrency }),
+    timeouts: { connectMs: connectSeconds * MS, firstByteMs: firstByteSeconds * MS, wholeMs: wholeSeconds * MS, idleMs: idleSeconds * MS },
+  };
+}
+
+function unresolvedOf(found: readonly FoundChannel[]): Pick<Findings, 'unresolved'> {
+  const faults = found.flatMap(({ channel, credential }) => credential.found ? [] : [{ ...credential.finding, channel: channel.name }]);
+  const [first] = faults;
+  if (!first) return {};
+  const left = faults.length < found.length ? 'The other channels serve.' : 'No channel is left to serve its models.';
+  const message = `${faults.map(({ channel, message }) => `Channel "${channel}" is left out: ${message}`).join(' ')} ${left}`;
+  return { unresolved: { reason: first.reason, message } };
+}
+
+function unpricedOf(models: readonly ModelRouteModel[], priced: ReadonlySet<string>): { unpriced?: Finding<'PriceNotFound'> } {
+  const missing = models.map(({ name }) => name).filter((name) => !priced.has(name));
+  if (missing.length === 0) return {};
+  return { unpriced: { reason: 'PriceNotFound', message: `No PriceCatalog prices ${listNames(missing)}; without a price a model is not listed and cannot be called.` } };
+}

@@ -1,0 +1,90 @@
+/**
+ * [P] PriceCatalog → exact prices, less those that an older catalog claimed first.
+ */
+import type { PriceCatalog, PriceCatalogModel } from '#crds/types.gen.ts';
+import { QuotaType } from '#snapshot/snapshot.gen.ts';
+import type { Price, PriceCatalog as PriceCatalogMessage } from '#snapshot/snapshot.gen.ts';
+import { findingsOf } from '../status/findings.ts';
+import type { Findings } from '../status/findings.ts';
+import { namespacedName } from '../store/resources.ts';
+import { compareText, listNames } from './words.ts';
+import { readFields, refuseInvalid } from './translated.ts';
+import type { FieldReader, Translated } from './translated.ts';
+
+/** The API's defaults of a Token price; they cannot stand in the schema, because a Request price must not have them. */
+const DEFAULT_RATIO = '1';
+const DEFAULT_CACHE_WRITE_RATIO = '1.25';
+
+/** A catalog with its values read. It claims its models only if nothing is wrong with it. */
+export interface GatheredCatalog {
+  readonly metadata: PriceCatalog['metadata'];
+  readonly catalog: PriceCatalog;
+  readonly ratioBaseUsdE9: bigint;
+  readonly prices: readonly Price[];
+  readonly faults: readonly string[];
+}
+
+/** Reads a catalog's decimals. */
+export function gatherCatalog(catalog: PriceCatalog): GatheredCatalog {
+  const fields = readFields();
+  const ratioBaseUsdE9 = fields.decimal('spec.ratioBaseUsd', catalog.spec.ratioBaseUsd);
+  fields.expect(ratioBaseUsdE9 > 0n, 'spec.ratioBaseUsd must be above 0; to give models away, set their modelRatio to "0"');
+  const prices = catalog.spec.models.map((model) => readPrice(fields, model)).sort((a, b) => compareText(a.name, b.name));
+  return { metadata: catalog.metadata, catalog, ratioBaseUsdE9, prices, faults: fields.faults };
+}
+
+/** The models that a catalog claims. */
+export function claimedModels({ prices, faults }: GatheredCatalog): string[] {
+  return faults.length > 0 ? [] : prices.map(({ name }) => name);
+}
+
+/** `lost`: the models that older catalogs price, and which. */
+export function translateCatalog(gathered: GatheredCatalog, lost: ReadonlyMap<string, GatheredCatalog> = new Map()): Translated<PriceCatalogMessage> {
+  const { catalog, ratioBaseUsdE9, prices, faults } = gathered;
+  const findings = findingsOf(catalog);
+  if (faults.length > 0) return refuseInvalid(findings, faults);
+  const models = prices.filter(({ name }) => !lost.has(name));
+  const counted = { ...withConflicts(findings, lost, models.length), fields: { models: models.length } };
+  if (models.length === 0) return { findings: counted };
+  const { namespace, name, generation } = findings;
+  return { message: { namespace, name, generation: BigInt(generation), ratioBaseUsdE9, models }, findings: counted };
+}
+
+function withConflicts(findings: Findings, lost: ReadonlyMap<string, GatheredCatalog>, kept: number): Findings {
+  if (lost.size === 0) return findings;
+  const message = `${sayWinners(lost)} Still priced from here: ${kept} of ${kept + lost.size} models.`;
+  if (kept === 0) return { ...findings, refused: { reason: 'Conflicted', message } };
+  return { ...findings, remark: { reason: 'PartiallyConflicted', message }, notReady: { reason: 'Conflicted', message } };
+}
+
+/** One sentence for each catalog that won something. */
+function sayWinners(lost: ReadonlyMap<string, GatheredCatalog>): string {
+  const byWinner = new Map<string, string[]>();
+  for (const [model, winner] of lost) {
+    const id = namespacedName(winner.metadata);
+    byWinner.set(id, [...byWinner.get(id) ?? [], model]);
+  }
+  return [...byWinner].sort(([a], [b]) => compareText(a, b))
+    .map(([winner, models]) => `The PriceCatalog ${winner} goes before this one (the older first, then by name) and prices ${listNames(models)}.`).join(' ');
+}
+
+function readPrice(fields: FieldReader, model: PriceCatalogModel): Price {
+  const read = (field: keyof PriceCatalogModel, fallback: string) =>
+    fields.decimal(`spec.models "${model.name}": ${field}`, model[field] ?? fallback);
+  const { name, vendor } = model;
+  if (model.quotaType === 'Request') {
+    const free = { modelRatioE9: 0n, completionRatioE9: 0n, cacheRatioE9: 0n, cacheWriteRatioE9: 0n };
+    return { name, vendor, quotaType: QuotaType.REQUEST, ...free, requestNanoUsd: read('requestUsd', '') };
+  }
+  return {
+    name,
+    vendor,
+    quotaType: QuotaType.TOKEN,
+    modelRatioE9: read('modelRatio', ''),
+    completionRatioE9: read('completionRatio', DEFAULT_RATIO),
+    cacheRatioE9: read('cacheRatio', DEFAULT_RATIO),
+    cacheWriteRatioE9: read('cacheWriteRatio', DEFAULT_CACHE_WRITE_RATIO),
+    ...(model.cacheWrite1hRatio === undefined ? {} : { cacheWrite1hRatioE9: read('cacheWrite1hRatio', '') }),
+    requestNanoUsd: 0n,
+  };
+}

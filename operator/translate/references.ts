@@ -1,0 +1,50 @@
+/**
+ * [P] What objects refer to: whether it is there, and whether it lets itself be used from there.
+ */
+import type { Group, GroupRoute, ModelRoute, ModelRouteChannel } from '#crds/types.gen.ts';
+import type { Finding } from '../status/findings.ts';
+import { labelsOfNamespace, namespacedName } from '../store/resources.ts';
+import type { Labels, SecretObject } from '../store/resources.ts';
+import { matchesSelector } from './selectors.ts';
+
+/** A channel's credential; `value` is absent where the provider asks for none. */
+export type Credential =
+  | { readonly found: true; readonly value?: string }
+  | { readonly found: false; readonly finding: Finding<'SecretNotFound' | 'SecretInvalid'> };
+
+/** What may stand in a header's value. */
+const HEADER_VALUE = /^[\x21-\x7e]+$/;
+
+/** Looks a channel's credential up in the Secrets of its namespace. */
+export function findCredential(secrets: ReadonlyMap<string, SecretObject>, namespace: string, { auth }: ModelRouteChannel): Credential {
+  const ref = auth?.secretRef;
+  if (!ref) return { found: true };
+  const secret = secrets.get(namespacedName({ namespace, name: ref.name }));
+  if (!secret) return notFound('SecretNotFound', `the Secret "${ref.name}" does not exist in ${namespace}.`);
+  // editors and `echo` end a file with a line break, which no provider's key has
+  const value = secret.data.get(ref.key)?.replace(/\r?\n$/, '');
+  if (value === undefined) return notFound('SecretInvalid', `the Secret "${ref.name}" has no entry "${ref.key}".`);
+  if (value === '') return notFound('SecretInvalid', `the entry "${ref.key}" of the Secret "${ref.name}" is empty.`);
+  if (!HEADER_VALUE.test(value))
+    return notFound('SecretInvalid', `the entry "${ref.key}" of the Secret "${ref.name}" has spaces, line breaks or characters that no header can carry.`);
+  return { found: true, value };
+}
+
+/** Whether a Group lets ApiKeys of a namespace name it. */
+export function admitsNamespace({ metadata, spec }: Group, namespace: string, namespaces: ReadonlyMap<string, Labels>): boolean {
+  const { from, selector } = spec.allowedNamespaces;
+  if (from === 'All') return true;
+  if (from === 'Same') return namespace === metadata.namespace;
+  return selector !== undefined && matchesSelector(selector, labelsOfNamespace(namespaces, namespace));
+}
+
+/** The ModelRoutes that an entry of a Direct group selects, in the order given. */
+export function selectRoutes({ routeRef, routeSelector }: GroupRoute, routes: readonly ModelRoute[]): ModelRoute[] {
+  if (routeRef) return routes.filter(({ metadata }) => metadata.name === routeRef.name);
+  if (!routeSelector) return [];
+  return routes.filter(({ metadata }) => matchesSelector(routeSelector, metadata.labels ?? {}));
+}
+
+function notFound(reason: 'SecretNotFound' | 'SecretInvalid', message: string): Credential {
+  return { found: false, finding: { reason, message } };
+}

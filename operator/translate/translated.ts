@@ -1,0 +1,51 @@
+/**
+ * [P] What every kind's file returns: a message for the snapshot, if the object counts, and what is to be said of it.
+ * FieldReader collects values that cannot be translated: schema and CEL admit none, but objects may be older than both.
+ */
+import { parseDecimal } from '#snapshot/decimal.ts';
+import type { Findings } from '../status/findings.ts';
+
+/** One object, translated. */
+export interface Translated<Message> {
+  /** Absent: the object is left out of the snapshot. */
+  readonly message?: Message;
+  readonly findings: Findings;
+}
+
+/** Reads fields exactly and notes every one that cannot be read, so that an object is refused with all its faults at once. */
+export interface FieldReader {
+  readonly faults: readonly string[];
+  /** Billionths of a decimal string. */
+  decimal(path: string, text: string): bigint;
+  /** Milliseconds since the epoch of an RFC 3339 time. */
+  time(path: string, text: string): bigint;
+  /** Notes a fault where the condition does not hold. */
+  expect(holds: boolean, fault: string): void;
+}
+
+/** A reader for one object. */
+export function readFields(): FieldReader {
+  const faults: string[] = [];
+  return {
+    faults,
+    decimal(path, text) {
+      const value = parseDecimal(text);
+      if (value === undefined) faults.push(`${path} is not a decimal`);
+      return value ?? 0n;
+    },
+    time(path, text) {
+      const ms = Date.parse(text);
+      if (!Number.isNaN(ms)) return BigInt(ms);
+      faults.push(`${path} is not a time`);
+      return 0n;
+    },
+    expect(holds, fault) {
+      if (!holds) faults.push(fault);
+    },
+  };
+}
+
+/** Findings of an object with fields that cannot be used. */
+export function refuseInvalid<Message>(findings: Findings, faults: readonly string[]): Translated<Message> {
+  return { findings: { ...findings, refused: { reason: 'Invalid', message: `${faults.join('; ')}.` } } };
+}

@@ -1,0 +1,44 @@
+/**
+ * A process that makes calls without end, and says of each step that it begins and that it was acknowledged, until it is
+ * killed. Lines leave by a synchronous write, so that none that was written is lost.
+ */
+import { writeSync } from 'node:fs';
+import { openEmbeddedLedger } from '#ledger/embedded.ts';
+import type { LedgerSync } from '#ledger/embedded-schema.ts';
+import { holdRequest, origin, progress, settlement } from './calls.ts';
+
+const [path = '', sync = 'normal', round = '0'] = process.argv.slice(2);
+
+/** What a step says: what happened, to which call, and an amount. */
+export type Line = readonly ['try' | 'held' | 'progress' | 'settling' | 'settled', string, string];
+
+function say(...line: Line): void {
+  writeSync(1, `${line.join(' ')}\n`);
+}
+
+async function call(ledger: Awaited<ReturnType<typeof openEmbeddedLedger>>, id: string, key: string): Promise<void> {
+  const over = { keyUid: key, account: 'team-a/team-a' };
+  const limits = { keyLimitNanoUsd: 2_000_000n, accountCreditNanoUsd: 3_500_000n };
+  const first = BigInt(1 + Math.floor(Math.random() * 50));
+  say('try', id, String(first));
+  const result = await ledger.hold(holdRequest(id, 100n, { origin: over, limits, progress: progress(first) }));
+  if (result.outcome !== 'Held') return;
+  say('held', id, String(first));
+  for (let step = 0; step < Math.random() * 3; step++) {
+    const amount = BigInt(1 + Math.floor(Math.random() * 90));
+    say('progress', id, String(amount));
+    await ledger.recordProgress(new Map([[id, progress(amount)]]));
+  }
+  // now and then beyond the hold
+  const cost = BigInt(1 + Math.floor(Math.random() * 130));
+  say('settling', id, String(cost));
+  const { record } = await ledger.settle(settlement(id, cost, { origin: origin(id, over) }));
+  say('settled', id, String(record.costNanoUsd));
+}
+
+if (path !== '') {
+  const ledger = await openEmbeddedLedger({ path, sync: sync as LedgerSync });
+  await Promise.all(Array.from({ length: 12 }, async (_, lane) => {
+    for (let n = 0; ; n++) await call(ledger, `${round}-${lane}-${n}`, `key-${lane % 3}`);
+  }));
+}

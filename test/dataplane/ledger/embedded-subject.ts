@@ -1,0 +1,54 @@
+/**
+ * Embedded ledgers in folders of their own. A crash is what the operating system leaves of a killed process: the file and its
+ * log as they are, copied from under the running one.
+ */
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openEmbeddedLedger } from '#ledger/embedded.ts';
+import type { EmbeddedLedgerOptions } from '#ledger/embedded.ts';
+import type { TestClock } from './calls.ts';
+import type { LedgerUnderTest } from './contract.ts';
+
+export interface TempFolder {
+  readonly path: string;
+  remove(): void;
+}
+
+export function tempFolder(): TempFolder {
+  const path = mkdtempSync(join(tmpdir(), 'ledger-'));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** The files as a process that dies now would leave them. */
+export function copyLedger(path: string): { readonly folder: TempFolder; readonly path: string } {
+  const folder = tempFolder();
+  const copy = join(folder.path, 'ledger.db');
+  for (const suffix of ['', '-wal']) if (existsSync(path + suffix)) copyFileSync(path + suffix, copy + suffix);
+  return { folder, path: copy };
+}
+
+export async function openSubject(clock: TestClock, over: Partial<EmbeddedLedgerOptions> = {}): Promise<LedgerUnderTest> {
+  const folder = tempFolder();
+  return openIn(folder, join(folder.path, 'ledger.db'), { clock: () => clock.nowMs, ...over });
+}
+
+async function openIn(folder: TempFolder, path: string, options: EmbeddedLedgerOptions): Promise<LedgerUnderTest> {
+  const ledger = await openEmbeddedLedger({ ...options, path });
+  const close = async (): Promise<void> => {
+    await ledger.close();
+    folder.remove();
+  };
+  return {
+    ledger, close,
+    crash: async () => {
+      const copy = copyLedger(path);
+      await close();
+      return openIn(copy.folder, copy.path, options);
+    },
+    reopen: async () => {
+      await ledger.close();
+      return openIn(folder, path, options);
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { callLogLine, createLogger } from '../../../dataplane/telemetry/log.ts';
+import { createCallTelemetry } from '../../../dataplane/telemetry/telemetry.ts';
+import { attemptOf, reportOf } from './report.ts';
+
+const KEY = `sk-${'a1B2'.repeat(12)}`;
+
+/** A logger and what it wrote. */
+function capture(): { log: ReturnType<typeof createLogger>; lines: string[] } {
+  const lines: string[] = [];
+  return { log: createLogger({ destination: { write: (line) => void lines.push(line) } }), lines };
+}
+
+test('one JSON object per line, with a time and a level in words', () => {
+  const { log, lines } = capture();
+  log.info({ a: 1 }, 'hello');
+  log.debug('not at this level');
+  assert.equal(lines.length, 1);
+  const line = JSON.parse(lines[0] ?? '');
+  assert.match(line.time, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+  assert.deepEqual([line.level, line.a, line.msg], ['info', 1, 'hello']);
+});
+
+test('no key, token or credential is written, however it comes, and the line stays JSON', () => {
+  const { log, lines } = capture();
+  log.info(`refused ${KEY}`);
+  log.info({ authorization: `Bearer ${KEY}`, 'x-api-key': 'short"quoted"', apiKey: 'plain', cookie: 'session=1' }, 'top');
+  log.info({ request: { headers: { authorization: 'Basic dXNlcjpwYXNz', 'X-API-Key': ['one', 'two'], 'set-cookie': 'session=2' } } }, 'nested');
+  log.error(new Error(`the provider said: invalid key ${KEY}, from header Bearer abcdefghijklmnop`));
+  log.warn({ body: JSON.stringify({ key: KEY }) }, 'escaped');
+  const text = lines.join('');
+  for (const secret of [KEY, 'short', 'quoted', 'plain', 'session', 'dXNlcjpwYXNz', '"one"', 'abcdefghijklmnop']) assert.ok(!text.includes(secret), secret);
+  for (const line of lines) JSON.parse(line);
+  assert.equal(lines.length, 5);
+});
+
+test('what only looks similar is left alone', () => {
+  const { log, lines } = capture();
+  const harmless = { key_prefix: 'sk-abcd1234', error_code: 'invalid_api_key', task: 'ask-me-anything', note: 'basic plan, bearer of news' };
+  log.info(harmless, 'line');
+  const line = JSON.parse(lines[0] ?? '');
+  for (const [field, value] of Object.entries(harmless)) assert.equal(line[field], value);
+});
+
+test('the line of a call: ids and exact figures', () => {
+  assert.deepEqual(JSON.parse(JSON.stringify(callLogLine(reportOf()))), {
+    request_id: 'req_1', endpoint: 'chat_completions', dialect: 'OpenAI', stream: true, status: 200, key: 'team-a/ci-bot', key_prefix: 'sk-abcd',
+    account: 'team-a/team-a', model: 'gpt-5', group: 'auto-a', attempts: [{ channel: 'openai/direct', outcome: 'ok', duration_ms: 500 }],
+    call_status: 'Succeeded', input_tokens: 1000, cached_tokens: 200, cache_write_tokens: 34, output_tokens: 101, usage_source: 'Provider',
+    cost_usd: '0.03375', unbilled_usd: '0', duration_ms: 1500.123, first_byte_ms: 500,
+  });
+});
+
+test('the line of a call that was refused before anything was known', () => {
+  const line = callLogLine(reportOf({ httpStatus: 401, errorCode: 'invalid_api_key', key: undefined, model: undefined, group: undefined, attempts: [], billing: undefined, firstByteMs: undefined }));
+  assert.deepEqual(JSON.parse(JSON.stringify(line)), {
+    request_id: 'req_1', endpoint: 'chat_completions', dialect: 'OpenAI', stream: true, status: 401, error_code: 'invalid_api_key', attempts: [], duration_ms: 1500.123,
+  });
+});
+
+test('each finished call is counted and logged once; the gateway\'s and its providers\' faults are warnings', () => {
+  const { log, lines } = capture();
+  const counted: number[] = [];
+  const telemetry = createCallTelemetry({ call: ({ httpStatus }) => void counted.push(httpStatus), ledger: () => undefined }, log);
+  telemetry.finished(reportOf());
+  telemetry.finished(reportOf({ httpStatus: 502, errorCode: 'upstream_error', attempts: [attemptOf('connect')] }));
+  telemetry.finished(reportOf({ errorCode: 'upstream_error', attempts: [attemptOf('cut')] }));
+  telemetry.finished(reportOf({ httpStatus: 429, errorCode: 'insufficient_quota', attempts: [] }));
+  assert.deepEqual(counted, [200, 502, 200, 429]);
+  assert.deepEqual(lines.map((line) => JSON.parse(line)).map(({ level, status, msg }) => [level, status, msg]), [
+    ['info', 200, 'call'], ['warn', 502, 'call'], ['warn', 200, 'call'], ['info', 429, 'call'],
+  ]);
+});

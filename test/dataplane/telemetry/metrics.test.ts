@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import type { LedgerGauges } from '../../../dataplane/ledger/ledger.ts';
+import { METRICS } from '../../../dataplane/telemetry/metric-table.ts';
+import type { MetricRow } from '../../../dataplane/telemetry/metric-table.ts';
+import { createMetrics } from '../../../dataplane/telemetry/metrics.ts';
+import type { Metrics } from '../../../dataplane/telemetry/metrics.ts';
+import { renderMetricsDoc } from '../../../dataplane/telemetry/metrics-doc.ts';
+import { attemptOf, reportOf } from './report.ts';
+
+/** The samples of a page, by name and sorted labels. */
+async function samplesAfter(work: (metrics: Metrics) => void, ledger?: () => LedgerGauges): Promise<Map<string, number>> {
+  const metrics = createMetrics({ version: '1.2.3', process, ...(ledger ? { ledger } : {}) });
+  work(metrics);
+  const page = await metrics.render();
+  metrics.close();
+  const samples = new Map<string, number>();
+  for (const line of page.split('\n')) {
+    const match = /^([a-z0-9_]+)(?:\{(.*)\})? (.+)$/.exec(line);
+    if (match) samples.set(`${match[1]}{${(match[2] ?? '').split(',').sort().join(',')}}`, Number(match[3]));
+  }
+  return samples;
+}
+
+function assertSamples(samples: ReadonlyMap<string, number>, expected: Readonly<Record<string, number | undefined>>): void {
+  for (const [name, value] of Object.entries(expected)) assert.equal(samples.get(name), value, name);
+}
+
+const GEN_AI = 'gen_ai_operation_name="chat",gen_ai_provider_name="openai",gen_ai_request_model="gpt-5"';
+
+test('a call that went well', async () => {
+  const samples = await samplesAfter((metrics) => metrics.call(reportOf()));
+  assertSamples(samples, {
+    'modelgateway_requests_total{dialect="OpenAI",endpoint="chat_completions",error_code="",status="200"}': 1,
+    'modelgateway_request_duration_seconds_count{endpoint="chat_completions",stream="true"}': 1,
+    'modelgateway_calls_total{call_status="Succeeded",group="auto-a",model="gpt-5",usage_source="Provider"}': 1,
+    'modelgateway_tokens_total{group="auto-a",model="gpt-5",token_type="input"}': 1000,
+    'modelgateway_tokens_total{group="auto-a",model="gpt-5",token_type="cached"}': 200,
+    'modelgateway_tokens_total{group="auto-a",model="gpt-5",token_type="cache_write_5m"}': 30,
+    'modelgateway_tokens_total{group="auto-a",model="gpt-5",token_type="cache_write_1h"}': 4,
+    'modelgateway_tokens_total{group="auto-a",model="gpt-5",token_type="output"}': 101,
+    'modelgateway_cost_usd_total{group="auto-a",model="gpt-5"}': 0.03375,
+    'modelgateway_unbilled_usd_total{group="auto-a",model="gpt-5"}': undefined,
+    'modelgateway_upstream_attempts_total{channel="openai/direct",outcome="ok"}': 1,
+    'modelgateway_upstream_attempt_duration_seconds_sum{channel="openai/direct"}': 0.5,
+    'modelgateway_upstream_retries_total{channel="openai/direct"}': undefined,
+    [`gen_ai_server_request_duration_seconds_count{error_type="",${GEN_AI}}`]: 1,
+    [`gen_ai_server_time_to_first_token_seconds_sum{${GEN_AI}}`]: 0.5,
+    [`gen_ai_server_time_to_first_token_seconds_bucket{${GEN_AI},le="0.25"}`]: 0,
+    [`gen_ai_server_time_to_first_token_seconds_bucket{${GEN_AI},le="0.5"}`]: 1,
+    [`gen_ai_client_token_usage_sum{${GEN_AI},gen_ai_token_type="input"}`]: 1234,
+    [`gen_ai_client_token_usage_sum{${GEN_AI},gen_ai_token_type="output"}`]: 101,
+  });
+  const perToken = samples.get(`gen_ai_server_time_per_output_token_seconds_sum{${GEN_AI}}`) ?? 0;
+  assert.equal(perToken.toFixed(6), '0.010001');
+});
+
+test('retries, channels that were full, and money that was written off', async () => {
+  const { billing } = reportOf();
+  const samples = await samplesAfter((metrics) => metrics.call(reportOf({
+    attempts: [attemptOf('full', 'a/1'), attemptOf('status_503', 'a/2'), attemptOf('short', 'a/3'), attemptOf('connect', 'a/4'), attemptOf('ok', 'a/2')],
+    billing: billing && { ...billing, unbilledNanoUsd: 5_000_000n },
+  })));
+  assertSamples(samples, {
+    'modelgateway_upstream_attempts_total{channel="a/1",outcome="full"}': 1,
+    'modelgateway_upstream_attempts_total{channel="a/2",outcome="status_503"}': 1,
+    'modelgateway_upstream_attempts_total{channel="a/4",outcome="connect"}': 1,
+    'modelgateway_upstream_attempt_duration_seconds_count{channel="a/1"}': undefined,
+    'modelgateway_upstream_attempt_duration_seconds_count{channel="a/2"}': 2,
+    'modelgateway_upstream_retries_total{channel="a/2"}': 1,
+    'modelgateway_upstream_retries_total{channel="a/3"}': undefined,
+    'modelgateway_upstream_retries_total{channel="a/4"}': 1,
+    'modelgateway_unbilled_usd_total{group="auto-a",model="gpt-5"}': 0.005,
+  });
+});
+
+test('a refused call counts as a request, and as a model call only where its model is configured', async () => {
+  const refused = { httpStatus: 401, errorCode: 'invalid_api_key', key: undefined, model: undefined, group: undefined, attempts: [], billing: undefined, stream: false, firstByteMs: undefined };
+  const samples = await samplesAfter((metrics) => {
+    metrics.call(reportOf(refused));
+    metrics.call(reportOf({ ...refused, httpStatus: 429, errorCode: 'insufficient_quota', model: 'gpt-5' }));
+    metrics.call(reportOf({ ...refused, endpoint: 'models', httpStatus: 200, errorCode: undefined }));
+  });
+  const names = [...samples.keys()].filter((name) => name.startsWith('gen_ai') && name.includes('_count{'));
+  assert.deepEqual(names, ['gen_ai_server_request_duration_seconds_count{error_type="insufficient_quota",gen_ai_operation_name="chat",gen_ai_provider_name="",gen_ai_request_model="gpt-5"}']);
+  assertSamples(samples, {
+    'modelgateway_requests_total{dialect="OpenAI",endpoint="chat_completions",error_code="invalid_api_key",status="401"}': 1,
+    'modelgateway_requests_total{dialect="OpenAI",endpoint="models",error_code="",status="200"}': 1,
+  });
+});
+
+test('ledger, configuration, build and process', async () => {
+  const ledger = (): LedgerGauges => ({ holds: 3, heldNanoUsd: 1_500_000_000n, slots: { Key: 1, Group: 2, Channel: 3 } });
+  const samples = await samplesAfter((metrics) => {
+    metrics.ledger('hold', 2, 'Held');
+    metrics.configApplied(7, 1_700_000_000_500);
+    metrics.configRejected();
+  }, ledger);
+  assertSamples(samples, {
+    'modelgateway_ledger_duration_seconds_sum{operation="hold",outcome="Held"}': 0.002,
+    'modelgateway_holds{}': 3,
+    'modelgateway_held_usd{}': 1.5,
+    'modelgateway_slots_in_use{scope="Group"}': 2,
+    'modelgateway_config_generation{}': 7,
+    'modelgateway_config_last_applied_timestamp_seconds{}': 1_700_000_000.5,
+    'modelgateway_config_rejected_total{}': 1,
+    [`modelgateway_build_info{node_version="${process.versions.node}",version="1.2.3"}`]: 1,
+  });
+  for (const name of ['process_resident_memory_bytes{}', 'process_cpu_seconds_total{}', 'process_start_time_seconds{}', 'nodejs_heap_size_used_bytes{}'])
+    assert.ok((samples.get(name) ?? 0) > 0, name);
+  for (const quantile of ['0.5', '0.99', '1']) assert.ok((samples.get(`modelgateway_event_loop_lag_seconds{quantile="${quantile}"}`) ?? -1) >= 0);
+});
+
+test('a counter that is scraped again does not start over', async () => {
+  const metrics = createMetrics({ version: '1', process });
+  const cpu = async () => Number(/^process_cpu_seconds_total (.*)$/m.exec(await metrics.render())?.[1]);
+  const [first, second] = [await cpu(), await cpu()];
+  metrics.close();
+  assert.ok(first > 0 && second >= first, `${first} then ${second}`);
+});
+
+test('names and labels are as Prometheus wants them, and no label names a key or an account', () => {
+  const units = /_(seconds|bytes|usd|total|info|usage|holds|generation|in_use)$/;
+  for (const [name, { type, labels, buckets }] of Object.entries<MetricRow>(METRICS)) {
+    assert.match(name, /^(gen_ai|modelgateway|process|nodejs)_[a-z_]+$/);
+    assert.match(name, units);
+    assert.equal(name.endsWith('_total'), type === 'counter', name);
+    assert.equal(buckets !== undefined, type === 'histogram', name);
+    assert.deepEqual(buckets, buckets && [...new Set(buckets)].sort((a, b) => a - b), name);
+    for (const label of labels) assert.doesNotMatch(label, /key|account|path|request_id/);
+  }
+});
+
+test('docs/metrics.md is current', () => {
+  const page = readFileSync(new URL('../../../docs/metrics.md', import.meta.url), 'utf8');
+  assert.equal(page, renderMetricsDoc(), 'write it again: npm run generate');
+});

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { after, beforeEach, mock, test } from 'node:test';
+import { Exchange } from '../../../dataplane/upstream/exchange.ts';
+import type { UpstreamFailure } from '../../../dataplane/upstream/upstream.ts';
+import { text } from './provider.ts';
+
+const TIMEOUTS = { connectMs: 50, firstByteMs: 1000, wholeMs: 3000, idleMs: 200 };
+
+function controllerOf(exchange: Exchange) {
+  return {
+    aborted: false, paused: false, reason: null as Error | null,
+    abort(reason: Error) { if (!this.aborted) { this.aborted = true; exchange.onResponseError(null, reason); } },
+    pause() { this.paused = true; },
+    resume() { this.paused = false; },
+  };
+}
+
+function start(stream: boolean, signal: AbortSignal = new AbortController().signal) {
+  const exchange = new Exchange({ stream, timeouts: TIMEOUTS, signal });
+  const controller = controllerOf(exchange);
+  return { exchange, controller };
+}
+
+const kindOf = (promise: Promise<unknown>): Promise<string> => promise.then(() => 'no failure', (failure: UpstreamFailure) => failure.kind);
+
+/** A clock that the tests move; Node's own mock does not know refresh(). */
+const clock = {
+  now: 0,
+  timers: new Set<{ at: number; fire: () => void; refresh: () => unknown }>(),
+  tick(ms: number): void {
+    this.now += ms;
+    for (const timer of this.timers) if (timer.at <= this.now) { this.timers.delete(timer); timer.fire(); }
+  },
+};
+
+mock.method(globalThis, 'setTimeout', (callback: (value: unknown) => void, delayMs: number, value: unknown) => {
+  const timer = { at: clock.now + delayMs, fire: () => callback(value), refresh: () => { timer.at = clock.now + delayMs; return timer; } };
+  clock.timers.add(timer);
+  return timer;
+});
+mock.method(globalThis, 'clearTimeout', (timer: never) => clock.timers.delete(timer));
+beforeEach(() => clock.timers.clear());
+after(() => mock.reset());
+
+test('a stream may last, as long as it is never silent for longer than idleMs', async () => {
+  const { exchange, controller } = start(true);
+  exchange.onRequestStart(controller);
+  clock.tick(900);
+  exchange.onResponseStart(controller, 200, {});
+  assert.equal((await exchange.head).status, 200);
+  clock.tick(99);
+  for (let i = 0; i < 40; i++) {
+    exchange.onResponseData(controller, Buffer.from('x'));
+    assert.equal(text(await exchange.next()), 'x');
+    clock.tick(199);
+  }
+  clock.tick(1);
+  assert.equal(await kindOf(exchange.next()), 'Idle');
+  assert.equal(controller.aborted, true);
+});
+
+test('the first byte of a stream counts, not its head', async () => {
+  const { exchange, controller } = start(true);
+  exchange.onRequestStart(controller);
+  exchange.onResponseStart(controller, 200, {});
+  const next = kindOf(exchange.next());
+  clock.tick(1000);
+  assert.equal(await next, 'Timeout');
+});
+
+test('a whole answer has wholeMs in all, however it is spread', async () => {
+  const { exchange, controller } = start(false);
+  exchange.onRequestStart(controller);
+  clock.tick(1500);
+  exchange.onResponseStart(controller, 200, {});
+  exchange.onResponseData(controller, Buffer.from('half'));
+  clock.tick(1500);
+  assert.equal(text(await exchange.next()), 'half');
+  assert.equal(await kindOf(exchange.next()), 'Timeout');
+});
+
+test('a time-out before the connection is there is a Connect failure, and the request is never written', async () => {
+  const { exchange, controller } = start(false);
+  const failed = kindOf(exchange.head);
+  clock.tick(3000);
+  assert.equal(await failed, 'Connect');
+  exchange.onRequestStart(controller);
+  assert.equal(controller.aborted, true);
+});
+
+test('a reader that is behind pauses the socket, and the provider\'s silence then does not count', async () => {
+  const { exchange, controller } = start(true);
+  exchange.onRequestStart(controller);
+  exchange.onResponseStart(controller, 200, {});
+  for (let i = 0; i < 4; i++) exchange.onResponseData(controller, Buffer.alloc(64 * 1024));
+  assert.equal(controller.paused, true);
+  clock.tick(100_000);
+  assert.equal((await exchange.next()).value?.length, 256 * 1024);
+  assert.equal(controller.paused, false);
+  clock.tick(199);
+  exchange.onResponseData(controller, Buffer.from('more'));
+  assert.equal(text(await exchange.next()), 'more');
+  clock.tick(200);
+  assert.equal(await kindOf(exchange.next()), 'Idle');
+});
+
+test('bytes that arrive together are read together, those of a waiting reader too', async () => {
+  const { exchange, controller } = start(true);
+  exchange.onRequestStart(controller);
+  exchange.onResponseStart(controller, 200, {});
+  const waiting = exchange.next();
+  for (const piece of ['a', 'b', 'c']) exchange.onResponseData(controller, Buffer.from(piece));
+  exchange.onResponseEnd();
+  assert.equal(text(await waiting), 'abc');
+  assert.deepEqual(await exchange.next(), { done: true, value: undefined });
+});
+
+test('what came before a break is read before the failure is told', async () => {
+  const { exchange, controller } = start(true);
+  exchange.onRequestStart(controller);
+  exchange.onResponseStart(controller, 200, {});
+  exchange.onResponseData(controller, Buffer.from('seen'));
+  exchange.onResponseError(controller, new Error('gone'));
+  assert.equal(text(await exchange.next()), 'seen');
+  assert.equal(await kindOf(exchange.next()), 'Cut');
+  assert.equal(await kindOf(exchange.next()), 'Cut');
+});
+
+test('no timer and no listener is left behind, however it ends', async () => {
+  const endings: ((exchange: Exchange, controller: ReturnType<typeof controllerOf>) => unknown)[] = [
+    (exchange) => exchange.onResponseEnd(),
+    (exchange, controller) => exchange.onResponseError(controller, new Error('gone')),
+    (exchange) => exchange.return(),
+    () => clock.tick(1000),
+  ];
+  for (const end of endings) {
+    const abort = new AbortController();
+    let listeners = 0;
+    mock.method(abort.signal, 'addEventListener', () => { listeners++; });
+    mock.method(abort.signal, 'removeEventListener', () => { listeners--; });
+    const { exchange, controller } = start(true, abort.signal);
+    exchange.onRequestStart(controller);
+    exchange.onResponseStart(controller, 200, {});
+    assert.equal(listeners, 1);
+    await end(exchange, controller);
+    assert.equal(listeners, 0);
+    assert.equal(exchange.over, true);
+    assert.equal(clock.timers.size, 0);
+    const settled = await kindOf(exchange.next());
+    assert.equal(await kindOf(exchange.next()), settled);
+  }
+});

@@ -1,0 +1,41 @@
+/** What the operator's tests share: manifests as Resources, and a temporary folder. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { loadApiKinds } from '#crds/load.ts';
+import { countGenerations } from '../../operator/files/generations.ts';
+import { createLoader } from '../../operator/files/load-folder.ts';
+import type { LoadedFolder } from '../../operator/files/load-folder.ts';
+import { formatProblem } from '../../operator/files/problem.ts';
+import type { Resources } from '../../operator/store/resources.ts';
+
+export const GATEWAY_NAMESPACE = 'model-gateway';
+export const NOW_MS = Date.parse('2026-11-21T12:00:00Z');
+
+const kinds = await loadApiKinds();
+
+/** One file's manifests, mistakes included; every object's generation is 1. */
+export function loadText(text: string, path = 'test.yaml'): LoadedFolder {
+  const load = createLoader({ kinds, defaultNamespace: GATEWAY_NAMESPACE }, { assign: () => 1, retain: () => undefined });
+  return load([{ path, text }]);
+}
+
+/** One file's manifests, which must be without mistakes. */
+export function resourcesOf(text: string): Resources {
+  const { resources, problems } = loadText(text);
+  if (problems.length > 0) throw new Error(problems.map(formatProblem).join('\n'));
+  return resources;
+}
+
+/** A loader as startOperator makes it. */
+export function newLoader(startMs = 0): ReturnType<typeof createLoader> {
+  return createLoader({ kinds, defaultNamespace: GATEWAY_NAMESPACE }, countGenerations(startMs));
+}
+
+/** A folder that is gone after the test. */
+export async function temporaryFolder(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'mgw-operator-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}

@@ -1,0 +1,100 @@
+/** Programs built from their Go modules into a cache folder, once for each machine and version. */
+import { execFile } from 'node:child_process';
+import { access, constants, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+
+const LOCK_POLL_MS = 1_000;
+const run = promisify(execFile);
+
+export interface GoProgram {
+  /** The binary's name. */
+  readonly name: string;
+  /** What is built: a package path, or "." for the files given below. */
+  readonly package: string;
+  /** `go get` arguments: modules with their versions. */
+  readonly modules: readonly string[];
+  /** What the build's go.mod has besides its own name. */
+  readonly goMod?: string;
+  readonly ldflags?: string;
+  /** Go files beside the go.mod, by name. */
+  readonly files: Readonly<Record<string, string>>;
+}
+
+/** `$XDG_CACHE_HOME/model-gateway/<name>`. */
+export function cacheFolder(env: NodeJS.ProcessEnv, name: string): string {
+  return join(env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'model-gateway', name);
+}
+
+export async function hasGo(): Promise<boolean> {
+  return run('go', ['version']).then(() => true, () => false);
+}
+
+export async function isExecutable(path: string): Promise<boolean> {
+  return access(path, constants.X_OK).then(() => true, () => false);
+}
+
+/** The folder that `go mod download` keeps a module in. */
+export async function moduleFolder(module: string): Promise<string> {
+  const { stdout } = await run('go', ['mod', 'download', '-json', module]);
+  return (JSON.parse(stdout) as { Dir: string }).Dir;
+}
+
+/** Does `build` under a lock file that names this process, so that test files started together don't do it twice. */
+export async function once(folder: string, isDone: () => Promise<boolean>, build: () => Promise<void>): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const lock = join(folder, '.lock');
+  while (!(await isDone())) {
+    if (!(await takeLock(lock))) {
+      await delay(LOCK_POLL_MS);
+      continue;
+    }
+    try {
+      await build();
+    } finally {
+      await rm(lock, { force: true });
+    }
+  }
+}
+
+async function takeLock(lock: string): Promise<boolean> {
+  try {
+    await writeFile(lock, String(process.pid), { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  const holder = Number(await readFile(lock, 'utf8').catch(() => '0'));
+  if (holder > 0 && !isRunning(holder)) await rm(lock, { force: true });
+  return false;
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** The last line of what a failed build said. */
+export function buildFailure(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).trimEnd().split('\n').at(-1) ?? '';
+}
+
+/** Builds a program into the folder; what is there already stays. */
+export async function goBuild(folder: string, program: GoProgram): Promise<void> {
+  if (await isExecutable(join(folder, program.name))) return;
+  const cwd = join(folder, `.src-${program.name}`);
+  await mkdir(cwd, { recursive: true });
+  await writeFile(join(cwd, 'go.mod'), `module build.local\n\ngo 1.26.0\n\n${program.goMod ?? ''}`);
+  for (const [name, text] of Object.entries(program.files)) await writeFile(join(cwd, name), text);
+  const options = { cwd, env: { ...process.env, CGO_ENABLED: '0' }, maxBuffer: 64 * 1024 * 1024 };
+  await run('go', ['get', ...program.modules], options);
+  await run('go', ['mod', 'tidy'], options);
+  await run('go', ['build', '-ldflags', `-s -w ${program.ldflags ?? ''}`, '-o', `${program.name}.new`, program.package], options);
+  await rename(join(cwd, `${program.name}.new`), join(folder, program.name));
+}
