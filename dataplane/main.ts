@@ -18,6 +18,7 @@ import { compile } from './state/compile.ts';
 import type { CompiledState } from './state/compile.ts';
 import { createCurrentState } from './state/current.ts';
 import { createMetrics } from './telemetry/metrics.ts';
+import type { ProcessFigures } from './telemetry/metrics.ts';
 import { createCallTelemetry } from './telemetry/telemetry.ts';
 import { createUpstreams } from './upstream/client.ts';
 
@@ -28,6 +29,8 @@ export interface DataplaneOptions {
   readonly log: Logger;
   readonly maxBodyBytes: number;
   readonly version: string;
+  /** Node's `process`, for its memory and CPU in the metrics. */
+  readonly process?: ProcessFigures;
   /** Told of each provider that refuses the gateway's credential or model name. */
   readonly onRouteWarning?: (warning: RouteWarning) => void;
   /** Further parts of /config_dump, by name; they must hold no secret. */
@@ -53,7 +56,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   const { log, ledger, clock = SYSTEM_CLOCK } = options;
   const current = createCurrentState();
   const upstreams = createUpstreams();
-  const metrics = createMetrics({ version: options.version, process, ledger: () => ledger.gauges() });
+  const metrics = createMetrics({ version: options.version, ...(options.process && { process: options.process }), ledger: () => ledger.gauges() });
   const telemetry = createCallTelemetry(metrics, log);
   const leases = createLeaseKeeper({
     ledger,

@@ -55,7 +55,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     onProblems: (problems) => tellProblems(problems, print),
     async publish(snapshot) {
       try {
-        dataplane ??= await startDataplane({ ...options, version: VERSION, dump: { statuses: () => statuses } });
+        dataplane ??= await startDataplane({ ...options, version: VERSION, process, dump: { statuses: () => statuses } });
       } catch (error) {
         startFault = { error };
         return { accepted: false, rejected: [] };

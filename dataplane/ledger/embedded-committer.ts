@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { noChanges } from './books.ts';
 import type { Books, Changes } from './books.ts';
+import { Deadlines } from './deadlines.ts';
 import { encodeChanges } from './embedded-rows.ts';
 import type { FileThread } from './embedded-thread.ts';
 import { trimRecent } from './ledger-core.ts';
@@ -46,7 +47,9 @@ export class Committer {
   #waiters: Waiter[] = [];
   #scheduled = false;
   #running = false;
-  #sentAtMs: number | undefined;
+  #committing = false;
+  #late = false;
+  readonly #deadlines = new Deadlines(COMMIT_PATIENCE_MS);
   #failures = 0;
   /** The file was opened afresh: it is made to agree with the books, which are right. */
   #whole = false;
@@ -62,9 +65,9 @@ export class Committer {
     return this.#thread;
   }
 
-  /** The last commit failed, or the present one is late. It is being tried again in any case. */
+  /** The last commit failed, or the present one is late. Either is being mended: there is something left to write. */
   get failing(): boolean {
-    return this.#failures > 0 || (this.#sentAtMs !== undefined && performance.now() - this.#sentAtMs > COMMIT_PATIENCE_MS);
+    return this.#failures > 0 || this.#late;
   }
 
   /** Has the present state of the books written, and tells when it is. */
@@ -81,11 +84,6 @@ export class Committer {
       this.#scheduled = false;
       void this.#run();
     });
-  }
-
-  /** Somebody has waited for too long. */
-  reportLate(): void {
-    this.#report('a commit is late');
   }
 
   /** Resolves when nothing is left to write, or after this time. What waits then is abandoned. */
@@ -105,7 +103,7 @@ export class Committer {
 
   #hasWork(): boolean {
     const { keys, accounts, holds, progress, settled } = this.#deps.books.changes;
-    return this.#sentAtMs !== undefined || this.#waiters.length > 0 || this.#whole
+    return this.#committing || this.#waiters.length > 0 || this.#whole
       || keys.size + accounts.size + holds.size + progress.size + settled.length > 0;
   }
 
@@ -127,21 +125,34 @@ export class Committer {
     const waiters = this.#waiters;
     this.#waiters = [];
     books.changes = noChanges();
-    this.#sentAtMs = performance.now();
     try {
-      await this.#thread.commit(encodeChanges(books, changes, { whole: this.#whole, nowMs: nowMs() }));
+      await this.#inTime(this.#thread.commit(encodeChanges(books, changes, { whole: this.#whole, nowMs: nowMs() })));
     } catch (error) {
-      this.#sentAtMs = undefined;
       putBack(books, changes);
       this.#waiters = [...waiters, ...this.#waiters];
       this.#failed(error);
       if (this.#stopped) this.#abandonWaiters();
       return;
     }
-    this.#sentAtMs = undefined;
     this.#succeeded();
     for (const { committed } of waiters) committed();
     trimRecent(books, RECENT_KEPT);
+  }
+
+  /** Notices when a commit is late, and goes on waiting for it. */
+  async #inTime(commit: Promise<void>): Promise<void> {
+    const deadline = this.#deadlines.add(() => {
+      this.#late = true;
+      this.#report('a commit is late');
+    });
+    this.#committing = true;
+    try {
+      await commit;
+    } finally {
+      deadline.over = true;
+      this.#committing = false;
+      this.#late = false;
+    }
   }
 
   /** A thread that ended, or whose file keeps failing, is replaced. */

@@ -195,10 +195,7 @@ class EmbeddedLedger implements Ledger {
         this.#committer.touch();
         reject(error);
       };
-      const deadline = this.#holdDeadlines.add(() => {
-        this.#committer.reportLate();
-        undo(unavailable());
-      });
+      const deadline = this.#holdDeadlines.add(() => undo(unavailable()));
       this.#committer.enlist({
         committed: () => {
           if (deadline.over) return;

@@ -46,7 +46,10 @@ export interface CallOrigin {
   readonly catalog: string;
 }
 
-/** One call's record once it is settled. */
+/**
+ * One call's record. Once it is settled, `costNanoUsd` is what was billed: the records of a key add up to what it has spent.
+ * `unbilledNanoUsd` is what the call cost beyond that, because nothing was left to take it from.
+ */
 export interface UsageRecord extends CallOrigin, CallProgress {
   readonly status: CallStatus;
   readonly unbilledNanoUsd: bigint;

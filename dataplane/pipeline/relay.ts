@@ -3,7 +3,7 @@
  * are held whole as far as 8 MiB; a larger one passes through with its last piece held back.
  */
 import { GatewayError } from '../errors.ts';
-import type { StreamConverter } from '../protocol/converter.ts';
+import type { AnswerContext, StreamConverter } from '../protocol/converter.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { CallRecord, Ending, Forwarded, PipelineDeps } from './context.ts';
 import { answerHeaders } from './answer-headers.ts';
@@ -67,7 +67,7 @@ async function relayWhole(deps: PipelineDeps, forwarded: Forwarded, record: Call
 
 function convertWhole(forwarded: Forwarded, record: CallRecord, bytes: Uint8Array): Ending {
   try {
-    const { body, meter } = forwarded.converter.response(bytes);
+    const { body, meter } = forwarded.converter.response(bytes, answerContext(forwarded));
     record.meter = meter;
     if (forwarded.reply.gone) return { kind: 'ClientGone' };
     return { kind: 'Whole', status: forwarded.response.status, headers: answerHeaders(forwarded), body };
@@ -94,10 +94,12 @@ function openStream(forwarded: Forwarded): StreamConverter {
   return forwarded.converter.stream({
     wantsStreamUsage: forwarded.call.wantsStreamUsage,
     model: forwarded.call.model,
-    estimatedInputTokens: forwarded.bounds.estimatedInputTokens,
-    id: forwarded.requestId,
-    createdSeconds: Math.floor(forwarded.createdMs / 1000),
+    ...answerContext(forwarded),
   });
+}
+
+function answerContext({ requestId, createdMs, bounds }: Forwarded): AnswerContext {
+  return { id: requestId, createdSeconds: Math.floor(createdMs / 1000), estimatedInputTokens: bounds.estimatedInputTokens };
 }
 
 /** A provider that ignored `stream` and answers whole. */

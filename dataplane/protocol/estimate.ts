@@ -18,8 +18,8 @@ const UNIT_TOKENS = 16;
 const USUAL_UNIT_TOKENS = 3;
 const BYTES_PER_TOKEN = 4;
 
-/** How many units the provider's own words about tools are worth, beside the tools themselves. */
-export const TOOL_PREAMBLE_UNITS = 40;
+/** How many units the provider's own words about tools, or about an answer's schema, are worth, beside those themselves. */
+export const PREAMBLE_UNITS = 40;
 
 /**
  * Input tokens at most. A token is at least one byte of text, whatever the tokenizer; what bytes do not bound (images, files)

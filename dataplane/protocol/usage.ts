@@ -15,7 +15,8 @@ const MOST_TOKENS = 2 ** 31 - 1;
 /** A figure, rounded up; undefined: not said, or not credible. */
 export function readTokenCount(value: unknown): number | undefined {
   if (typeof value !== 'number' || !(value >= 0 && value <= MOST_TOKENS)) return undefined;
-  return Math.ceil(value);
+  // JSON knows a negative zero
+  return Math.abs(Math.ceil(value));
 }
 
 /** Field by field, what was said later wins, and what was not said stays. */

@@ -22,6 +22,7 @@ const FIELDS: FieldTable = {
   ]),
 };
 
+const MOST_USER_LENGTH = 64;
 /** The reference's bound of `stop`. */
 const MOST_STOPS = 4;
 /** The efforts that all reasoning models know, and the nearest for the others. */
@@ -47,13 +48,19 @@ export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: Reque
     parallel_tool_calls: tools && parallelToolCalls(parsed['tool_choice']),
     reasoning_effort: convertEffort(parsed['output_config']),
     response_format: convertFormat(exact),
-    user: isRecord(parsed['metadata']) ? textOf(parsed['metadata']['user_id']) : undefined,
+    user: convertUser(parsed['metadata']),
   };
   return { path: '/chat/completions', body: Buffer.from(writeJson(completion)) };
 }
 
 function numberOf(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined;
+}
+
+/** OpenAI refuses longer ones, and an id that is cut identifies nobody. */
+function convertUser(metadata: unknown): string | undefined {
+  const user = isRecord(metadata) ? textOf(metadata['user_id']) : undefined;
+  return user !== undefined && user.length <= MOST_USER_LENGTH ? user : undefined;
 }
 
 function convertStop(value: unknown): readonly unknown[] | undefined {

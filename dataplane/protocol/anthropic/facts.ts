@@ -3,7 +3,7 @@
  * business are not looked at.
  */
 import type { ChatFacts } from '../call-facts.ts';
-import { TOOL_PREAMBLE_UNITS } from '../estimate.ts';
+import { PREAMBLE_UNITS } from '../estimate.ts';
 import { addPricedFields, addUnbounded, asksForLongCache, startTally } from '../facts-tally.ts';
 import type { FactsTally, PricedField } from '../facts-tally.ts';
 import { isGiven, isRecord, itemsOf, readCount, readFlag, readMessages, readModel, readRecords, wordOf } from '../fields.ts';
@@ -40,6 +40,8 @@ export function readChatFacts(body: Uint8Array, parsed: JsonRecord): ChatFacts {
     readContent(tally, message['content'], `messages[${index}].content`);
   }
   const tools = readTools(tally, parsed);
+  const schema = hasSchema(parsed);
+  if (tools > 0 || schema) tally.units += PREAMBLE_UNITS;
   addPricedFields(tally, parsed, PRICED_FIELDS);
   readContextEdits(tally, parsed['context_management']);
   if (isGiven(parsed['thread'])) tally.files++;
@@ -56,7 +58,7 @@ export function readChatFacts(body: Uint8Array, parsed: JsonRecord): ChatFacts {
     files: tally.files,
     predictionTokens: 0,
     thinkingBudget: readThinkingBudget(parsed['thinking']),
-    fixedOutput: tools > 0 || hasSchema(parsed),
+    fixedOutput: tools > 0 || schema,
     oneHourCache: asksForLongCache(body, parsed),
     unbounded: tally.unbounded,
   };
@@ -68,7 +70,6 @@ function readTools(tally: FactsTally, parsed: JsonRecord): number {
     if (isServerTool(tool['type'])) addUnbounded(tally, 'ServerTools', `tools[${index}].type`);
     tally.units += toolUnits(tool['type']);
   }
-  if (tools.length > 0) tally.units += TOOL_PREAMBLE_UNITS;
   return tools.length;
 }
 

@@ -4,7 +4,7 @@
  */
 import { RequestFault } from '../call-facts.ts';
 import type { ChatFacts } from '../call-facts.ts';
-import { TOOL_PREAMBLE_UNITS } from '../estimate.ts';
+import { PREAMBLE_UNITS } from '../estimate.ts';
 import { addImage, addPricedFields, addUnbounded, asksForLongCache, dataUrlBytes, startTally } from '../facts-tally.ts';
 import type { FactsTally, PricedField } from '../facts-tally.ts';
 import { isGiven, isRecord, itemsOf, readCount, readFlag, readMessages, readModel, readRecords, utf8Bytes, wordOf } from '../fields.ts';
@@ -41,6 +41,8 @@ export function readChatFacts(body: Uint8Array, parsed: JsonRecord): ChatFacts {
   const tally = startTally(body.length);
   for (const [index, message] of readMessages(parsed).entries()) readMessage(tally, message, `messages[${index}]`);
   const tools = readTools(tally, parsed);
+  const schema = hasSchema(parsed['response_format']);
+  if (tools > 0 || schema) tally.units += PREAMBLE_UNITS;
   addPricedFields(tally, parsed, PRICED_FIELDS);
   readModalities(tally, parsed['modalities']);
   return {
@@ -56,7 +58,7 @@ export function readChatFacts(body: Uint8Array, parsed: JsonRecord): ChatFacts {
     files: tally.files,
     predictionTokens: readPrediction(parsed['prediction'], body.length),
     thinkingBudget: readThinkingBudget(parsed),
-    fixedOutput: tools > 0 || hasSchema(parsed['response_format']),
+    fixedOutput: tools > 0 || schema,
     oneHourCache: asksForLongCache(body, parsed),
     unbounded: tally.unbounded,
   };
@@ -132,7 +134,7 @@ function readTools(tally: FactsTally, parsed: JsonRecord): number {
   const tools = readRecords(parsed['tools'], 'tools');
   for (const [index, tool] of tools.entries()) if (!CLIENT_TOOLS.has(tool['type'])) addUnbounded(tally, 'ServerTools', `tools[${index}].type`);
   const count = tools.length + readRecords(parsed['functions'], 'functions').length;
-  if (count > 0) tally.units += count + TOOL_PREAMBLE_UNITS;
+  tally.units += count;
   return count;
 }
 

@@ -86,7 +86,7 @@ class PassingImages implements EventHandler {
     const data = parseEventData(event.data);
     if (event.event === 'error' || isError(data)) {
       this.#end = failStream('OpenAI', readStreamError(data ?? event.data), this.#request.id);
-      return [];
+      return this.#held ? [this.#held] : [];
     }
     return this.#pass(event.raw, data);
   }

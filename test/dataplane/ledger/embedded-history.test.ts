@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { DAY_MS, progress, settlement, testClock } from './calls.ts';
 import type { TestClock } from './calls.ts';
-import type { LedgerUnderTest } from './contract.ts';
+import type { LedgerUnderTest } from './contract-scenario.ts';
 import { openSubject } from './embedded-subject.ts';
 import { ACCOUNTS, histories, KEYS, PERIODS, World } from './histories.ts';
 import type { Step } from './histories.ts';
@@ -17,15 +17,15 @@ class History {
   readonly #world = new World();
   readonly #model = createModel();
   readonly #settled = new Map<string, bigint>();
-  subject: LedgerUnderTest;
+  #subject: LedgerUnderTest;
 
   constructor(open: LedgerUnderTest, clock: TestClock) {
-    this.subject = open;
+    this.#subject = open;
     this.#clock = clock;
   }
 
   async take(step: Step): Promise<void> {
-    const { ledger } = this.subject;
+    const { ledger } = this.#subject;
     switch (step.kind) {
       case 'hold': {
         const request = this.#world.request(step);
@@ -65,7 +65,7 @@ class History {
   async #settle(slot: number, cost: bigint): Promise<void> {
     const callId = this.#world.callId(slot);
     if (!this.#model.calls.has(callId)) return;
-    const { record } = await this.subject.ledger.settle(settlement(callId, cost));
+    const { record } = await this.#subject.ledger.settle(settlement(callId, cost));
     const expected = modelSettle(this.#model, callId, cost);
     assert.deepEqual([record.costNanoUsd, record.unbilledNanoUsd], [expected?.billed, expected?.unbilled]);
     this.#settled.set(callId, record.costNanoUsd);
@@ -74,12 +74,12 @@ class History {
 
   async #crash(): Promise<void> {
     modelCrash(this.#model);
-    this.subject = await this.subject.crash();
+    this.#subject = await this.#subject.crash();
     for (let slot = 0; slot < 7; slot++) {
       const callId = this.#world.callId(slot);
       const call = this.#model.calls.get(callId);
       if (!call) continue;
-      const record = await this.subject.ledger.readUsage(call.keyUid, callId);
+      const record = await this.#subject.ledger.readUsage(call.keyUid, callId);
       assert.deepEqual([record?.status, record?.costNanoUsd, record?.unbilledNanoUsd], ['Abandoned', call.settled?.billed, call.settled?.unbilled]);
       this.#settled.set(callId, call.settled?.billed ?? 0n);
       this.#world.endCall(slot);
@@ -87,7 +87,7 @@ class History {
   }
 
   async assertAgrees(): Promise<void> {
-    const { ledger } = this.subject;
+    const { ledger } = this.#subject;
     for (const key of KEYS) {
       for (const period of PERIODS) {
         const { spentNanoUsd, heldNanoUsd, totalSpentNanoUsd } = await ledger.readKey(key, period);
@@ -104,14 +104,15 @@ class History {
 test('every history on the file ends as the model says', async () => {
   await fc.assert(fc.asyncProperty(histories, async (steps) => {
     const clock = testClock();
-    const history = new History(await openSubject(clock, { retention: { maxAgeMs: 10_000 * DAY_MS } }), clock);
+    const subject = await openSubject(clock, { retention: { maxAgeMs: 10_000 * DAY_MS } });
+    const history = new History(subject, clock);
     try {
       for (const step of steps) await history.take(step);
       await history.assertAgrees();
       await history.take({ kind: 'crash' });
       await history.assertAgrees();
     } finally {
-      await history.subject.close();
+      await subject.close();
     }
   }), { numRuns: 20 });
 });

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { openEmbeddedLedger } from '#ledger/embedded.ts';
 import type { EmbeddedLedgerOptions } from '#ledger/embedded.ts';
 import type { TestClock } from './calls.ts';
-import type { LedgerUnderTest } from './contract.ts';
+import type { LedgerUnderTest } from './contract-scenario.ts';
 
 export interface TempFolder {
   readonly path: string;
@@ -35,20 +35,22 @@ export async function openSubject(clock: TestClock, over: Partial<EmbeddedLedger
 
 async function openIn(folder: TempFolder, path: string, options: EmbeddedLedgerOptions): Promise<LedgerUnderTest> {
   const ledger = await openEmbeddedLedger({ ...options, path });
-  const close = async (): Promise<void> => {
-    await ledger.close();
-    folder.remove();
-  };
+  let next: LedgerUnderTest | undefined;
   return {
-    ledger, close,
+    ledger,
     crash: async () => {
       const copy = copyLedger(path);
-      await close();
-      return openIn(copy.folder, copy.path, options);
+      await ledger.close();
+      return next = await openIn(copy.folder, copy.path, options);
     },
     reopen: async () => {
       await ledger.close();
-      return openIn(folder, path, options);
+      return next = await openIn(folder, path, options);
+    },
+    close: async () => {
+      await ledger.close();
+      await next?.close();
+      folder.remove();
     },
   };
 }

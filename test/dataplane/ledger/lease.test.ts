@@ -128,6 +128,7 @@ test('a renewal counts from when it was asked for, and only one runs at a time',
   assert.equal(bench.renewals.length, 1);
   bench.answer = unavailable;
   finish();
+  await new Promise(setImmediate);
   await bench.tick(4_000);
   assert.deepEqual(bench.lost, []);
   await bench.tick(1_000);

@@ -193,7 +193,7 @@ describe('properties', () => {
   });
 
   test('the affordable output is the largest whose worst case fits', () => {
-    fc.assert(fc.property(anyPrice, groupRatioE18, count, fc.boolean(), fc.bigInt({ min: 0n, max: 10n ** 14n }), (price, group, inputTokens, oneHourCache, budget) => {
+    fc.assert(fc.property(anyPrice, groupRatioE18, fc.record({ inputTokens: count, oneHourCache: fc.boolean() }), fc.bigInt({ min: 0n, max: 10n ** 14n }), (price, group, { inputTokens, oneHourCache }, budget) => {
       const compiled = compilePrice({ ...price, requestNanoUsd: 0n }, group);
       const worst = (outputTokens: number): bigint => worstCaseNanoUsd(compiled, { inputTokens, outputTokens, oneHourCache, generations: 0 });
       const affordable = affordableOutputTokens(compiled, budget, { inputTokens, oneHourCache });

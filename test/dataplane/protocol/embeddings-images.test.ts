@@ -79,4 +79,5 @@ test('a stream of images holds the latest whole one back until it is over', () =
   assert.equal(replay(open(), [Buffer.from(`${completed('A')}: ping\n\n`)]).last, `${completed('A')}: ping\n\n`);
   assert.equal(replay(open(), [Buffer.from(`${completed('A')}data: [DONE]\n\n`)]).last, `${completed('A')}data: [DONE]\n\n`);
   assert.equal(replay(open(), [Buffer.from(`${partial}data: {"type":"error","error":{"message":"moderated"}}\n\n`)]).outcome, 'Failed');
+  assert.equal(replay(open(), [Buffer.from(`${completed('A')}data: {"error":{"message":"broke"}}\n\n`)]).sent, completed('A'));
 });

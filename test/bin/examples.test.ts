@@ -1,0 +1,39 @@
+/** Every example in docs/examples is right, as `mgw validate` sees it, and every YAML snippet in the docs is one of ours. */
+import assert from 'node:assert/strict';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { mgw, tempFolder } from '../support/cli.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const EXAMPLES = join(ROOT, 'docs', 'examples');
+/** Warnings that an example is meant to have: Secrets that belong beside it. */
+const EXPECTED_WARNINGS: Readonly<Record<string, number>> = { 'openai-and-anthropic': 2 };
+
+describe('examples', () => {
+  const folders = readdirSync(EXAMPLES);
+  it('are there', () => assert.ok(folders.length >= 6 && folders.includes('quickstart')));
+
+  for (const folder of folders) {
+    it(folder, async () => {
+      const warnings = EXPECTED_WARNINGS[folder] ?? 0;
+      const { exitCode, stdout } = await mgw(['validate', join(EXAMPLES, folder)]);
+      assert.equal(exitCode, 0, stdout);
+      assert.ok(stdout.endsWith(`no errors, ${warnings === 0 ? 'no' : warnings} warnings\n`), stdout);
+    });
+  }
+});
+
+describe('manifests in the documentation', () => {
+  const pages = ['README.md', ...globSync('docs/**/*.md', { cwd: ROOT })].sort();
+  for (const page of pages) {
+    const blocks = [...readFileSync(join(ROOT, page), 'utf8').matchAll(/^```yaml\n([\s\S]*?)^```/gm)].map(([, text = '']) => text);
+    const manifests = blocks.filter((text) => /^apiVersion: modelgateway\.dev\//m.test(text));
+    if (manifests.length === 0) continue;
+    it(page, async () => {
+      await using folder = await tempFolder({ 'page.yaml': manifests.join('\n---\n') });
+      const { exitCode, stdout } = await mgw(['validate', folder.path]);
+      assert.equal(exitCode, 0, stdout);
+    });
+  }
+});

@@ -1,0 +1,84 @@
+/** The command line as a user has it: its own process, its output, its exit code. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+const MGW = join(import.meta.dirname, '..', '..', 'bin', 'mgw.ts');
+
+export interface Finished {
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunningCli {
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  /** Resolves with the match once the output (both streams) has it; rejects where the process ends before. */
+  until(pattern: RegExp): Promise<RegExpExecArray>;
+  kill(signal: NodeJS.Signals): void;
+  readonly finished: Promise<Finished>;
+}
+
+export interface CliOptions {
+  /** MGW_ variables; the test's own are not handed on. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+/** Starts `mgw` with these arguments. */
+export function startMgw(args: readonly string[], { env = {}, cwd }: CliOptions = {}): RunningCli {
+  const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('MGW_') && !name.startsWith('NODE_')));
+  const child = spawn(process.execPath, [MGW, ...args], { env: { ...inherited, NO_COLOR: '1', ...env }, stdio: ['ignore', 'pipe', 'pipe'], ...(cwd ? { cwd } : {}) });
+  const output = { stdout: '', stderr: '' };
+  const waiting = new Set<() => void>();
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      output[name] += text;
+      for (const check of waiting) check();
+    });
+  }
+  const finished = once(child, 'close').then(([exitCode]): Finished => ({ exitCode: typeof exitCode === 'number' ? exitCode : null, ...output }));
+  return {
+    stdout: () => output.stdout,
+    stderr: () => output.stderr,
+    until: (pattern) => new Promise((resolve, reject) => {
+      const check = (): void => {
+        const match = pattern.exec(output.stdout) ?? pattern.exec(output.stderr);
+        if (!match) return;
+        waiting.delete(check);
+        resolve(match);
+      };
+      waiting.add(check);
+      check();
+      finished.then(({ exitCode, stdout, stderr }) => reject(new Error(`ended with ${exitCode} before ${pattern}:\n${stdout}\n${stderr}`)), reject);
+    }),
+    kill: (signal) => { child.kill(signal); },
+    finished,
+  };
+}
+
+/** Runs `mgw` to its end. */
+export function mgw(args: readonly string[], options: CliOptions = {}): Promise<Finished> {
+  return startMgw(args, options).finished;
+}
+
+export interface TempFolder extends AsyncDisposable {
+  readonly path: string;
+  write(file: string, text: string): Promise<string>;
+}
+
+/** A folder that is removed at the end of its block: `await using folder = await tempFolder({ 'a.yaml': '…' })`. */
+export async function tempFolder(files: Readonly<Record<string, string>> = {}): Promise<TempFolder> {
+  const path = await mkdtemp(join(tmpdir(), 'mgw-cli-'));
+  const write = async (file: string, text: string): Promise<string> => {
+    const full = join(path, file);
+    await mkdir(dirname(full), { recursive: true });
+    await writeFile(full, text);
+    return full;
+  };
+  for (const [file, text] of Object.entries(files)) await write(file, text);
+  return { path, write, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
