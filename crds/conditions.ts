@@ -47,6 +47,10 @@ export const REASONS = {
   NotAccepted: 'It is not Accepted and therefore not given to the proxies.',
   Rejected: 'A proxy refused it and goes on with the last good state; the message has its words.',
 
+  // What providers say.
+  CredentialRefused: 'A provider refuses the gateway\'s credential; the message names the channel.',
+  ModelRefused: 'A provider knows no such model or path; the message names the channel.',
+
   // What ends a key's use.
   Disabled: 'spec.enabled is false.',
   Expired: 'spec.expirationTime has passed.',
@@ -135,6 +139,12 @@ export const CONDITIONS = {
     meaning: 'The account\'s credit is spent.',
     kinds: ['Account'],
     reasons: ['LimitReached'],
+    onlyWhileTrue: true,
+  },
+  UpstreamRefused: {
+    meaning: 'A provider refused calls lately for what the route gives it: its credential, address or model name. Callers get 502.',
+    kinds: ['ModelRoute'],
+    reasons: ['CredentialRefused', 'ModelRefused'],
     onlyWhileTrue: true,
   },
   UnpricedModels: {

@@ -6,10 +6,12 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { createAdmin } from './admin/server.ts';
 import { createLeaseKeeper } from './ledger/lease.ts';
+import type { LeaseKeeperDeps } from './ledger/lease.ts';
 import { LedgerUnavailable } from './ledger/ledger.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import type { Clock, PipelineDeps, RouteWarning } from './pipeline/context.ts';
 import { buildServer } from './server/app.ts';
+import { createInFlight } from './server/in-flight.ts';
 import { redactSnapshot } from './snapshot/redact.ts';
 import type { Snapshot } from './snapshot/snapshot.gen.ts';
 import { validateSnapshot } from './snapshot/validate.ts';
@@ -36,6 +38,14 @@ export interface DataplaneOptions {
   /** Further parts of /config_dump, by name; they must hold no secret. */
   readonly dump?: Readonly<Record<string, () => unknown>>;
   readonly clock?: Clock;
+  readonly timers?: Timers;
+}
+
+/** What waits for time to pass; by default the system's timers. */
+export interface Timers {
+  /** Calls `tick` regularly until the function that it returns is called. */
+  readonly every?: LeaseKeeperDeps['every'];
+  readonly within?: PipelineDeps['within'];
 }
 
 export type ApplyResult = { readonly accepted: true } | { readonly accepted: false; readonly rejected: readonly SnapshotFault[] };
@@ -53,13 +63,15 @@ const SYSTEM_CLOCK: Clock = { nowMs: () => Date.now(), monotonicMs: () => perfor
 
 /** Resolves once both ports answer. Rejects where one of them cannot be had. */
 export async function startDataplane(options: DataplaneOptions): Promise<Dataplane> {
-  const { log, ledger, clock = SYSTEM_CLOCK } = options;
+  const { log, ledger, clock = SYSTEM_CLOCK, timers = {} } = options;
   const current = createCurrentState();
   const upstreams = createUpstreams();
   const metrics = createMetrics({ version: options.version, ...(options.process && { process: options.process }), ledger: () => ledger.gauges() });
   const telemetry = createCallTelemetry(metrics, log);
   const leases = createLeaseKeeper({
     ledger,
+    monotonicMs: () => clock.monotonicMs(),
+    ...(timers.every ? { every: timers.every } : {}),
     onRenewal: (outcome, durationMs, error) => {
       telemetry.ledger('progress', durationMs, outcome);
       if (outcome !== 'ok') log.warn({ err: error }, 'the holds of running calls could not be renewed');
@@ -70,7 +82,8 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   let compiled: CompiledState | undefined;
 
   const deps: PipelineDeps = {
-    state: current, ledger, leases, upstreams, telemetry, clock, within,
+    state: current, ledger, leases, upstreams, telemetry, clock,
+    within: timers.within ?? within,
     random: Math.random,
     warn: (warning) => {
       log.warn({ ...warning }, 'a provider refuses the gateway\'s credential or model name');
@@ -78,7 +91,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     },
     defect: (requestId, error) => log.error({ requestId, err: error }, 'a call met a defect of the gateway'),
   };
-  const server = buildServer({ ...deps, maxBodyBytes: options.maxBodyBytes, draining: () => draining });
+  const server = buildServer({ ...deps, maxBodyBytes: options.maxBodyBytes, draining: () => draining, inFlight: createInFlight() });
   const admin = createAdmin({
     metrics,
     readiness: () => [

@@ -47,7 +47,17 @@ export interface OperatorOptions {
 export interface Operator {
   /** The statuses of all objects at this moment, spending included; no secrets. */
   statuses(): Promise<readonly ObjectStatus[]>;
+  /** A provider refused the credential, the address or a model name of a ModelRoute's channel: its status says so for a while. */
+  upstreamRefused(refusal: UpstreamRefusal): void;
   stop(): Promise<void>;
+}
+
+export interface UpstreamRefusal {
+  /** A ModelRoute's name. */
+  readonly route: string;
+  readonly channel: string;
+  /** HTTP status of the provider. */
+  readonly status: number;
 }
 
 /** The namespace of a gateway that is told no other. */
@@ -65,7 +75,7 @@ const SYSTEM_TIMERS: Timers = {
 
 /** Resolves when the first snapshot is in force. Rejects with ConfigProblems where the folder has mistakes or the snapshot is refused. */
 export async function startOperator(options: OperatorOptions): Promise<Operator> {
-  const { gatewayNamespace, timers = SYSTEM_TIMERS, log } = options;
+  const { gatewayNamespace, timers = SYSTEM_TIMERS } = options;
   const kinds = await loadApiKinds();
   const load = createLoader({ kinds, defaultNamespace: gatewayNamespace }, countGenerations(timers.nowMs()));
   let controller: Controller | undefined;
@@ -78,7 +88,6 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     return await startController({ ...options, timers, provider, minted }, (started) => { controller = started; });
   } catch (error) {
     await provider.stop();
-    log.error('the operator does not start');
     throw error;
   }
 }
@@ -116,7 +125,11 @@ async function startController(options: Started, onCreated: (controller: Control
     async statuses() {
       const answered = !ledger || await readSpending(provider.resources, { ledger, book, gatewayNamespace, nowMs: timers.nowMs() });
       if (!answered) log.warn('the ledger does not answer; statuses say the spending of before');
+      book.expire(timers.nowMs());
       return book.list();
+    },
+    upstreamRefused({ route, channel, status }) {
+      book.refused(statusId({ kind: 'ModelRoute', namespace: gatewayNamespace, name: route }), { channel, status, atMs: timers.nowMs() });
     },
     async stop() {
       await provider.stop();
@@ -149,7 +162,7 @@ function watchMinted(minted: MintedSecrets, controller: Controller, log: Operato
       }
     },
     onUnreadable: (error) => error === undefined ? undefined : log.error({ err: error }, 'the folder of generated keys cannot be watched'),
-  }, '');
+  });
 }
 
 function placeFaults(faults: readonly SnapshotFault[], folder: string, origins: ReadonlyMap<string, Origin>): ConfigProblem[] {

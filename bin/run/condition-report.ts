@@ -8,6 +8,8 @@ type ObjectStatus = Awaited<ReturnType<Operator['statuses']>>[number];
 
 /** Conditions that say so when they are False. */
 const TOLD = ['Accepted', 'ResolvedRefs'];
+/** Conditions that are a warning by being there. */
+const TOLD_WHILE_TRUE = ['UpstreamRefused'];
 /** What its owner wants, or what passes by itself. */
 const SILENT_REASONS = new Set(['Disabled', 'Pending', 'SecretPending']);
 
@@ -28,6 +30,6 @@ export function createConditionReport(print: (line: string) => void): ConditionR
 }
 
 function linesFor({ kind, namespace, name, status }: ObjectStatus): string[] {
-  const said = status.conditions.filter((each) => each.status === 'False' && TOLD.includes(each.type) && !SILENT_REASONS.has(each.reason));
+  const said = status.conditions.filter((each) => (each.status === 'False' ? TOLD : TOLD_WHILE_TRUE).includes(each.type) && !SILENT_REASONS.has(each.reason));
   return [...new Set(said.map(({ reason, message }) => `${kind} ${namespace}/${name}: ${message} (${reason})`))];
 }

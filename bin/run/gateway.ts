@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import type { Ledger } from '../../dataplane/ledger/ledger.ts';
 import { startDataplane } from '../../dataplane/main.ts';
 import type { Dataplane } from '../../dataplane/main.ts';
+import type { RouteWarning } from '../../dataplane/pipeline/context.ts';
 import type { Snapshot } from '../../dataplane/snapshot/snapshot.gen.ts';
 import { formatProblem } from '../../operator/files/problem.ts';
 import type { ConfigProblem } from '../../operator/files/problem.ts';
@@ -55,7 +56,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     onProblems: (problems) => tellProblems(problems, print),
     async publish(snapshot) {
       try {
-        dataplane ??= await startDataplane({ ...options, version: VERSION, process, dump: { statuses: () => statuses } });
+        dataplane ??= await startDataplane({ ...options, version: VERSION, process, dump: { statuses: () => statuses }, onRouteWarning });
       } catch (error) {
         startFault = { error };
         return { accepted: false, rejected: [] };
@@ -66,6 +67,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       return result;
     },
   });
+
+  /** No call is served before the operator has started. */
+  function onRouteWarning(warning: RouteWarning): void {
+    operator.upstreamRefused(warning);
+    setImmediate(refresh);
+  }
 
   /** Statuses follow spending, and every change of the manifests. */
   function refresh(): void {
@@ -89,8 +96,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     snapshot: () => inForce ?? first,
     async stop() {
       clearInterval(timer);
-      await operator.stop();
-      await started.drain();
+      await Promise.all([started.drain(), operator.stop()]);
     },
   };
 }

@@ -30,10 +30,10 @@ export interface CommitterDeps {
   readonly nowMs: () => number;
   readonly reopen: () => Promise<FileThread>;
   readonly onFault: (fault: LedgerFault) => void;
+  /** A commit that takes longer means that nothing can be promised now. */
+  readonly lateAfterMs: number;
 }
 
-/** A commit that takes longer means that nothing can be promised now. */
-export const COMMIT_PATIENCE_MS = 200;
 const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 500;
 /** So many failures in a row, and the file is opened afresh. */
@@ -49,7 +49,7 @@ export class Committer {
   #running = false;
   #committing = false;
   #late = false;
-  readonly #deadlines = new Deadlines(COMMIT_PATIENCE_MS);
+  readonly #deadlines: Deadlines;
   #failures = 0;
   /** The file was opened afresh: it is made to agree with the books, which are right. */
   #whole = false;
@@ -58,6 +58,7 @@ export class Committer {
 
   constructor(deps: CommitterDeps, thread: FileThread) {
     this.#deps = deps;
+    this.#deadlines = new Deadlines(deps.lateAfterMs);
     this.#thread = thread;
   }
 

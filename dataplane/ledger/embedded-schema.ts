@@ -39,8 +39,8 @@ export type LedgerSync = 'normal' | 'full';
 
 /** So long a commit waits for someone else who writes to the file. */
 const BUSY_TIMEOUT_MS = 50;
-/** Pages in the write-ahead log before they are moved to the file: 16 MiB, so that this is rare. */
-const CHECKPOINT_PAGES = 4096;
+/** Pages in the write-ahead log before they are moved to the file: commits wait for it, so that it is kept short. */
+const CHECKPOINT_PAGES = 1000;
 
 /** Opens the file and brings it to this version's schema. Throws with a message that says what is wrong with it. */
 export function openFile(path: string, sync: LedgerSync): DatabaseSync {

@@ -8,7 +8,7 @@ import { dirname } from 'node:path';
 import { createBooks } from './books.ts';
 import type { Books, SettledCall } from './books.ts';
 import { Deadlines, within } from './deadlines.ts';
-import { COMMIT_PATIENCE_MS, Committer } from './embedded-committer.ts';
+import { Committer } from './embedded-committer.ts';
 import type { LedgerFault } from './embedded-committer.ts';
 import { lockLedger } from './embedded-lock.ts';
 import type { FileSettings, UsageRetention } from './embedded-messages.ts';
@@ -38,12 +38,15 @@ export interface EmbeddedLedgerOptions {
   readonly onFault?: (fault: LedgerFault) => void;
   /** What is kept of settled calls. Default: the latest million, for 35 days. */
   readonly retention?: Partial<UsageRetention>;
+  /** A hold that is not in the file by then is refused: nobody is to wait for a disk that hangs. Default 200. */
+  readonly patienceMs?: number;
   /** For tests: see embedded-faults.ts. */
   readonly faults?: Int32Array;
 }
 
 const DAY_MS = 86_400_000;
 const DEFAULT_RETENTION: UsageRetention = { maxRecords: 1_000_000, maxAgeMs: 35 * DAY_MS };
+const DEFAULT_PATIENCE_MS = 200;
 /** Progress may be late without harm: the next one says more. */
 const PROGRESS_PATIENCE_MS = 5_000;
 const READ_PATIENCE_MS = 2_000;
@@ -63,15 +66,15 @@ export async function openEmbeddedLedger(options: EmbeddedLedgerOptions): Promis
 }
 
 async function openLocked(path: string, options: EmbeddedLedgerOptions, unlock: () => void): Promise<Ledger> {
-  const { sync = 'normal', clock: nowMs = Date.now, onFault = () => undefined, retention, faults } = options;
+  const { sync = 'normal', clock: nowMs = Date.now, onFault = () => undefined, retention, faults, patienceMs = DEFAULT_PATIENCE_MS } = options;
   const settings: FileSettings = { path, sync, retention: { ...DEFAULT_RETENTION, ...retention }, faults };
   const { thread, stored } = await openFileThread(settings);
   try {
     const books = createBooks();
     restoreBooks(books, stored, nowMs());
     const reopen = async (): Promise<FileThread> => (await openFileThread(settings)).thread;
-    const committer = new Committer({ books, nowMs, reopen, onFault }, thread);
-    const ledger = new EmbeddedLedger(books, committer, { nowMs, unlock });
+    const committer = new Committer({ books, nowMs, reopen, onFault, lateAfterMs: patienceMs * 0.75 }, thread);
+    const ledger = new EmbeddedLedger(books, committer, { nowMs, unlock, patienceMs });
     await ledger.settleAbandoned();
     return ledger;
   } catch (error) {
@@ -90,6 +93,7 @@ function prepareFile(path: string): string {
 interface Life {
   readonly nowMs: () => number;
   readonly unlock: () => void;
+  readonly patienceMs: number;
 }
 
 class EmbeddedLedger implements Ledger {
@@ -97,7 +101,7 @@ class EmbeddedLedger implements Ledger {
   readonly #committer: Committer;
   readonly #life: Life;
   readonly #slots: Slots = createSlots();
-  readonly #holdDeadlines = new Deadlines(COMMIT_PATIENCE_MS);
+  readonly #holdDeadlines: Deadlines;
   readonly #progressDeadlines = new Deadlines(PROGRESS_PATIENCE_MS);
   #closing: Promise<void> | undefined;
 
@@ -105,6 +109,7 @@ class EmbeddedLedger implements Ledger {
     this.#books = books;
     this.#committer = committer;
     this.#life = life;
+    this.#holdDeadlines = new Deadlines(life.patienceMs);
   }
 
   /** Settles what a process that died has left. */

@@ -64,7 +64,7 @@ function refusedByProvider(failure: Extract<Failure, { kind: 'Refused' }>): Gate
     ...(error.type === undefined ? {} : { type: error.type }),
     ...(error.code === undefined ? {} : { code: error.code }),
   };
-  return new GatewayError('upstream_refused', error.message, { provider });
+  return new GatewayError('upstream_refused', error.message, { provider, ...(error.param === undefined ? {} : { param: error.param }) });
 }
 
 function rateLimited(tally: Tally, model: string): GatewayError {

@@ -8,6 +8,7 @@ import type { Admission } from './admit.ts';
 import { attempt, ClientLeft } from './attempt.ts';
 import type { AttemptResult } from './attempt.ts';
 import type { Admitted, CallRecord, Forwarded, PipelineDeps, Routed } from './context.ts';
+import type { Candidate } from '../state/state.ts';
 import { emptyTally, keyIsFull, mayTryNext, tallyError, verdictOf } from './failures.ts';
 import type { Tally } from './failures.ts';
 import { progressOf } from './consumption.ts';
@@ -18,7 +19,9 @@ export async function forward(deps: PipelineDeps, routed: Routed, record: CallRe
   for (const candidate of routed.candidates) {
     if (tally.attempts > candidate.retryAttempts) break;
     if (routed.reply.gone) throw new ClientLeft();
-    const admitted = admittedOr(tally, await admit(deps, routed, candidate, record));
+    const admission = await admit(deps, routed, candidate, record);
+    if (admission.outcome !== 'Admitted') noteSkipped(record, candidate, admission.outcome);
+    const admitted = admittedOr(tally, admission);
     if (!admitted) continue;
     watch(deps, admitted, record);
     const result = await attempt(deps, admitted, record);
@@ -28,6 +31,11 @@ export async function forward(deps: PipelineDeps, routed: Routed, record: CallRe
     releaseChannel(deps, record);
   }
   throw tallyError(tally, routed.call.model);
+}
+
+/** For the metrics and the log: a channel that was not asked, because it was full or too dear. */
+function noteSkipped({ attempts }: CallRecord, { target }: Candidate, outcome: 'Full' | 'Short'): void {
+  attempts.push({ channel: target.id, protocol: target.protocol, outcome: outcome.toLowerCase(), durationMs: 0 });
 }
 
 /** Undefined: the next candidate may be tried. */
@@ -71,5 +79,5 @@ function note(deps: PipelineDeps, tally: Tally, admitted: Admitted, result: Excl
   if (verdict !== 'credential') return;
   // the caller can do nothing about it, the platform team can
   const { route, target } = admitted.candidate;
-  deps.warn({ route, channel: target.id, status: result.status });
+  deps.warn({ route, channel: target.id.slice(route.length + 1), status: result.status });
 }

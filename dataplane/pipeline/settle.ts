@@ -18,7 +18,10 @@ export interface Settled {
   readonly result: SettleResult | undefined;
 }
 
-/** So long a finished call waits for the ledger before its client is told that it failed; the settlement itself is not given up. */
+/**
+ * So long a finished call waits for the ledger before its client is told that it failed; the settlement itself is not given up.
+ * A call whose hold was lost has waited for as long already: its client is told at once.
+ */
 export const SETTLE_PATIENCE_MS = 20_000;
 
 /** Never rejects. */
@@ -31,7 +34,7 @@ export async function settle(deps: PipelineDeps, record: CallRecord, ending: End
   deps.leases.untrack(record.requestId);
   const startedAt = deps.clock.monotonicMs();
   try {
-    const result = await deps.within(SETTLE_PATIENCE_MS, book(deps, record, { admitted, ending }));
+    const result = await deps.within(record.lost ? 0 : SETTLE_PATIENCE_MS, book(deps, record, { admitted, ending }));
     deps.telemetry.ledger('settle', deps.clock.monotonicMs() - startedAt, 'Settled');
     return { ending, result };
   } catch (error) {

@@ -45,6 +45,8 @@ export interface ProviderError {
   readonly message: string;
   readonly type: string | undefined;
   readonly code: string | null | undefined;
+  /** The field at fault, as the provider names it. */
+  readonly param?: string;
 }
 
 export interface ConvertedResponse {

@@ -72,9 +72,20 @@ function fromRecord(record: JsonRecord): ProviderError | undefined {
 function fromMessage(message: string | undefined, record: JsonRecord): ProviderError | undefined {
   const told = message === undefined ? '' : redactMessage(message);
   const type = word(record['type'] ?? record['status']);
-  const code = record['code'] === null ? null : word(record['code']);
+  const code = codeOf(record);
   if (told === '' && type === undefined && typeof code !== 'string') return undefined;
-  return { message: told === '' ? `The provider says: ${type ?? code ?? 'error'}.` : told, type, code };
+  return { message: told === '' ? `The provider says: ${type ?? code ?? 'error'}.` : told, type, code, ...paramOf(record) };
+}
+
+/** OpenAI's `code`; Anthropic has one in `details`, where it has one at all. */
+function codeOf({ code, details }: JsonRecord): string | null | undefined {
+  return code === null ? null : word(code ?? (isRecord(details) ? details['error_code'] : undefined));
+}
+
+/** The name of a field of the request, which providers of OpenAI's protocol tell. */
+function paramOf({ param }: JsonRecord): Pick<ProviderError, 'param'> {
+  const named = typeof param === 'string' ? word(param) : undefined;
+  return named === undefined ? {} : { param: named };
 }
 
 function messageIn(record: JsonRecord): string | undefined {

@@ -8,7 +8,7 @@ import fastify from 'fastify';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../errors.ts';
 import { authenticateHeaders } from '../pipeline/authenticate.ts';
-import { dialectOf, errorReply } from './reply-error.ts';
+import { dialectOf, errorReply, requestIdHeaders } from './reply-error.ts';
 import type { ServerDeps } from './deps.ts';
 import { reportPlain } from './plain.ts';
 import { registerRoutes } from './routes.ts';
@@ -23,12 +23,17 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   const app = fastify({
     logger: false,
     bodyLimit: deps.maxBodyBytes,
-    genReqId: () => `req_${randomUUID().replaceAll('-', '')}`,
+    genReqId: newRequestId,
     requestIdHeader: false,
     keepAliveTimeout: KEEP_ALIVE_MS,
     routerOptions: { maxParamLength: LONGEST_PARAM },
     return503OnClosing: false,
-    frameworkErrors: (error, request, reply) => { sendError(deps, { reply, request, error: gatewayError(deps, request, error) }); },
+    // once nothing is in flight, a connection that its client keeps open does not keep the process
+    forceCloseConnections: true,
+    frameworkErrors: (error, request, reply) => {
+      request.arrivedAt = deps.clock.monotonicMs(); // no hook runs for a path that cannot be routed
+      sendError(deps, { reply, request, error: gatewayError(deps, request, error) });
+    },
     clientErrorHandler: refuseMalformed,
   });
   app.decorateRequest('arrivedAt', 0);
@@ -38,10 +43,19 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     request.arrivedAt = deps.clock.monotonicMs();
     done(earlyRefusal(deps, request));
   });
+  app.addHook('preHandler', (_request, { raw }, done) => {
+    if (!raw.destroyed) raw.once('close', deps.inFlight.begin());
+    done();
+  });
+  app.addHook('preClose', () => deps.inFlight.ended());
   app.setErrorHandler((error: FastifyError, request, reply) => { sendError(deps, { reply, request, error: gatewayError(deps, request, error) }); });
   app.setNotFoundHandler((request, reply) => { sendError(deps, { reply, request, error: unknownPath(request) }); });
   registerRoutes(app, deps);
   return app;
+}
+
+function newRequestId(): string {
+  return `req_${randomUUID().replaceAll('-', '')}`;
 }
 
 /** What can be said before the body is read. */
@@ -74,6 +88,9 @@ function gatewayError(deps: ServerDeps, request: FastifyRequest, error: Error & 
   if (error instanceof GatewayError) return error;
   if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE')
     return new GatewayError('request_too_large', `The request body is larger than ${deps.maxBodyBytes} bytes.`);
+  if (error.code === 'FST_ERR_BAD_URL')
+    return new GatewayError('invalid_request', 'The path is not well-formed: every "%" in it must begin an escape of two hexadecimal digits, such as %2F.');
+  if (error.code === 'FST_ERR_MAX_PARAM_LENGTH') return new GatewayError('not_found', 'There is nothing at a path of this length.');
   if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500)
     return new GatewayError('invalid_request', 'The request is not well-formed HTTP for this endpoint.');
   deps.defect(request.id, error);
@@ -87,7 +104,10 @@ function unknownPath(request: FastifyRequest): GatewayError {
     return new GatewayError('method_not_allowed', `${request.method} is not possible here; use ${allowed.join(' or ')}.`, { headers: { allow: allowed.join(', ') } });
   if (path.startsWith('/v1/v1/'))
     return new GatewayError('not_found', 'The path has /v1 twice: the base URL given to the SDK must not have /v1 where the SDK adds it (OpenAI: with /v1, Anthropic: without).');
-  return new GatewayError('not_found', `There is nothing at ${request.method} ${path.slice(0, 200)}.`);
+  const nothing = `There is nothing at ${request.method} ${path.slice(0, 200)}.`;
+  if (allowedMethods(`/v1${path}`).length > 0)
+    return new GatewayError('not_found', `${nothing} The path lacks /v1: the base URL given to OpenAI's SDK must end in /v1.`);
+  return new GatewayError('not_found', nothing);
 }
 
 /** What is not HTTP at all never becomes a request: answered on the socket. */
@@ -102,5 +122,6 @@ function refuseMalformed(error: Error & { code?: string }, socket: Socket): void
       ? ['408 Request Timeout', 'The request was not complete in time.']
       : ['400 Bad Request', 'This is not well-formed HTTP.'];
   const body = JSON.stringify({ error: { message, type: 'invalid_request_error', param: null, code: 'bad_request' } });
-  socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+  const ids = Object.entries(requestIdHeaders(newRequestId())).map(([name, id]) => `${name}: ${id}\r\n`).join('');
+  socket.end(`HTTP/1.1 ${status}\r\n${ids}connection: close\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
 }

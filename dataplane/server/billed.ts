@@ -36,6 +36,7 @@ export function receive(deps: ServerDeps, endpoint: EndpointName, { request, rep
 export function billed(deps: ServerDeps, endpoint: EndpointName, read: Arrival['read']) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     reply.hijack();
-    await handleCall(deps, receive(deps, endpoint, { request, reply, read }));
+    const ended = deps.inFlight.begin();
+    await handleCall(deps, receive(deps, endpoint, { request, reply, read })).finally(ended);
   };
 }

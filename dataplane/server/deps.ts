@@ -1,10 +1,12 @@
 /** What the HTTP edge works with, and what it remembers of a request. */
 import type { PipelineDeps } from '../pipeline/context.ts';
+import type { InFlight } from './in-flight.ts';
 
 export interface ServerDeps extends PipelineDeps {
   readonly maxBodyBytes: number;
   /** True once the process drains: no new calls. */
   readonly draining: () => boolean;
+  readonly inFlight: InFlight;
 }
 
 declare module 'fastify' {

@@ -18,6 +18,12 @@ export interface ErrorReply {
 const ANTHROPIC_OVERLOADED = 529;
 const ANTHROPIC_TYPES: ReadonlySet<string> = new Set(['invalid_request_error', 'request_too_large', 'not_found_error', 'permission_error', 'conflict_error', 'timeout_error']);
 
+/**
+ * What Anthropic's SDK reads off a refused field: told that a conversation cannot be kept at the provider, its tool runner sends
+ * whole conversations instead.
+ */
+const ANTHROPIC_ERROR_CODES: ReadonlyMap<string, string> = new Map([['thread', 'thread_unsupported_request']]);
+
 /** The dialect that a path is answered in. */
 export function dialectOf(path: string): Dialect {
   return /^\/v1(?:\/v1)?\/messages(?:[/?]|$)/.test(path) ? 'Anthropic' : 'OpenAI';
@@ -62,6 +68,7 @@ function dialectError(error: GatewayError, row: ErrorRow, { dialect, requestId }
     code: provider?.code === undefined ? row.openaiCode : provider.code,
     param: param ?? null,
     requestId,
+    errorCode: provider?.code ?? ANTHROPIC_ERROR_CODES.get(param ?? ''),
   };
 }
 

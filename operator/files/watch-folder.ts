@@ -27,15 +27,15 @@ const LATEST_MS = 250;
 const RESCAN_MS = 400;
 const RESCAN_SHARE = 20;
 
-/** Watches until it is stopped. `signature`: of the scan that the caller knows already. */
-export function watchFolder(options: WatchOptions, signature: string): FolderWatch {
+/** Watches until it is stopped. `signature`: of the scan that the caller knows already; without one, onChange is called at once. */
+export function watchFolder(options: WatchOptions, signature?: string): FolderWatch {
   return new Watch(options, signature);
 }
 
 class Watch implements FolderWatch {
   readonly #options: WatchOptions;
   readonly #watchers = new Map<string, FSWatcher>();
-  #signature: string;
+  #signature: string | undefined;
   #stopped = false;
   #unreadable = false;
   #quiet: NodeJS.Timeout | undefined;
@@ -43,7 +43,7 @@ class Watch implements FolderWatch {
   #rescan: NodeJS.Timeout | undefined;
   #running: Promise<void> = Promise.resolve();
 
-  constructor(options: WatchOptions, signature: string) {
+  constructor(options: WatchOptions, signature: string | undefined) {
     this.#options = options;
     this.#signature = signature;
     this.#enqueue(() => this.#look(false));

@@ -7,6 +7,8 @@ import type { SnapshotFault } from '#snapshot/faults.ts';
 import { ON_THE_WAY, PROGRAMMED, conditionsOf, mergeConditions } from '../status/conditions.ts';
 import type { Programming } from '../status/conditions.ts';
 import type { Findings, StatusFields } from '../status/findings.ts';
+import { freshRefusals, refusalCondition } from '../status/refusals.ts';
+import type { Refusal } from '../status/refusals.ts';
 import type { SpendingStatus } from '../status/spending.ts';
 
 /** One object's status, as a status subresource would have it. */
@@ -26,6 +28,10 @@ export interface StatusBook {
   rejected(faults: readonly SnapshotFault[], nowMs: number): void;
   /** What is known of an object's spending. */
   spent(id: string, spending: SpendingStatus, nowMs: number): void;
+  /** A provider refused what the object gives it. */
+  refused(id: string, refusal: Refusal): void;
+  /** Forgets refusals that have not come again for long. */
+  expire(nowMs: number): void;
   /** All statuses, sorted by kind, namespace and name. */
   list(): ObjectStatus[];
 }
@@ -36,6 +42,8 @@ interface Entry {
   /** The generation that the proxies have. */
   readonly programmedGeneration?: number;
   readonly spending?: SpendingStatus;
+  /** Of this generation. */
+  readonly refusals?: readonly Refusal[];
   readonly conditions: readonly Condition[];
 }
 
@@ -54,8 +62,9 @@ export function openStatusBook(): StatusBook {
   let entries = new Map<string, Entry>();
 
   function update(id: string, entry: Entry, nowMs: number): void {
-    const { findings, programming, spending } = entry;
-    const desired = [...conditionsOf(findings, programming, spending?.spent), ...spending?.conditions ?? []];
+    const { findings, programming, spending, refusals = [] } = entry;
+    const refusal = refusalCondition(refusals);
+    const desired = [...conditionsOf(findings, programming, spending?.spent), ...spending?.conditions ?? [], ...refusal ? [refusal] : []];
     entries.set(id, { ...entry, conditions: mergeConditions(entry.conditions, desired, { generation: findings.generation, nowMs }) });
   }
 
@@ -75,7 +84,8 @@ export function openStatusBook(): StatusBook {
         const id = statusId(found);
         const old = before.get(id);
         const programming = programmingBefore(found, old);
-        update(id, { conditions: [], ...old, findings: found, programming }, nowMs);
+        const changed = old?.findings.generation !== found.generation;
+        update(id, { conditions: [], ...old, findings: found, programming, ...changed ? { refusals: [] } : {} }, nowMs);
       }
     },
     programmed: (nowMs) => program(() => PROGRAMMED, nowMs),
@@ -90,6 +100,16 @@ export function openStatusBook(): StatusBook {
     spent(id, spending, nowMs) {
       const entry = entries.get(id);
       if (entry) update(id, { ...entry, spending }, nowMs);
+    },
+    refused(id, refusal) {
+      const entry = entries.get(id);
+      if (entry) update(id, { ...entry, refusals: freshRefusals([...entry.refusals ?? [], refusal], refusal.atMs) }, refusal.atMs);
+    },
+    expire(nowMs) {
+      for (const [id, entry] of entries) {
+        const refusals = freshRefusals(entry.refusals ?? [], nowMs);
+        if (refusals.length !== (entry.refusals ?? []).length) update(id, { ...entry, refusals }, nowMs);
+      }
     },
     list() {
       return [...entries.values()].map(({ findings, spending, conditions }) => ({

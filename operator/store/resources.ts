@@ -75,7 +75,8 @@ export function withSecrets(resources: Resources, further: ReadonlyMap<string, S
   return Object.freeze({ ...resources, secrets: new Map([...further, ...resources.secrets]) });
 }
 
-function freezeDeep<T>(value: T): T {
+/** Freezes a value and all that is in it; what is frozen already is taken to be so throughout. */
+export function freezeDeep<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
   for (const part of Object.values(value)) freezeDeep(part);

@@ -4,6 +4,7 @@
  */
 import type { Account, Key, ModelRoute, PriceCatalog, Snapshot } from '#snapshot/snapshot.gen.ts';
 import type { Findings } from '../status/findings.ts';
+import { freezeDeep } from '../store/resources.ts';
 import type { TranslatedKey } from './api-key.ts';
 import type { TranslatedGroup } from './group.ts';
 import type { Translated } from './translated.ts';
@@ -41,7 +42,7 @@ export function assemble(parts: TranslatedParts, nowMs: number): Translation {
   };
   const statuses = [...keys, ...accounts, ...groups, ...routes, ...catalogs].map(({ findings, message }) => ({ ...findings, published: message !== undefined }));
   const nextChangeMs = nextChange(snapshot.keys, nowMs);
-  return freezeParts({
+  return freezeDeep({
     snapshot,
     statuses: [...statuses, ...misplaced].sort(compareFindings),
     ...(nextChangeMs === undefined ? {} : { nextChangeMs }),
@@ -84,14 +85,4 @@ function compareNamed(a: Named, b: Named): number {
 
 function compareFindings(a: Findings, b: Findings): number {
   return compareText(a.kind, b.kind) || compareNamed(a, b);
-}
-
-/** Frozen as far as receivers could be tempted to change it: the lists and the objects in them. */
-function freezeParts(translation: Translation): Translation {
-  for (const list of [...Object.values(translation.snapshot), translation.statuses]) {
-    for (const object of list) Object.freeze(object);
-    Object.freeze(list);
-  }
-  Object.freeze(translation.snapshot);
-  return Object.freeze(translation);
 }

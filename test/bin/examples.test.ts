@@ -11,7 +11,7 @@ const EXAMPLES = join(ROOT, 'docs', 'examples');
 const EXPECTED_WARNINGS: Readonly<Record<string, number>> = { 'openai-and-anthropic': 2 };
 
 describe('examples', () => {
-  const folders = readdirSync(EXAMPLES);
+  const folders = readdirSync(EXAMPLES).filter((name) => !name.endsWith('.mgw-data'));
   it('are there', () => assert.ok(folders.length >= 6 && folders.includes('quickstart')));
 
   for (const folder of folders) {

@@ -15,6 +15,14 @@ spec:
   - routeSelector: {}
 `;
 
+const PRICES = `apiVersion: modelgateway.dev/v1alpha1
+kind: PriceCatalog
+metadata: {name: list, namespace: ai}
+spec:
+  models:
+  - {name: m, vendor: v, quotaType: Request, requestUsd: "1"}
+`;
+
 describe('mgw validate', () => {
   it('passes what is right', async () => {
     const folder = join(EXAMPLES, 'quickstart');
@@ -23,7 +31,7 @@ describe('mgw validate', () => {
 
   it('names every mistake with file and line, and exits with 1', async () => {
     await using folder = await tempFolder({
-      'platform/group.yaml': `${GROUP.replace('spec:', 'spec:\n  priceRatio: 1.5x\n  colour: red')}`,
+      'platform/group.yaml': GROUP.replace('spec:', 'spec:\n  priceRatio: 1.5x\n  colour: red'),
       'team.yml': `apiVersion: modelgateway.dev/v1alpha1
 kind: ApiKey
 metadata:
@@ -63,10 +71,10 @@ spec:
   });
 
   it('counts the namespace that it is told for the gateway\'s', async () => {
-    await using folder = await tempFolder({ 'group.yaml': GROUP.replace('name: auto-a', 'name: auto-a\n  namespace: ai') });
+    await using folder = await tempFolder({ 'prices.yaml': PRICES });
     const wrong = await mgw(['validate', folder.path]);
     assert.equal(wrong.exitCode, 1);
-    assert.match(wrong.stdout, /Group ai\/auto-a/);
+    assert.match(wrong.stdout, /prices\.yaml:1: error: PriceCatalog ai\/list: /);
     const args = ['validate', folder.path];
     assert.equal((await mgw([...args, '--gateway-namespace', 'ai'])).exitCode, 0);
     assert.equal((await mgw(args, { env: { MGW_GATEWAY_NAMESPACE: 'ai' } })).exitCode, 0);

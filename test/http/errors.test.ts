@@ -256,12 +256,17 @@ describe('what providers answer', () => {
       assertError(answer, path, { status: 429, openai: ['rate_limit_error', 'rate_limit_exceeded'], anthropic: 'rate_limit_error' });
       assert.equal(answer.headers.get('retry-after'), '7');
     });
-    it(`refuses the gateway's credential or model name: 502 on ${path}, said in the log`, async () => {
+    it(`refuses the gateway's credential or model name: 502 on ${path}, said in the log and in the route's status`, async () => {
       for (const status of [401, 402, 403, 404]) {
         provider().script(error(status, `Incorrect API key provided: ${PROVIDER_KEYS.openai}`));
         assertError(await post(world, path, BODIES[path]!()), path, { status: 502, openai: ['server_error', 'upstream_error'], anthropic: 'api_error' });
       }
       assert.ok(world.gateway.logs.some((line) => line.includes('refuses the gateway')));
+      const statuses = await world.gateway.operator.statuses();
+      const route = statuses.find(({ kind, name }) => kind === 'ModelRoute' && name === (path === '/v1/messages' ? 'anthropic' : 'openai'));
+      const warning = route?.status.conditions.find(({ type }) => type === 'UpstreamRefused');
+      assert.deepEqual([warning?.status, warning?.reason], ['True', 'ModelRefused']);
+      assert.match(warning?.message ?? '', /Channel "direct".*404/);
     });
     it(`garbage instead of JSON: 502 on ${path}`, async () => {
       provider().script({ steps: ['<html>oops</html>'] });

@@ -1,6 +1,6 @@
 /** What the HTTP tests share: one gateway over two scripted providers, and short ways to call it. */
 import { startGateway } from '../support/gateway.ts';
-import type { TestGateway } from '../support/gateway.ts';
+import type { GatewayOptions, TestGateway } from '../support/gateway.ts';
 import { KEYS, keysManifest, platformManifest } from '../support/manifests.ts';
 import { startMockProvider } from '../support/mock-provider.ts';
 import type { MockProvider } from '../support/mock-provider.ts';
@@ -13,10 +13,8 @@ export interface World {
 }
 
 /** `files` are added to the usual manifests, or replace them by name (keys.yaml, platform.yaml). */
-export async function startWorld(options: {
+export async function startWorld(options: Omit<GatewayOptions, 'files'> & {
   readonly files?: (urls: { openaiUrl: string; anthropicUrl: string }) => Readonly<Record<string, string>>;
-  readonly maxBodyBytes?: number;
-  readonly nowMs?: () => number;
 } = {}): Promise<World> {
   const [openai, anthropic] = await Promise.all([startMockProvider(), startMockProvider()]);
   const urls = { openaiUrl: openai.url, anthropicUrl: anthropic.url };

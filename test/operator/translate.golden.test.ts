@@ -50,6 +50,7 @@ for (const input of inputs) {
       gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS, mintFailures: mintFailuresOf(text),
     });
     assert.deepEqual(validateSnapshot(snapshot), [], 'a proxy takes it');
+    assert.ok(Object.isFrozen(snapshot.keys) && snapshot.groups.every(({ access }) => Object.isFrozen(access?.value)), 'nobody can change it');
     statuses.forEach(checkReasons);
     const output = stringify({
       snapshot,

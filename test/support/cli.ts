@@ -13,7 +13,8 @@ export interface Finished {
   readonly stderr: string;
 }
 
-export interface RunningCli {
+/** A process; it is killed at the end of its block, if it has not ended by then: `await using cli = startMgw(…)`. */
+export interface RunningCli extends AsyncDisposable {
   readonly stdout: () => string;
   readonly stderr: () => string;
   /** Resolves with the match once the output (both streams) has it; rejects where the process ends before. */
@@ -57,6 +58,10 @@ export function startMgw(args: readonly string[], { env = {}, cwd }: CliOptions 
     }),
     kill: (signal) => { child.kill(signal); },
     finished,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      await finished;
+    },
   };
 }
 

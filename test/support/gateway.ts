@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { startDataplane } from '../../dataplane/main.ts';
-import type { Dataplane } from '../../dataplane/main.ts';
+import type { Dataplane, Timers } from '../../dataplane/main.ts';
 import { openEmbeddedLedger } from '../../dataplane/ledger/embedded.ts';
 import type { Ledger } from '../../dataplane/ledger/ledger.ts';
 import { startOperator } from '../../operator/main.ts';
@@ -21,6 +21,7 @@ export interface TestGateway {
   readonly operator: Operator;
   readonly dataplane: Dataplane;
   readonly configDir: string;
+  readonly dataDir: string;
   /** Every log line so far. */
   readonly logs: readonly string[];
   /** Replaces a manifest file; resolves once an edit is in force (the next configuration was applied). */
@@ -33,10 +34,15 @@ export interface GatewayOptions {
   readonly files: Readonly<Record<string, string>>;
   readonly maxBodyBytes?: number;
   readonly nowMs?: () => number;
+  readonly monotonicMs?: () => number;
+  readonly timers?: Timers;
+  /** Faults of the ledger's file: see embedded-faults.ts. */
+  readonly faults?: Int32Array;
 }
 
 /** Starts it with the given manifests in force. */
-export async function startGateway({ files, maxBodyBytes = 64 * 1024 * 1024, nowMs = Date.now }: GatewayOptions): Promise<TestGateway> {
+export async function startGateway(options: GatewayOptions): Promise<TestGateway> {
+  const { files, maxBodyBytes = 64 * 1024 * 1024, nowMs = Date.now, monotonicMs = () => performance.now(), timers = {}, faults } = options;
   const root = await mkdtemp(join(tmpdir(), 'mgw-test-'));
   const configDir = join(root, 'config');
   const dataDir = join(root, 'data');
@@ -45,10 +51,12 @@ export async function startGateway({ files, maxBodyBytes = 64 * 1024 * 1024, now
   for (const [file, yaml] of Object.entries(files)) await writeFile(join(configDir, file), yaml);
   const logs: string[] = [];
   const log = pino({ level: 'debug' }, new Writable({ write(chunk: Buffer, _encoding, done) { logs.push(chunk.toString()); done(); } }));
-  const ledger = await openEmbeddedLedger({ path: join(dataDir, 'ledger.db'), sync: 'normal', clock: nowMs, onFault: (error: unknown) => log.error({ err: error }, 'ledger') });
+  const ledger = await openEmbeddedLedger({ path: join(dataDir, 'ledger.db'), sync: 'normal', clock: nowMs, onFault: (error: unknown) => log.error({ err: error }, 'ledger'), ...(faults ? { faults } : {}) });
+  let refused: Operator['upstreamRefused'] = () => undefined;
   const dataplane = await startDataplane({
+    onRouteWarning: (warning) => refused(warning),
     listen: { host: '127.0.0.1', port: 0 }, admin: { host: '127.0.0.1', port: 0 }, ledger, log, maxBodyBytes, version: 'test',
-    clock: { nowMs, monotonicMs: () => performance.now() },
+    clock: { nowMs, monotonicMs }, timers,
   });
   let applied: (() => void)[] = [];
   const stop = async (): Promise<void> => {
@@ -71,10 +79,11 @@ export async function startGateway({ files, maxBodyBytes = 64 * 1024 * 1024, now
     await stop();
     throw error;
   });
+  refused = operator.upstreamRefused;
   return {
     url: `http://127.0.0.1:${dataplane.port}`,
     adminUrl: `http://127.0.0.1:${dataplane.adminPort}`,
-    ledger, operator, dataplane, configDir, logs,
+    ledger, operator, dataplane, configDir, dataDir, logs,
     async write(file, yaml) {
       const next = new Promise<void>((resolve) => { applied.push(resolve); });
       await writeFile(join(configDir, file), yaml);

@@ -26,6 +26,7 @@ interface Program {
 
 const PROGRAMS = {
   chromium: { commands: ['chromium', 'chromium-browser', 'google-chrome'], variable: 'MGW_TEST_CHROMIUM', debianPackage: 'chromium' },
+  curl: { commands: ['curl'], variable: 'MGW_TEST_CURL', debianPackage: 'curl' },
 } as const satisfies Record<string, Program>;
 
 export type Need = keyof typeof PROGRAMS;

@@ -7,10 +7,12 @@ export interface AnthropicError {
   readonly message: string;
   readonly type: string;
   readonly requestId?: string;
+  readonly errorCode?: string | undefined;
 }
 
-export function writeAnthropicBody({ message, type, requestId }: AnthropicError): Uint8Array {
-  return Buffer.from(JSON.stringify({ type: 'error', error: { type, message }, request_id: requestId ?? null }));
+export function writeAnthropicBody({ message, type, requestId, errorCode }: AnthropicError): Uint8Array {
+  const details = errorCode === undefined ? undefined : { error_code: errorCode };
+  return Buffer.from(JSON.stringify({ type: 'error', error: { type, message, details }, request_id: requestId ?? null }));
 }
 
 export function writeAnthropicEvent(error: AnthropicError): Uint8Array {

@@ -1,19 +1,21 @@
 /**
  * A process that makes calls without end, and says of each step that it begins and that it was acknowledged, until it is
- * killed. Lines leave by a synchronous write, so that none that was written is lost.
+ * killed. It says so in a file, written at once, so that no line is lost and none has to wait for a reader.
  */
-import { writeSync } from 'node:fs';
+import { openSync, writeSync } from 'node:fs';
 import { openEmbeddedLedger } from '#ledger/embedded.ts';
 import type { LedgerSync } from '#ledger/embedded-schema.ts';
 import { holdRequest, origin, progress, settlement } from './calls.ts';
+import { PATIENT } from './embedded-subject.ts';
 
-const [path = '', sync = 'normal', round = '0'] = process.argv.slice(2);
+const [path = '', sync = 'normal', round = '0', said = '/dev/null'] = process.argv.slice(2);
+const output = openSync(said, 'a');
 
 /** What a step says: what happened, to which call, and an amount. */
 export type Line = readonly ['try' | 'held' | 'progress' | 'settling' | 'settled', string, string];
 
 function say(...line: Line): void {
-  writeSync(1, `${line.join(' ')}\n`);
+  writeSync(output, `${line.join(' ')}\n`);
 }
 
 async function call(ledger: Awaited<ReturnType<typeof openEmbeddedLedger>>, id: string, key: string): Promise<void> {
@@ -37,7 +39,7 @@ async function call(ledger: Awaited<ReturnType<typeof openEmbeddedLedger>>, id: 
 }
 
 if (path !== '') {
-  const ledger = await openEmbeddedLedger({ path, sync: sync as LedgerSync });
+  const ledger = await openEmbeddedLedger({ path, sync: sync as LedgerSync, ...PATIENT });
   await Promise.all(Array.from({ length: 12 }, async (_, lane) => {
     for (let n = 0; ; n++) await call(ledger, `${round}-${lane}-${n}`, `key-${lane % 3}`);
   }));

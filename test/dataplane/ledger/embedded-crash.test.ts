@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,7 +13,7 @@ import { openEmbeddedLedger } from '#ledger/embedded.ts';
 import type { Ledger } from '#ledger/ledger.ts';
 import type { UsageRecord } from '#ledger/usage-record.ts';
 import type { Line } from './crash-child.ts';
-import { tempFolder } from './embedded-subject.ts';
+import { PATIENT, tempFolder } from './embedded-subject.ts';
 
 interface Said {
   /** What its hold said, and each progress after it. */
@@ -24,24 +25,23 @@ interface Said {
 
 /** Runs the child until it has begun to settle, and a random while longer, then kills it. */
 async function runAndKill(path: string, sync: string, round: number): Promise<Map<string, Said>> {
-  const child = spawn(process.execPath, [fileURLToPath(new URL('crash-child.ts', import.meta.url)), path, sync, String(round)], { stdio: ['ignore', 'pipe', 'pipe'] });
-  let output = '';
+  const said = `${path}.said-${round}`;
+  writeFileSync(said, '');
+  const program = fileURLToPath(new URL('crash-child.ts', import.meta.url));
+  const child = spawn(process.execPath, [program, path, sync, String(round), said], { stdio: ['ignore', 'ignore', 'pipe'] });
   let errors = '';
-  child.stdout.on('data', (data: Buffer) => {
-    output += data.toString();
-  });
   child.stderr.on('data', (data: Buffer) => {
     errors += data.toString();
   });
   const closed = new Promise<void>((resolve) => {
     child.on('close', () => resolve());
   });
-  while (!output.includes('settled') && child.exitCode === null) await sleep(5);
+  while (!readFileSync(said, 'utf8').includes('settled') && child.exitCode === null) await sleep(5);
   await sleep(Math.random() * 120);
   child.kill('SIGKILL');
   await closed;
   assert.equal(child.signalCode, 'SIGKILL', errors);
-  return readLines(output);
+  return readLines(readFileSync(said, 'utf8'));
 }
 
 function readLines(output: string): Map<string, Said> {
@@ -77,6 +77,20 @@ function assertKept(id: string, said: Said, record: UsageRecord | undefined): vo
   else assert.ok(record.status === 'Abandoned' && said.progress.slice(-2).includes(due), `${id}: its last progress, or the one before if that was not acknowledged`);
 }
 
+async function assertBooks(ledger: Ledger, everyone: ReadonlyMap<string, Said>): Promise<void> {
+  let billed = 0n;
+  for (const [id, said] of everyone) {
+    const record = await findRecord(ledger, id);
+    assertKept(id, said, record);
+    billed += record?.costNanoUsd ?? 0n;
+  }
+  assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: billed, heldNanoUsd: 0n });
+  assert.ok(billed <= 3_500_000n);
+  let ofKeys = 0n;
+  for (const key of ['key-0', 'key-1', 'key-2']) ofKeys += (await ledger.readKey(key, 'Never')).spentNanoUsd;
+  assert.equal(ofKeys, billed);
+}
+
 for (const sync of ['normal', 'full']) {
   test(`killed at random moments, ${sync}`, async () => {
     const folder = tempFolder();
@@ -85,19 +99,12 @@ for (const sync of ['normal', 'full']) {
     try {
       for (let round = 0; round < 3; round++) {
         for (const [id, said] of await runAndKill(path, sync, round)) everyone.set(id, said);
-        const ledger = await openEmbeddedLedger({ path });
-        let billed = 0n;
-        for (const [id, said] of everyone) {
-          const record = await findRecord(ledger, id);
-          assertKept(id, said, record);
-          billed += record?.costNanoUsd ?? 0n;
+        const ledger = await openEmbeddedLedger({ path, ...PATIENT });
+        try {
+          await assertBooks(ledger, everyone);
+        } finally {
+          await ledger.close();
         }
-        assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: billed, heldNanoUsd: 0n });
-        assert.ok(billed <= 3_500_000n);
-        let ofKeys = 0n;
-        for (const key of ['key-0', 'key-1', 'key-2']) ofKeys += (await ledger.readKey(key, 'Never')).spentNanoUsd;
-        assert.equal(ofKeys, billed);
-        await ledger.close();
       }
       assert.ok([...everyone.values()].some(({ held, settled }) => held && settled === undefined), 'something was running when it was killed');
     } finally {

@@ -10,6 +10,9 @@ import type { EmbeddedLedgerOptions } from '#ledger/embedded.ts';
 import type { TestClock } from './calls.ts';
 import type { LedgerUnderTest } from './contract-scenario.ts';
 
+/** A busy machine must not fail a test that is about something else. */
+export const PATIENT = { patienceMs: 60_000 };
+
 export interface TempFolder {
   readonly path: string;
   remove(): void;
@@ -30,7 +33,7 @@ export function copyLedger(path: string): { readonly folder: TempFolder; readonl
 
 export async function openSubject(clock: TestClock, over: Partial<EmbeddedLedgerOptions> = {}): Promise<LedgerUnderTest> {
   const folder = tempFolder();
-  return openIn(folder, join(folder.path, 'ledger.db'), { clock: () => clock.nowMs, ...over });
+  return openIn(folder, join(folder.path, 'ledger.db'), { clock: () => clock.nowMs, ...PATIENT, ...over });
 }
 
 async function openIn(folder: TempFolder, path: string, options: EmbeddedLedgerOptions): Promise<LedgerUnderTest> {

@@ -1,27 +1,39 @@
 import assert from 'node:assert/strict';
-import { statSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { openEmbeddedLedger } from '#ledger/embedded.ts';
+import type { EmbeddedLedgerOptions } from '#ledger/embedded.ts';
+import type { Ledger } from '#ledger/ledger.ts';
 import { DAY_MS, holdRequest, settlement, testClock } from './calls.ts';
 import { ledgerContract } from './contract.ts';
-import { openSubject, tempFolder } from './embedded-subject.ts';
+import { openSubject, PATIENT, tempFolder } from './embedded-subject.ts';
 
 ledgerContract('embedded, normal', (clock) => openSubject(clock));
 
-async function inFolder(body: (path: string) => Promise<void>): Promise<void> {
+type Open = (options?: EmbeddedLedgerOptions) => Promise<Ledger>;
+
+/** A path in a folder of its own, and ledgers on it that are closed in the end, whatever happens. */
+async function inFolder(body: (path: string, open: Open) => Promise<void>): Promise<void> {
   const folder = tempFolder();
+  const path = join(folder.path, 'data', 'ledger.db');
+  const ledgers: Ledger[] = [];
   try {
-    await body(join(folder.path, 'data', 'ledger.db'));
+    await body(path, async (options) => {
+      const ledger = await openEmbeddedLedger({ path, ...PATIENT, ...options });
+      ledgers.push(ledger);
+      return ledger;
+    });
   } finally {
+    for (const ledger of ledgers) await ledger.close();
     folder.remove();
   }
 }
 
 describe('the file', () => {
-  test('is made with its folder, for its owner only, and holds plain integers', () => inFolder(async (path) => {
-    const ledger = await openEmbeddedLedger({ path, sync: 'full' });
+  test('is made with its folder, for its owner only, and holds plain integers', () => inFolder(async (path, open) => {
+    const ledger = await open({ sync: 'full' });
     await ledger.hold(holdRequest('a', 9_000_000_000_000_000_001n, { limits: { accountCreditNanoUsd: 2n ** 70n } }));
     await ledger.settle(settlement('a', 9_000_000_000_000_000_001n));
     await ledger.close();
@@ -33,73 +45,72 @@ describe('the file', () => {
     db.close();
   }));
 
-  test('is one process\'s alone, also within that process, until it is closed', () => inFolder(async (path) => {
-    const first = await openEmbeddedLedger({ path });
-    await assert.rejects(openEmbeddedLedger({ path }), /in use by another process/);
+  test('is one process\'s alone, also within that process, until it is closed', () => inFolder(async (_path, open) => {
+    const first = await open();
+    await assert.rejects(open(), /in use by another process/);
     await first.hold(holdRequest('a', 1n));
     await first.settle(settlement('a', 1n));
     await first.close();
-    const second = await openEmbeddedLedger({ path });
+    const second = await open();
     assert.equal((await second.readUsage('key-1', 'a'))?.costNanoUsd, 1n);
     await second.close();
   }));
 
-  test('of a newer version is refused, and left as it is', () => inFolder(async (path) => {
-    await (await openEmbeddedLedger({ path })).close();
+  test('of a newer version is refused, and left as it is', () => inFolder(async (path, open) => {
+    await (await open()).close();
     const db = new DatabaseSync(path);
     db.exec('PRAGMA user_version = 99');
     db.close();
-    await assert.rejects(openEmbeddedLedger({ path }), /cannot open the ledger .*version 99, and this program knows only 1: it was written by a newer one/);
-    await assert.rejects(openEmbeddedLedger({ path }), /version 99/, 'the lock is free again');
+    await assert.rejects(open(), /cannot open the ledger .*version 99, and this program knows only 1: it was written by a newer one/);
+    await assert.rejects(open(), /version 99/, 'the lock is free again');
   }));
 
-  test('that is no ledger is refused', () => inFolder(async (path) => {
-    await (await openEmbeddedLedger({ path })).close();
+  test('that is no ledger is refused', () => inFolder(async (path, open) => {
+    await (await open()).close();
     writeFileSync(path, 'not a database, but long enough that SQLite looks for its header in it '.repeat(20));
-    await assert.rejects(openEmbeddedLedger({ path }), /cannot open the ledger .*not a database/);
+    await assert.rejects(open(), /cannot open the ledger .*not a database/);
   }));
 
-  test('of another program is refused', () => inFolder(async (path) => {
-    await (await openEmbeddedLedger({ path: `${path}.other` })).close();
+  test('of another program is refused', () => inFolder(async (path, open) => {
+    await (await open({ path: `${path}.other` })).close();
     const db = new DatabaseSync(path);
     db.exec('CREATE TABLE customers (name TEXT)');
     db.close();
-    await assert.rejects(openEmbeddedLedger({ path }), /an SQLite file, but not a ledger/);
+    await assert.rejects(open(), /an SQLite file, but not a ledger/);
   }));
 
-  test('that is damaged is refused', () => inFolder(async (path) => {
-    const ledger = await openEmbeddedLedger({ path });
+  test('that is damaged is refused', () => inFolder(async (path, open) => {
+    const ledger = await open();
     await Promise.all(Array.from({ length: 500 }, (_, n) => ledger.hold(holdRequest(`call-${n}`, 1n, { origin: { keyUid: `key-${n}` } }))));
     await Promise.all(Array.from({ length: 500 }, (_, n) => ledger.settle(settlement(`call-${n}`, 1n))));
     await ledger.close();
     const db = new DatabaseSync(path);
     const { rootpage, size } = db.prepare('SELECT rootpage, (SELECT page_size FROM pragma_page_size) AS size FROM sqlite_schema WHERE name = \'keys\'').get() as { rootpage: number; size: number };
     db.close();
-    const { openSync, writeSync, closeSync } = await import('node:fs');
     const file = openSync(path, 'r+');
     writeSync(file, Buffer.alloc(size, 0x5a), 0, size, (rootpage - 1) * size);
     closeSync(file);
-    await assert.rejects(openEmbeddedLedger({ path }), /cannot open the ledger .*(damaged|malformed)/);
+    await assert.rejects(open(), /cannot open the ledger .*(damaged|malformed)/);
   }));
 
-  test('is not needed: without a path everything is in memory', async () => {
-    const ledger = await openEmbeddedLedger({});
+  test('is not needed: without a path everything is in memory', () => inFolder(async (_path, open) => {
+    const ledger = await open({ path: undefined });
     await ledger.hold(holdRequest('a', 5n));
     assert.equal((await ledger.settle(settlement('a', 3n))).keySpentNanoUsd, 3n);
     assert.equal((await ledger.readUsage('key-1', 'a'))?.costNanoUsd, 3n);
     await ledger.close();
-  });
+  }));
 });
 
 describe('retention', () => {
-  test('the latest records stay, money stays anyway', () => inFolder(async (path) => {
-    const ledger = await openEmbeddedLedger({ path, retention: { maxRecords: 10 } });
+  test('the latest records stay, money stays anyway', () => inFolder(async (_path, open) => {
+    const ledger = await open({ retention: { maxRecords: 10 } });
     for (let n = 0; n < 60; n++) {
       await ledger.hold(holdRequest(`call-${n}`, 2n));
       await ledger.settle(settlement(`call-${n}`, 2n));
     }
     await ledger.close();
-    const again = await openEmbeddedLedger({ path });
+    const again = await open();
     const kept = [];
     for (let n = 0; n < 60; n++) if (await again.readUsage('key-1', `call-${n}`)) kept.push(n);
     assert.deepEqual(kept, [50, 51, 52, 53, 54, 55, 56, 57, 58, 59]);
@@ -107,9 +118,9 @@ describe('retention', () => {
     await again.close();
   }));
 
-  test('old records go, by the ledger\'s clock, in steps', () => inFolder(async (path) => {
+  test('old records go, by the ledger\'s clock, in steps', () => inFolder(async (path, open) => {
     const clock = testClock();
-    const ledger = await openEmbeddedLedger({ path, clock: () => clock.nowMs, retention: { maxAgeMs: 3 * DAY_MS } });
+    const ledger = await open({ clock: () => clock.nowMs, retention: { maxAgeMs: 3 * DAY_MS } });
     const settle = async (ids: readonly string[]): Promise<void> => {
       await Promise.all(ids.map((id) => ledger.hold(holdRequest(id, 2n))));
       await Promise.all(ids.map((id) => ledger.settle(settlement(id, 2n))));
@@ -125,8 +136,8 @@ describe('retention', () => {
     db.close();
   }));
 
-  test('a settlement that memory has forgotten is still answered from the file', () => inFolder(async (path) => {
-    const ledger = await openEmbeddedLedger({ path });
+  test('a settlement that memory has forgotten is still answered from the file', () => inFolder(async (_path, open) => {
+    const ledger = await open();
     await ledger.hold(holdRequest('first', 2n));
     const first = await ledger.settle(settlement('first', 1n));
     const ids = Array.from({ length: 5000 }, (_, n) => `call-${n}`);

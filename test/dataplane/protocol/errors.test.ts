@@ -9,9 +9,10 @@ import { openStream, replay } from './replay.ts';
 const read = (body: string | object, status = 400): object => readProviderError(status, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)));
 
 test('every shape that providers are known to use', () => {
-  assert.deepEqual(read({ error: { message: 'Too long.', type: 'invalid_request_error', param: 'messages', code: 'context_length_exceeded' } }), { message: 'Too long.', type: 'invalid_request_error', code: 'context_length_exceeded' });
+  assert.deepEqual(read({ error: { message: 'Too long.', type: 'invalid_request_error', param: 'messages', code: 'context_length_exceeded' } }), { message: 'Too long.', type: 'invalid_request_error', code: 'context_length_exceeded', param: 'messages' });
   assert.deepEqual(read({ error: { message: 'No.', type: 'server_error', code: null } }), { message: 'No.', type: 'server_error', code: null });
   assert.deepEqual(read({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' }, request_id: 'req_1' }), { message: 'Overloaded', type: 'overloaded_error', code: undefined });
+  assert.deepEqual(read({ type: 'error', error: { type: 'invalid_request_error', message: 'No.', details: { error_code: 'thread_not_found' } } }), { message: 'No.', type: 'invalid_request_error', code: 'thread_not_found' });
   assert.deepEqual(read({ error: 'model not loaded' }), { message: 'model not loaded', type: undefined, code: undefined });
   assert.deepEqual(read({ detail: 'Not Found' }), { message: 'Not Found', type: undefined, code: undefined });
   assert.deepEqual(read({ detail: [{ loc: ['body', 'n'], msg: 'value is not valid', type: 'int' }] }), { message: 'value is not valid', type: undefined, code: undefined });
@@ -57,6 +58,7 @@ test('our errors, as a body and as an event', () => {
   assert.equal(Buffer.from(writeErrorBody('OpenAI', error)).toString(), '{"error":{"message":"It \\"broke\\".","type":"server_error","param":null,"code":"upstream_error"}}');
   assert.equal(Buffer.from(writeErrorEvent('OpenAI', error)).toString(), 'data: {"error":{"message":"It \\"broke\\".","type":"server_error","param":null,"code":"upstream_error"}}\n\n');
   assert.equal(Buffer.from(writeErrorBody('Anthropic', error)).toString(), '{"type":"error","error":{"type":"server_error","message":"It \\"broke\\"."},"request_id":"req-1"}');
+  assert.equal(Buffer.from(writeErrorBody('Anthropic', { ...error, errorCode: 'thread_not_found' })).toString(), '{"type":"error","error":{"type":"server_error","message":"It \\"broke\\".","details":{"error_code":"thread_not_found"}},"request_id":"req-1"}');
   assert.equal(Buffer.from(writeErrorEvent('Anthropic', { message: 'x', type: 'api_error' })).toString(), 'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"x"},"request_id":null}\n\n');
 });
 

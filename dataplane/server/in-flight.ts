@@ -1,0 +1,27 @@
+/**
+ * What a server that closes waits for: answers until their clients have them, and calls until they are in the books, which is
+ * later where a client has left.
+ */
+
+export interface InFlight {
+  /** Counts one until the function that it returns is called. */
+  begin(): () => void;
+  /** Resolves when nothing is in flight. */
+  ended(): Promise<void>;
+}
+
+export function createInFlight(): InFlight {
+  let count = 0;
+  const waiting: (() => void)[] = [];
+  const end = (): void => {
+    if (--count > 0) return;
+    for (const resolve of waiting.splice(0)) resolve();
+  };
+  return {
+    begin() {
+      count++;
+      return end;
+    },
+    ended: () => count === 0 ? Promise.resolve() : new Promise((resolve) => { waiting.push(resolve); }),
+  };
+}

@@ -1,0 +1,98 @@
+/**
+ * `npm run bench`: what a call costs through the gateway, beside the mock provider alone and the quickest proxy (floor.ts).
+ * Mock and load on one core, what is measured on another. Every round measures all targets one after the other, because
+ * machines drift; ratios are taken within a round. docs/design/performance.md says how to read it.
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { CASES, chooseCases, QUICK_CASES } from './cases.ts';
+import type { BenchCase } from './cases.ts';
+import { findLoadGenerator } from './load.ts';
+import { assertAnswers, measure } from './measure.ts';
+import type { Bench, Measured } from './measure.ts';
+import { HELP, parseBenchOptions } from './options.ts';
+import type { BenchOptions } from './options.ts';
+import { aimLines, restLines, summarize, tableOf } from './summary.ts';
+import type { CaseRounds } from './summary.ts';
+import { startScene } from './targets.ts';
+import type { Target, TargetName } from './targets.ts';
+
+const WARM_UP_SECONDS = 4;
+const MAX_FOREIGN_SHARE = 0.05;
+
+async function main(args: readonly string[]): Promise<void> {
+  const options = parseBenchOptions(args);
+  if (options === 'help') return void process.stdout.write(`${HELP}\n`);
+  const cases = chooseCases(CASES, options.only).filter(({ name }) => !options.quick || options.only.length > 0 || QUICK_CASES.has(name));
+  if (cases.length === 0) throw new TypeError(`no case has such a name; there are ${CASES.map(({ name }) => name).join(', ')}`);
+  const folder = mkdtempSync(join(tmpdir(), 'mgw-bench-'));
+  try {
+    await run(options, cases, folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function run(options: BenchOptions, cases: readonly BenchCase[], folder: string): Promise<void> {
+  const generator = findLoadGenerator();
+  const bench: Bench = { generator, seconds: options.seconds, core: options.core, loadCore: options.loadCore, folder };
+  const scene = await startScene(options, folder);
+  try {
+    const { targets } = scene;
+    say(`load by ${generator.name}; ${targets.map(({ name, url }) => `${name} ${url}`).join(', ')}`);
+    await warmUp(bench, cases, targets);
+    const all: CaseRounds[] = [];
+    for (const benchCase of cases) all.push(await measureCase(bench, { benchCase, targets, rounds: options.rounds }));
+    tell(options, targets, all);
+  } finally {
+    await scene.stop();
+  }
+}
+
+/** Compiled code, open connections: what the first seconds of a process have not. */
+async function warmUp(bench: Bench, cases: readonly BenchCase[], targets: readonly Target[]): Promise<void> {
+  const kinds = new Map(cases.map((each) => [`${each.dialect}-${each.shape}`, each]));
+  for (const target of targets) {
+    for (const benchCase of kinds.values()) {
+      await assertAnswers(benchCase, target);
+      await measure({ ...bench, seconds: WARM_UP_SECONDS }, { ...benchCase, connections: 32 }, target);
+    }
+  }
+}
+
+interface CasePlan {
+  readonly benchCase: BenchCase;
+  readonly targets: readonly Target[];
+  readonly rounds: number;
+}
+
+async function measureCase(bench: Bench, { benchCase, targets, rounds }: CasePlan): Promise<CaseRounds> {
+  const measured = new Map<TargetName, Measured[]>(targets.map(({ name }) => [name, []]));
+  for (let round = 0; round < rounds; round++) {
+    for (const target of targets) measured.get(target.name)?.push(await measure(bench, benchCase, target));
+  }
+  const result: CaseRounds = { benchCase, rounds: Object.fromEntries(measured) };
+  say(tableOf(summarize(result)));
+  return result;
+}
+
+function tell(options: BenchOptions, targets: readonly Target[], all: readonly CaseRounds[]): void {
+  const summaries = all.flatMap(summarize);
+  say('', tableOf(summaries), '', ...restLines(targets), '', ...aimLines(summaries));
+  const foreign = Math.max(...summaries.map(({ median }) => median.foreignShare ?? 0));
+  if (foreign > MAX_FOREIGN_SHARE) say('', `other processes had up to ${(foreign * 100).toFixed(0)} % of the measured core: only CPU per request can be trusted`);
+  mkdirSync(dirname(options.output), { recursive: true });
+  const machine = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.versions.node };
+  writeFileSync(options.output, `${JSON.stringify({ at: new Date().toISOString(), machine, options: { ...options, compare: options.compare?.url }, rest: targets.map(({ name, restBytes, readyMs }) => ({ name, restBytes, readyMs })), summaries, rounds: all }, undefined, 1)}\n`);
+  say('', `written to ${options.output}`);
+}
+
+function say(...lines: readonly string[]): void {
+  process.stdout.write(`${lines.join('\n')}\n`);
+}
+
+await main(process.argv.slice(2)).catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = error instanceof TypeError ? 64 : 1;
+});

@@ -1,0 +1,25 @@
+/** [P] Arithmetic of measurements: machines drift, so that ratios are taken within a round, and their median over the rounds. */
+
+/** The value below which so many percent lie; 0 of nothing. */
+export function percentile(values: readonly number[], percent: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * percent / 100))] ?? 0;
+}
+
+/** The middle one, or the mean of the two; undefined of nothing. */
+export function median(values: readonly number[]): number | undefined {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length / 2;
+  const [low, high] = [sorted[Math.ceil(middle) - 1], sorted[Math.floor(middle)]];
+  return low === undefined || high === undefined ? undefined : (low + high) / 2;
+}
+
+/** The median over the rounds of value / base, both of the same round; rounds that lack one are left out. */
+export function medianRatio<R>(values: readonly R[], bases: readonly R[], read: (round: R) => number | undefined): number | undefined {
+  const ratios = values.flatMap((value, round) => {
+    const base = bases[round];
+    const [above, below] = [read(value), base === undefined ? undefined : read(base)];
+    return above === undefined || below === undefined || below === 0 ? [] : [above / below];
+  });
+  return median(ratios);
+}

@@ -1,0 +1,67 @@
+/** The flags of `npm run bench`. */
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+
+export interface BenchOptions {
+  readonly rounds: number;
+  /** Of load, per case, round and target. */
+  readonly seconds: number;
+  readonly quick: boolean;
+  /** 100,000 keys and 1,000 models in the gateway's configuration. */
+  readonly large: boolean;
+  /** Parts of the names of cases; none: all. */
+  readonly only: readonly string[];
+  /** The core of what is measured. */
+  readonly core: number;
+  /** The core of the mock provider and the load generator. */
+  readonly loadCore: number;
+  /** 0: any free one. A gateway to compare with is told of it beforehand. */
+  readonly mockPort: number;
+  readonly compare: { readonly url: string; readonly key: string | undefined; readonly pid: number | undefined } | undefined;
+  readonly output: string;
+}
+
+export const HELP = `npm run bench -- [options]
+  --quick            fewer cases, shorter
+  --only TEXT        only cases whose name contains it; may be repeated (openai-json-64, stream, anthropic, …)
+  --rounds N         rounds per case, default 5 (--quick: 3)
+  --seconds N        of load per case, round and target, default 6 (--quick: 3)
+  --large            the gateway has 100,000 keys and 1,000 models
+  --compare URL      another gateway beside ours; it must lead models bench-gpt, bench-gpt-paced (OpenAI) and bench-claude (Anthropic)
+                     to the mock provider, and be pinned to the same core (taskset -c 1)
+  --compare-key KEY  the key for it
+  --compare-pid PID  its process, for CPU and memory
+  --mock-port PORT   where the mock provider listens, default any free port
+  --cores LOAD,CORE  cores of the load and of what is measured, default 0,1
+  --output FILE      default test/bench/results/<time>.json`;
+
+/** Throws TypeError on an unknown flag or a bad value. */
+export function parseBenchOptions(args: readonly string[]): BenchOptions | 'help' {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      help: { type: 'boolean' }, quick: { type: 'boolean', default: false }, large: { type: 'boolean', default: false },
+      only: { type: 'string', multiple: true, default: [] }, rounds: { type: 'string' }, seconds: { type: 'string' },
+      compare: { type: 'string' }, 'compare-key': { type: 'string' }, 'compare-pid': { type: 'string' },
+      'mock-port': { type: 'string', default: '0' }, cores: { type: 'string', default: '0,1' }, output: { type: 'string' },
+    },
+  });
+  if (values.help) return 'help';
+  const [loadCore = 0, core = 1] = values.cores.split(',').map((text) => number(text, '--cores'));
+  const pid = values['compare-pid'];
+  return {
+    quick: values.quick, large: values.large, only: values.only, core, loadCore,
+    rounds: number(values.rounds ?? (values.quick ? '3' : '5'), '--rounds'),
+    seconds: number(values.seconds ?? (values.quick ? '3' : '6'), '--seconds'),
+    mockPort: number(values['mock-port'], '--mock-port'),
+    compare: values.compare === undefined ? undefined
+      : { url: values.compare.replace(/\/+$/, ''), key: values['compare-key'], pid: pid === undefined ? undefined : number(pid, '--compare-pid') },
+    output: values.output ?? join(import.meta.dirname, 'results', `${new Date().toISOString().replace(/[:.]/g, '-')}.json`),
+  };
+}
+
+function number(text: string, flag: string): number {
+  const value = Number(text);
+  if (text === '' || !Number.isInteger(value) || value < 0) throw new TypeError(`${flag}: ${text} is not a whole number`);
+  return value;
+}
