@@ -6,7 +6,6 @@ import type { Logger } from 'pino';
 import type { Ledger } from '../../dataplane/ledger/ledger.ts';
 import { startDataplane } from '../../dataplane/main.ts';
 import type { Dataplane } from '../../dataplane/main.ts';
-import type { RouteWarning } from '../../dataplane/pipeline/context.ts';
 import type { Snapshot } from '../../dataplane/snapshot/snapshot.gen.ts';
 import { formatProblem } from '../../operator/files/problem.ts';
 import type { ConfigProblem } from '../../operator/files/problem.ts';
@@ -51,12 +50,29 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   let startFault: { readonly error: unknown } | undefined;
   let statuses: Awaited<ReturnType<Operator['statuses']>> = [];
 
+  /** Set once it has started; the first snapshot comes before that. */
+  const running: { operator?: Operator } = {};
+  /** Statuses follow spending, every change of the manifests, and what providers refuse. */
+  function refresh(): void {
+    running.operator?.statuses().then((current) => {
+      statuses = current;
+      report.update(current);
+    }).catch((error: unknown) => log.error({ err: error }, 'the statuses cannot be told'));
+  }
+
   const operator = await startOperator({
     configDir, dataDir, gatewayNamespace, ledger, log, onMinted,
     onProblems: (problems) => tellProblems(problems, print),
     async publish(snapshot) {
       try {
-        dataplane ??= await startDataplane({ ...options, version: VERSION, process, dump: { statuses: () => statuses }, onRouteWarning });
+        dataplane ??= await startDataplane({
+          ...options, version: VERSION, process,
+          dump: { statuses: () => statuses },
+          onRouteWarning(warning) {
+            running.operator?.upstreamRefused(warning);
+            setImmediate(refresh);
+          },
+        });
       } catch (error) {
         startFault = { error };
         return { accepted: false, rejected: [] };
@@ -67,20 +83,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       return result;
     },
   });
-
-  /** No call is served before the operator has started. */
-  function onRouteWarning(warning: RouteWarning): void {
-    operator.upstreamRefused(warning);
-    setImmediate(refresh);
-  }
-
-  /** Statuses follow spending, and every change of the manifests. */
-  function refresh(): void {
-    operator.statuses().then((current) => {
-      statuses = current;
-      report.update(current);
-    }).catch((error: unknown) => log.error({ err: error }, 'the statuses cannot be told'));
-  }
+  running.operator = operator;
 
   if (dataplane === undefined || inForce === undefined) {
     await operator.stop();
@@ -88,6 +91,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     throw startFault?.error ?? new Error('the first configuration could not be put in force');
   }
   const started = dataplane;
+  refresh();
   const first = inForce;
   const timer = setInterval(refresh, STATUS_INTERVAL_MS);
   return {

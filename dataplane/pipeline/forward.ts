@@ -20,9 +20,11 @@ export async function forward(deps: PipelineDeps, routed: Routed, record: CallRe
     if (tally.attempts > candidate.retryAttempts) break;
     if (routed.reply.gone) throw new ClientLeft();
     const admission = await admit(deps, routed, candidate, record);
-    if (admission.outcome !== 'Admitted') noteSkipped(record, candidate, admission.outcome);
     const admitted = admittedOr(tally, admission);
-    if (!admitted) continue;
+    if (!admitted) {
+      noteSkipped(record, candidate, admission.outcome);
+      continue;
+    }
     watch(deps, admitted, record);
     const result = await attempt(deps, admitted, record);
     if (result.kind === 'Answered') return result.forwarded;
@@ -34,7 +36,7 @@ export async function forward(deps: PipelineDeps, routed: Routed, record: CallRe
 }
 
 /** For the metrics and the log: a channel that was not asked, because it was full or too dear. */
-function noteSkipped({ attempts }: CallRecord, { target }: Candidate, outcome: 'Full' | 'Short'): void {
+function noteSkipped({ attempts }: CallRecord, { target }: Candidate, outcome: Admission['outcome']): void {
   attempts.push({ channel: target.id, protocol: target.protocol, outcome: outcome.toLowerCase(), durationMs: 0 });
 }
 

@@ -1,7 +1,7 @@
-/** Every example in docs/examples is right, as `mgw validate` sees it, and every YAML snippet in the docs is one of ours. */
+/** Every example in docs/examples is right as `mgw validate` sees it, and so are the manifests that a page of the documentation shows. */
 import assert from 'node:assert/strict';
-import { globSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { mgw, tempFolder } from '../support/cli.ts';
 
@@ -25,10 +25,11 @@ describe('examples', () => {
 });
 
 describe('manifests in the documentation', () => {
-  const pages = ['README.md', ...globSync('docs/**/*.md', { cwd: ROOT })].sort();
+  // The reference shows each kind by itself; its manifests are checked with the schema.
+  const pages = ['README.md', ...globSync('docs/**/*.md', { cwd: ROOT })].filter((page) => page !== 'docs/reference.md').sort();
+  it('are there', () => assert.ok(manifestsIn('README.md').length >= 4));
   for (const page of pages) {
-    const blocks = [...readFileSync(join(ROOT, page), 'utf8').matchAll(/^```yaml\n([\s\S]*?)^```/gm)].map(([, text = '']) => text);
-    const manifests = blocks.filter((text) => /^apiVersion: modelgateway\.dev\//m.test(text));
+    const manifests = manifestsIn(page);
     if (manifests.length === 0) continue;
     it(page, async () => {
       await using folder = await tempFolder({ 'page.yaml': manifests.join('\n---\n') });
@@ -37,3 +38,18 @@ describe('manifests in the documentation', () => {
     });
   }
 });
+
+describe('links in the documentation', () => {
+  for (const page of ['README.md', 'CHANGELOG.md', ...globSync('docs/**/*.md', { cwd: ROOT })].sort()) {
+    it(page, () => {
+      const links = [...readFileSync(join(ROOT, page), 'utf8').matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, target = '']) => target);
+      for (const target of links) if (!/^https?:/.test(target)) assert.ok(existsSync(join(ROOT, dirname(page), target)), target);
+    });
+  }
+});
+
+/** The YAML blocks of a page that hold whole manifests. */
+function manifestsIn(page: string): string[] {
+  const blocks = [...readFileSync(join(ROOT, page), 'utf8').matchAll(/^```yaml\n([\s\S]*?)^```/gm)].map(([, text = '']) => text);
+  return blocks.filter((text) => /^apiVersion: modelgateway\.dev\//m.test(text));
+}

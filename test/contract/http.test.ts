@@ -282,7 +282,7 @@ describe('GET /v1/usage/{id}', () => {
 describe('a ledger that does not answer', () => {
   it('is 503 with retry-after on every endpoint that needs it; the others go on', async () => {
     const { ledger } = world.gateway;
-    const { hold, readKey, readUsage } = ledger;
+    const [hold, readKey, readUsage] = [ledger.hold.bind(ledger), ledger.readKey.bind(ledger), ledger.readUsage.bind(ledger)];
     const unavailable = (): Promise<never> => Promise.reject(new LedgerUnavailable('gone'));
     Object.assign(ledger, { hold: unavailable, readKey: unavailable, readUsage: unavailable });
     try {

@@ -49,7 +49,7 @@ let world: World;
 before(async () => {
   world = await startWorld({ faults, monotonicMs: () => time.monotonicMs, timers: { every: time.every, within: time.within } });
 });
-after(() => world.stop());
+after(() => (world as World | undefined)?.stop());
 beforeEach(() => { time.waiting = []; });
 afterEach(async () => {
   setFault(FAULT.none);

@@ -22,7 +22,7 @@ before(async () => {
   });
   world.openai.script(FULL);
 });
-after(() => world.stop());
+after(() => (world as World | undefined)?.stop());
 afterEach(() => {
   assert.ok(nothingLeaks(world));
   assertBalanced(readBooks(world.gateway.dataDir));

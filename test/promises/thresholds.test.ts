@@ -14,9 +14,9 @@ import { eventually } from './process.ts';
 import { keyOf, randomFrom, seedOfRun } from './scene.ts';
 
 /** What may be in flight at once: at a channel, of a group on it, of a key anywhere. */
-const LIMITS: Readonly<Record<string, number>> = { 'channel a': 6, 'channel b': 4, 'group capped on a': 3, 'group capped on b': 3, 'key serial': 2 };
+const LIMITS: Readonly<Record<string, number>> = { 'channel a': 6, 'channel b': 4, 'group capped on a': 3, 'group capped on b': 3, 'key lone': 2 };
 /** Keys and their groups. */
-const GROUPS = { wide: 'wide', serial: 'wide', first: 'capped', second: 'capped' } as const;
+const GROUPS = { wide: 'wide', lone: 'wide', first: 'capped', second: 'capped' } as const;
 type KeyName = keyof typeof GROUPS;
 const NAMES = Object.keys(GROUPS) as KeyName[];
 
@@ -45,7 +45,7 @@ kind: PriceCatalog
 metadata: {name: narrow}
 spec: {models: [{name: narrow-model, vendor: V, quotaType: Token, modelRatio: "1"}]}
 ---
-${NAMES.map((name) => keyManifest(name, keyOf(name), `groupRef: {name: ${GROUPS[name]}}${name === 'serial' ? `\nmaxConcurrency: ${LIMITS['key serial']}` : ''}`)).join('')}`;
+${NAMES.map((name) => keyManifest(name, keyOf(name), `groupRef: {name: ${GROUPS[name]}}${name === 'lone' ? `\nmaxConcurrency: ${LIMITS['key lone']}` : ''}`)).join('')}`;
 
 let world: World;
 let providers: { readonly a: MockProvider; readonly b: MockProvider };
@@ -58,7 +58,8 @@ before(async () => {
   world = await startWorld({ files: () => ({ 'narrow.yaml': manifest(providers.a.url, providers.b.url) }) });
 });
 after(async () => {
-  await world.stop();
+  // undefined where it did not start
+  await (world as World | undefined)?.stop();
   await providers.a.stop();
   await providers.b.stop();
 });
@@ -73,7 +74,7 @@ function scriptBoth(reply: (request: RecordedRequest) => Reply): void {
   for (const channel of ['a', 'b'] as const)
     providers[channel].script(async (request) => {
       const name = /key (\w+)/.exec(request.body.toString())?.[1] as KeyName;
-      const counted = [`channel ${channel}`, ...(GROUPS[name] === 'capped' ? [`group capped on ${channel}`] : []), ...(name === 'serial' ? ['key serial'] : [])];
+      const counted = [`channel ${channel}`, ...(GROUPS[name] === 'capped' ? [`group capped on ${channel}`] : []), ...(name === 'lone' ? ['key lone'] : [])];
       for (const what of counted) now[what] = (now[what] ?? 0) + 1;
       void request.over.then(() => { for (const what of counted) now[what]!--; });
       // what has ended before this one came may be heard of in the same turn, after it
@@ -102,8 +103,8 @@ describe('thresholds', () => {
       let over = 0;
       return { running: Promise.all(Array.from({ length: count }, async () => { const seen = await call(name); over++; return seen; })), over: () => over };
     };
-    const serial = crowd('serial', 5);
-    await eventually('three of the key\'s five are refused', () => serial.over() === 3);
+    const lone = crowd('lone', 5);
+    await eventually('three of the key\'s five are refused', () => lone.over() === 3);
     // two of six on channel a are taken: the group has three of them, then three on b
     const first = crowd('first', 4);
     const second = crowd('second', 4);
@@ -113,7 +114,7 @@ describe('thresholds', () => {
     await eventually('three of five are refused', () => wide.over() === 3);
     await eventually('the others have arrived', () => providers.a.inFlight + providers.b.inFlight === 10);
     waiting.open();
-    const answers = (await Promise.all([serial, first, second, wide].map(({ running }) => running))).flat();
+    const answers = (await Promise.all([lone, first, second, wide].map(({ running }) => running))).flat();
     assert.equal(answers.filter(({ status }) => status === 200).length, 10);
     for (const { status, headers, text } of answers.filter((answer) => answer.status !== 200)) {
       assert.equal(status, 429);

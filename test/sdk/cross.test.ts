@@ -222,7 +222,7 @@ describe('Anthropic\'s client on a model of an OpenAI provider', () => {
   });
   it('tools run by toolRunner()', async () => {
     world.openai.script(openaiChat({ toolCalls: [CALLS[0]!] }), openaiChat({ content: 'Cold.' }));
-    const tool = betaTool({ name: 'get_weather', description: 'The weather.', inputSchema: { ...SCHEMA, required: ['city'] as const }, run: ({ city }) => `cold in ${city}` });
+    const tool = betaTool({ name: 'get_weather', description: 'The weather.', inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }, run: ({ city }) => `cold in ${city}` });
     const message = await anthropic.beta.messages.toolRunner({ ...HELLO, tools: [tool] }).runUntilDone();
     assert.deepEqual(message.content, [{ type: 'text', text: 'Cold.' }]);
     assert.deepEqual(((await sent(1))['messages'] as unknown[]).at(-1), { role: 'tool', tool_call_id: 'call_1', content: 'cold in Oslo' });
