@@ -1,5 +1,5 @@
 /** `mgw run`: operator and data plane in one process, from a folder of manifests. */
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { openEmbeddedLedger } from '../../dataplane/ledger/embedded.ts';
 import type { Ledger } from '../../dataplane/ledger/ledger.ts';
@@ -145,6 +145,7 @@ function hello(flags: RunFlags, { gateway, demo, minted }: Parts): string {
   return further.map(({ path, key }) => `Another key, printed only this once; it is kept in ${shortPath(path)}: ${key}\n`).join('') + text;
 }
 
+/** Absolute: in a working directory that is deleted under it, Node's recursive mkdir of a relative path never ends. */
 function dataFolder({ data, config }: RunFlags): string {
-  return data ?? defaultDataFolder(config);
+  return resolve(data ?? defaultDataFolder(config));
 }

@@ -129,6 +129,7 @@ export class Committer {
     try {
       await this.#inTime(this.#thread.commit(encodeChanges(books, changes, { whole: this.#whole, nowMs: nowMs() })));
     } catch (error) {
+      putBack(books, changes);
       this.#waiters = [...waiters, ...this.#waiters];
       this.#failed(error);
       if (this.#stopped) this.#abandonWaiters();

@@ -46,7 +46,7 @@ export interface EmbeddedLedgerOptions {
 
 const DAY_MS = 86_400_000;
 const DEFAULT_RETENTION: UsageRetention = { maxRecords: 1_000_000, maxAgeMs: 35 * DAY_MS };
-const DEFAULT_PATIENCE_MS = 200;
+const DEFAULT_PATIENCE_MS = 2_000;
 /** Progress may be late without harm: the next one says more. */
 const PROGRESS_PATIENCE_MS = 5_000;
 const READ_PATIENCE_MS = 2_000;

@@ -43,12 +43,16 @@ async function tryChannel(deps: PipelineDeps, admitted: Admitted, record: CallRe
       method: 'POST', path, body, stream: call.stream, signal: record.abort.signal,
       headers: { ...requestHeaders(admitted.headers, candidate.target.protocol), 'content-type': 'application/json' },
     });
-    if (response.status < 200 || response.status >= 300) return await readRefusal(response);
+    if (response.status < 200 || response.status >= 300) {
+      record.sent = false;
+      return await readRefusal(response);
+    }
     const answered = call.stream ? { ...response, body: await peek(response.body) } : response;
     return { kind: 'Answered', forwarded: { ...admitted, converter, response: answered } };
   } catch (error) {
     if (!(error instanceof UpstreamFailure)) throw error;
-    record.sent = error.kind !== 'Connect';
+    // given up from this side: the provider may be at work on it; what it broke off itself is not owed
+    record.sent = error.sent && (error.kind === 'Aborted' || error.kind === 'Timeout');
     return { kind: 'Broken', failure: error.kind };
   }
 }

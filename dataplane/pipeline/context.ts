@@ -169,7 +169,7 @@ export interface CallRecord {
   admitted: Admitted | undefined;
   /** Its hold is being renewed, and its client watched. */
   watched: boolean;
-  /** A request has left for the provider in the latest admission. */
+  /** The latest request has left for its provider, which has neither refused nor failed it. */
   sent: boolean;
   /** What the answer has shown so far. */
   meter: Meter | undefined;

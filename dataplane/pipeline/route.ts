@@ -44,8 +44,7 @@ function servable(call: EndpointCall, offer: Offer, ordered: readonly Candidate[
   const candidates = ordered.filter((candidate) => candidate.model.endpoints.has(call.kind) && call.converter(candidate) !== undefined);
   if (candidates.length === 0) throw modelNotFound(call.model);
   const priced = candidates.filter((candidate) => candidate.price !== undefined && isBounded(call, offer, candidate));
-  if (priced.length === 0)
-    throw new GatewayError('model_not_priced', `The model "${call.model}" has no price yet, so it cannot be called. Ask the platform team to add it to a PriceCatalog.`, { param: 'model' });
+  if (priced.length === 0) throw notPriced(call, offer);
   let refusal: unknown;
   const willing = priced.filter((candidate) => {
     try {
@@ -58,6 +57,13 @@ function servable(call: EndpointCall, offer: Offer, ordered: readonly Candidate[
   });
   if (willing.length === 0) throw refusal;
   return willing;
+}
+
+function notPriced({ model }: EndpointCall, { catalog }: Offer): GatewayError {
+  const said = catalog === undefined
+    ? `The model "${model}" has no price yet, so it cannot be called. Ask the platform team to add it to a PriceCatalog.`
+    : `The model "${model}" has a price per token only, so it cannot be called here. Ask the platform team for a price per request (quotaType Request).`;
+  return new GatewayError('model_not_priced', said, { param: 'model' });
 }
 
 /** Images and videos have no token bound: only a price per generation can be held for them. */

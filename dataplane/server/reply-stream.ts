@@ -32,7 +32,7 @@ export function createReply(response: ServerResponse, { requestId, dialect, stal
   const send: ClientReply['send'] = (status, headers, body) => {
     if (gone()) return;
     head(status, { ...headers, 'content-length': String(body.length) });
-    response.end(body);
+    finish(response, body, stalledMs);
   };
 
   return {
@@ -50,7 +50,7 @@ export function createReply(response: ServerResponse, { requestId, dialect, stal
       await drained(response, stalledMs);
     },
     end(last) {
-      if (!gone()) response.end(last);
+      if (!gone()) finish(response, last, stalledMs);
     },
     fail(error: GatewayError) {
       if (!started) {
@@ -59,11 +59,18 @@ export function createReply(response: ServerResponse, { requestId, dialect, stal
         return status;
       }
       if (gone()) return response.statusCode;
-      if (isEventStream) response.end(errorEvent(error, dialect, requestId));
+      if (isEventStream) finish(response, errorEvent(error, dialect, requestId), stalledMs);
       else response.destroy(); // an answer cut short must not look whole
       return response.statusCode;
     },
   };
+}
+
+/** Ends the answer; a client that stops taking what is left of it is given up. */
+function finish(response: ServerResponse, last: Uint8Array, stalledMs: number): void {
+  response.end(last);
+  // the socket's own time-out, which sees how far a large piece has come; a finished answer resets it
+  if (response.writableLength > 0) response.setTimeout(stalledMs, () => response.destroy());
 }
 
 /** Resolves when the client has taken what was written, or is gone. */

@@ -97,7 +97,7 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
   /** The abort signal. */
   handleEvent(): void {
     this.#queue = [];
-    this.#fail(new UpstreamFailure('Aborted', 'the exchange was aborted'));
+    this.#fail(new UpstreamFailure('Aborted', 'the exchange was aborted', undefined, this.#stage !== 'Waiting'));
   }
 
   [Symbol.asyncIterator](): this { return this; }

@@ -63,9 +63,12 @@ export type UpstreamFailureKind = 'Connect' | 'Reset' | 'Timeout' | 'Cut' | 'Idl
 export class UpstreamFailure extends Error {
   override readonly name = 'UpstreamFailure';
   readonly kind: UpstreamFailureKind;
-  constructor(kind: UpstreamFailureKind, message: string, cause?: unknown) {
+  /** The request had begun to leave. */
+  readonly sent: boolean;
+  constructor(kind: UpstreamFailureKind, message: string, cause?: unknown, sent: boolean = kind !== 'Connect') {
     super(message, { cause });
     this.kind = kind;
+    this.sent = sent;
   }
 }
 

@@ -16,7 +16,7 @@ export interface TranslatedParts {
   readonly groups: readonly TranslatedGroup[];
   readonly accounts: readonly Translated<Account>[];
   readonly keys: readonly TranslatedKey[];
-  readonly priced: ReadonlySet<string>;
+  readonly priced: ReadonlyMap<string, unknown>;
   readonly misplaced: readonly Findings[];
 }
 

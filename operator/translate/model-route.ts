@@ -2,7 +2,7 @@
  * [P] ModelRoute → models and channels. A channel whose credential cannot be had is left out; the others serve.
  */
 import type { ModelRoute, ModelRouteChannel, ModelRouteModel } from '#crds/types.gen.ts';
-import { Allowance, ClientDisconnect, Endpoint, Input, Protocol } from '#snapshot/snapshot.gen.ts';
+import { Allowance, ClientDisconnect, Endpoint, Input, Protocol, QuotaType } from '#snapshot/snapshot.gen.ts';
 import type { Channel, Model, ModelRoute as ModelRouteMessage } from '#snapshot/snapshot.gen.ts';
 import { findingsOf } from '../status/findings.ts';
 import type { Finding, Findings } from '../status/findings.ts';
@@ -24,8 +24,8 @@ const MS = 1000;
 
 export interface RouteContext {
   readonly secrets: ReadonlyMap<string, SecretObject>;
-  /** The models that have a price. */
-  readonly priced: ReadonlySet<string>;
+  /** The models that have a price, and of which kind. */
+  readonly priced: ReadonlyMap<string, QuotaType>;
 }
 
 interface FoundChannel {
@@ -99,8 +99,16 @@ function unresolvedOf(found: readonly FoundChannel[]): Pick<Findings, 'unresolve
   return { unresolved: { reason: first.reason, message } };
 }
 
-function unpricedOf(models: readonly ModelRouteModel[], priced: ReadonlySet<string>): { unpriced?: Finding<'PriceNotFound'> } {
-  const missing = models.map(({ name }) => name).filter((name) => !priced.has(name));
-  if (missing.length === 0) return {};
-  return { unpriced: { reason: 'PriceNotFound', message: `No PriceCatalog prices ${listNames(missing)}; without a price a model is not listed and cannot be called.` } };
+function unpricedOf(models: readonly ModelRouteModel[], priced: ReadonlyMap<string, QuotaType>): { unpriced?: Finding<'PriceNotFound'> } {
+  const missing = models.filter(({ name }) => !priced.has(name)).map(({ name }) => name);
+  const byToken = models.filter((model) => makesPictures(model) && priced.get(model.name) === QuotaType.TOKEN).map(({ name }) => name);
+  const said = [
+    ...(missing.length > 0 ? [`No PriceCatalog prices ${listNames(missing)}; without a price a model is not listed and cannot be called.`] : []),
+    ...(byToken.length > 0 ? [`Images and videos are priced per request only, and ${listNames(byToken)} has a price per token: give it quotaType Request.`] : []),
+  ];
+  return said.length === 0 ? {} : { unpriced: { reason: 'PriceNotFound', message: said.join(' ') } };
+}
+
+function makesPictures({ endpoints }: ModelRouteModel): boolean {
+  return endpoints.some((endpoint) => endpoint === 'Images' || endpoint === 'Videos');
 }

@@ -34,7 +34,7 @@ export function translate(resources: Resources, options: TranslateOptions): Tran
   const lostHashes = findLosses(world.keys, claimedHashes);
 
   const catalogs = world.catalogs.map((catalog) => translateCatalog(catalog, lostModels.get(catalog)));
-  const priced = new Set(catalogs.flatMap(({ message }) => message?.models ?? []).map(({ name }) => name));
+  const priced = new Map(catalogs.flatMap(({ message }) => message?.models ?? []).map(({ name, quotaType }) => [name, quotaType]));
 
   const routes = world.routes.map((route) => translateRoute(route, { secrets: resources.secrets, priced }));
   const groups = translateGroups(world.groups, {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { InvalidArgumentError } from 'commander';
 import { parseAddress, parseBytes, parseLedger, parseNamespace, urlOf, withoutUnset } from '../../bin/options.ts';
+import manifest from '../../package.json' with { type: 'json' };
 import { mgw } from '../support/cli.ts';
 
 describe('help', () => {
@@ -26,6 +27,13 @@ describe('help', () => {
     const { exitCode, stdout } = await mgw(['--version']);
     assert.equal(exitCode, 0);
     assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
+  });
+});
+
+describe('npm start', () => {
+  it('hands signals to the gateway: npm ends its shell, which must have become it', () => {
+    const scripts: Readonly<Record<string, string>> = manifest.scripts;
+    for (const name of ['start', 'dev']) assert.match(scripts[name] ?? '', /^exec node /);
   });
 });
 

@@ -59,9 +59,9 @@ spec: {models: [{name: own-model, vendor: Own, quotaType: Token, modelRatio: "${
 const call = (headers = as('own')): Promise<Answer> => post(world, '/v1/chat/completions', chat('own-model'), headers);
 const cost = ({ headers }: Answer): string | null => headers.get('x-modelgateway-cost-usd');
 const refusal = async (answer: Promise<Answer>): Promise<string> => {
-  const { status, json } = await answer;
-  assert.equal(status, 401);
-  return json().error.message;
+  const refused = await answer;
+  assert.equal(refused.status, 401);
+  return refused.json().error.message;
 };
 
 describe('an edit', () => {

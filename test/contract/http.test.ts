@@ -84,6 +84,17 @@ describe('GET /v1/models', () => {
   });
 });
 
+describe('a model\'s name', () => {
+  it('is taken exactly as it stands', async () => {
+    world.openai.script(openaiChat());
+    for (const name of ['GPT-model', ' gpt-model', 'gpt-model ', 'openai/gpt-model', 'gpt-model-latest']) {
+      assert.equal((await post(world, '/v1/chat/completions', chat(name))).status, 404, name);
+      assert.equal((await get(world, `/v1/models/${encodeURIComponent(name)}`)).status, 404, name);
+    }
+    assert.equal((await post(world, '/v1/chat/completions', chat('gpt-model'))).status, 200);
+  });
+});
+
 describe('GET /v1/key', () => {
   it('tells the calling key, with what is held while a call runs', async () => {
     const waiting = gated(openaiChat({ usage: { prompt_tokens: 1000, completion_tokens: 100 } }));
@@ -192,6 +203,23 @@ describe('embeddings and images', () => {
       const answer = await post(world, path, body);
       assert.deepEqual([answer.status, answer.json().error.type, answer.json().error.param], [400, 'invalid_request_error', param]);
     }
+  });
+  it('images with a price per token only are not priced, and the message says what is missing', async () => {
+    await world.gateway.write('painter.yaml', `
+apiVersion: modelgateway.dev/v1alpha1
+kind: ModelRoute
+metadata: {name: painter}
+spec: {models: [{name: painter, endpoints: [Images]}], channels: [{name: c, protocol: OpenAI, baseUrl: ${world.openai.url}/v1}]}
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: PriceCatalog
+metadata: {name: painter}
+spec: {models: [{name: painter, vendor: V, quotaType: Token, modelRatio: "1"}]}
+`);
+    const answer = await post(world, '/v1/images/generations', { model: 'painter', prompt: 'x' });
+    assert.deepEqual([answer.status, answer.json().error.code], [503, 'model_not_priced']);
+    assert.match(answer.json().error.message, /quotaType Request/);
+    await world.gateway.write('painter.yaml', '# nothing\n');
   });
   it('images cost their number, whatever the provider says of tokens, and pass byte for byte', async () => {
     const body = '{"prompt":"a \\u00e9", "model":"image-model","n":2, "size":"1024x1024"}';

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { CONDITIONS } from '#crds/conditions.ts';
 import type { ConditionRow } from '#crds/conditions.ts';
+import { createConditionReport } from '../../bin/run/condition-report.ts';
 import { KEYS, PROVIDER_KEYS, keyManifest } from '../support/manifests.ts';
 import { gated, openaiChat } from '../support/provider-answers.ts';
 import { chat, get, post, startWorld } from '../http/support.ts';
@@ -47,7 +48,8 @@ describe('conditions', () => {
       assert.equal(new Set(types).size, types.length);
       for (const condition of status.conditions) {
         const row = rows[condition.type];
-        assert.ok(row?.kinds.some((each) => each === kind) && row.reasons.some((each) => each === condition.reason), `${kind}: ${condition.type} ${condition.reason}`);
+        assert.ok(row, condition.type);
+        assert.ok(row.kinds.some((each) => each === kind) && row.reasons.some((each) => each === condition.reason), `${kind}: ${condition.type} ${condition.reason}`);
         assert.ok(!row.onlyWhileTrue || condition.status === 'True');
         assert.match(condition.lastTransitionTime, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
         assert.equal(condition.observedGeneration, status.observedGeneration);
@@ -68,6 +70,29 @@ describe('conditions', () => {
     assert.ok((await conditionsOf('ApiKey', 'team/expired')).includes('Ready=False Expired'));
     assert.match(await messageOf('ModelRoute', 'model-gateway/openai', 'UnpricedModels'), /"unpriced-model"/);
     assert.ok(!(await conditionsOf('ModelRoute', 'model-gateway/anthropic')).some((each) => each.startsWith('UnpricedModels')));
+  });
+});
+
+describe('on one machine, where nobody looks at statuses', () => {
+  it('what does not do what it says is told once, and what its owner wants is not', async () => {
+    const told: string[] = [];
+    const report = createConditionReport((line) => told.push(line));
+    await world.gateway.write('half.yaml', `${HEAD}Group
+metadata: {name: useless}
+spec: {routes: [{routeRef: {name: nowhere}}]}
+---
+${keyManifest('bare', KEY('bare'), '').split('---')[0]}`);
+    report.update(await world.gateway.operator.statuses());
+    const lines = (name: string): string[] => told.filter((line) => line.includes(` ${name}: `));
+    for (const [name, words] of [['team/orphan', /"nobody" does not exist/], ['model-gateway/openai', /"unpriced-model"/], ['model-gateway/useless', /"nowhere" does not exist/], ['team/bare', /"bare-key"/]] as const) {
+      assert.equal(lines(name).length, 1, `${name}: ${told.join('\n')}`);
+      assert.match(lines(name)[0] ?? '', words);
+    }
+    for (const name of ['team/disabled', 'team/expired', 'team/main']) assert.deepEqual(lines(name), []);
+    const count = told.length;
+    report.update(await world.gateway.operator.statuses());
+    assert.equal(told.length, count);
+    await world.gateway.write('half.yaml', '# nothing\n');
   });
 });
 

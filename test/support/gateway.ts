@@ -79,7 +79,7 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
     await stop();
     throw error;
   });
-  refused = operator.upstreamRefused;
+  refused = (refusal) => operator.upstreamRefused(refusal);
   return {
     url: `http://127.0.0.1:${dataplane.port}`,
     adminUrl: `http://127.0.0.1:${dataplane.adminPort}`,

@@ -2,6 +2,7 @@
  * A file that fails, hangs or comes back: nothing is acknowledged that is not in it, nothing is lost, and nobody does anything.
  */
 import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
@@ -119,6 +120,27 @@ faultTest('somebody else writes to the file for a while', async (bench) => {
   other.exec('ROLLBACK');
   other.close();
   assert.equal((await settling.promise).keySpentNanoUsd, 30n);
+});
+
+faultTest('the file vanishes: the next one has all the money again', async (bench) => {
+  const { ledger } = bench;
+  const other = { origin: { keyUid: 'key-2', account: 'team-b/team-b' } };
+  await ledger.hold(holdRequest('earlier', 40n, other));
+  await ledger.settle(settlement('earlier', 35n));
+  await ledger.hold(holdRequest('running', 40n, { ...other, progress: progress(3n) }));
+  for (const suffix of ['', '-wal', '-shm']) rmSync(bench.path + suffix);
+  await ledger.hold(holdRequest('a', 10n));
+  bench.set('threadDies');
+  const settling = ledger.settle(settlement('a', 10n));
+  await assert.rejects(ledger.hold(holdRequest('refused', 1n)), LedgerUnavailable);
+  bench.set('none');
+  await settling;
+  await bench.afterwards(async (next) => {
+    assert.deepEqual(await next.readAccount('team-b/team-b'), { spentNanoUsd: 38n, heldNanoUsd: 0n });
+    assert.equal((await next.readKey('key-2', 'Never')).spentNanoUsd, 38n);
+    assert.equal((await next.readUsage('key-2', 'running'))?.status, 'Abandoned');
+    assert.equal((await next.readUsage('key-1', 'a'))?.costNanoUsd, 10n);
+  });
 });
 
 faultTest('a second hold that comes too late leaves the first, in memory and in the file', async (bench) => {

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { gate } from '../support/mock-provider.ts';
+import { insertAt } from '../support/provider-answers.ts';
+import { ask } from './client.ts';
+import { answerNumbered, createScene, keyOf, numberedCall } from './scene.ts';
+it('long drain', async () => {
+  const scene = await createScene({ keys: [{ name: 'one' }], creditUsd: '100' });
+  const g = gate();
+  scene.provider.script((r) => insertAt(answerNumbered(r), 2, g));
+  const gw = await scene.home.start();
+  const asked = ask(gw.url, { ...numberedCall(0), key: keyOf('one') });
+  await g.reached;
+  gw.signal('SIGTERM');
+  await new Promise((r) => setTimeout(r, 13000));
+  g.open();
+  assert.ok((await asked).ended);
+  assert.equal(await gw.exited, 0);
+  await scene.remove();
+});
