@@ -82,6 +82,10 @@ export const ERRORS = {
     status: 503, openaiType: 'server_error', openaiCode: 'ledger_unavailable', anthropicType: 'api_error', retry: true,
     when: 'the ledger cannot be reached',
   },
+  not_ready: {
+    status: 503, openaiType: 'server_error', openaiCode: 'not_ready', anthropicType: 'api_error', retry: true,
+    when: 'this process has no configuration yet; it never answers 401 for want of one',
+  },
   shutting_down: {
     status: 503, openaiType: 'server_error', openaiCode: 'shutting_down', anthropicType: 'api_error', retry: true,
     when: 'this process is draining; another one answers',

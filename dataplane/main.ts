@@ -77,6 +77,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
       if (outcome !== 'ok') log.warn({ err: error }, 'the holds of running calls could not be renewed');
     },
   });
+  const inFlight = createInFlight();
   let draining = false;
   let applied: Snapshot | undefined;
   let compiled: CompiledState | undefined;
@@ -91,7 +92,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     },
     defect: (requestId, error) => log.error({ requestId, err: error }, 'a call met a defect of the gateway'),
   };
-  const server = buildServer({ ...deps, maxBodyBytes: options.maxBodyBytes, draining: () => draining, inFlight: createInFlight() });
+  const server = buildServer({ ...deps, maxBodyBytes: options.maxBodyBytes, configured: () => applied !== undefined, draining: () => draining, inFlight });
   const admin = createAdmin({
     metrics,
     readiness: () => [
@@ -128,6 +129,8 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     adminPort,
     async drain() {
       draining = true;
+      // here and not in a hook of the server, which would be given ten seconds
+      await inFlight.ended();
       await server.close();
       leases.stop();
       await upstreams.close();

@@ -38,7 +38,7 @@ export interface EmbeddedLedgerOptions {
   readonly onFault?: (fault: LedgerFault) => void;
   /** What is kept of settled calls. Default: the latest million, for 35 days. */
   readonly retention?: Partial<UsageRetention>;
-  /** A hold that is not in the file by then is refused: nobody is to wait for a disk that hangs. Default 200. */
+  /** A hold that is not in the file by then is refused: nobody is to wait for a disk that hangs. Default 2000. */
   readonly patienceMs?: number;
   /** For tests: see embedded-faults.ts. */
   readonly faults?: Int32Array;

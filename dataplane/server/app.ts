@@ -28,7 +28,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     keepAliveTimeout: KEEP_ALIVE_MS,
     routerOptions: { maxParamLength: LONGEST_PARAM },
     return503OnClosing: false,
-    // once nothing is in flight, a connection that its client keeps open does not keep the process
+    // whoever closes waits for what is in flight first; then a connection that its client keeps open does not keep the process
     forceCloseConnections: true,
     frameworkErrors: (error, request, reply) => {
       request.arrivedAt = deps.clock.monotonicMs(); // no hook runs for a path that cannot be routed
@@ -47,7 +47,6 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     if (!raw.destroyed) raw.once('close', deps.inFlight.begin());
     done();
   });
-  app.addHook('preClose', () => deps.inFlight.ended());
   app.setErrorHandler((error: FastifyError, request, reply) => { sendError(deps, { reply, request, error: gatewayError(deps, request, error) }); });
   app.setNotFoundHandler((request, reply) => { sendError(deps, { reply, request, error: unknownPath(request) }); });
   registerRoutes(app, deps);
@@ -62,6 +61,7 @@ function newRequestId(): string {
 function earlyRefusal(deps: ServerDeps, request: FastifyRequest): Error | undefined {
   try {
     if (deps.draining()) throw new GatewayError('shutting_down', 'This process is shutting down. Try again.', { retryAfterSeconds: 1, headers: { connection: 'close' } });
+    if (!deps.configured()) throw new GatewayError('not_ready', 'This process has just started and has no configuration yet. Try again.', { retryAfterSeconds: 1 });
     if (request.headers['content-encoding'] !== undefined && request.headers['content-encoding'] !== 'identity')
       throw new GatewayError('invalid_request', 'Compressed request bodies are not taken. Send the body without content-encoding.');
     if (request.method === 'POST' && mayBeLarge(request) && !request.is404) authenticateHeaders(deps, request.headers);

@@ -104,7 +104,7 @@ function unpricedOf(models: readonly ModelRouteModel[], priced: ReadonlyMap<stri
   const byToken = models.filter((model) => makesPictures(model) && priced.get(model.name) === QuotaType.TOKEN).map(({ name }) => name);
   const said = [
     ...(missing.length > 0 ? [`No PriceCatalog prices ${listNames(missing)}; without a price a model is not listed and cannot be called.`] : []),
-    ...(byToken.length > 0 ? [`Images and videos are priced per request only, and ${listNames(byToken)} has a price per token: give it quotaType Request.`] : []),
+    ...(byToken.length > 0 ? [`Images and videos need a price per request: give ${listNames(byToken)} quotaType Request instead of a price per token.`] : []),
   ];
   return said.length === 0 ? {} : { unpriced: { reason: 'PriceNotFound', message: said.join(' ') } };
 }
