@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { after, afterEach, before, describe, it, mock } from 'node:test';
+import { startWorld } from '../http/support.ts';
+import { KEYS } from '../support/manifests.ts';
 import { gate } from '../support/mock-provider.ts';
 import { gated, insertAt, openaiChat } from '../support/provider-answers.ts';
 import { assertBalanced, readBooks } from './books.ts';
@@ -143,4 +145,27 @@ describe('SIGTERM', () => {
     await ask(gateway.url, { ...OPENAI_STREAM, key: KEY });
     return scene.provider.request(0);
   }
+});
+
+describe('draining', () => {
+  it('takes as long as the calls do', async () => {
+    const world = await startWorld();
+    const waiting = gate();
+    world.openai.script((request) => insertAt(answerNumbered(request), 2, waiting));
+    const asked = ask(world.gateway.url, { ...OPENAI_STREAM, key: KEYS.main });
+    await waiting.reached;
+    // whatever would give up after a time has had an hour of it
+    mock.timers.enable({ apis: ['setTimeout'] });
+    const drained = world.gateway.dataplane.drain();
+    for (let minute = 0; minute < 60; minute++) {
+      mock.timers.tick(60_000);
+      await new Promise(setImmediate);
+    }
+    mock.timers.reset();
+    waiting.open();
+    const seen = await asked;
+    assert.ok(seen.ended, seen.text);
+    await drained;
+    await world.stop();
+  });
 });
