@@ -130,6 +130,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     async drain() {
       draining = true;
       // here and not in a hook of the server, which would be given ten seconds
+      await inFlight.ended();
       await server.close();
       leases.stop();
       await upstreams.close();

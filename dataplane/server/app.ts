@@ -47,7 +47,6 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     if (!raw.destroyed) raw.once('close', deps.inFlight.begin());
     done();
   });
-  app.addHook('preClose', () => deps.inFlight.ended());
   app.setErrorHandler((error: FastifyError, request, reply) => { sendError(deps, { reply, request, error: gatewayError(deps, request, error) }); });
   app.setNotFoundHandler((request, reply) => { sendError(deps, { reply, request, error: unknownPath(request) }); });
   registerRoutes(app, deps);

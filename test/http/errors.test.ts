@@ -83,6 +83,15 @@ describe('a key that does not open anything: 401', () => {
     assert.match(await said(KEYS.expired), /expired/);
   });
 
+  it('says so where one header came twice', async () => {
+    const headers = new Headers({ 'content-type': 'application/json' });
+    headers.append('x-api-key', KEYS.main);
+    headers.append('x-api-key', KEYS.small);
+    const response = await fetch(`${world.gateway.url}/v1/messages`, { method: 'POST', headers, body: JSON.stringify(message()) });
+    assert.equal(response.status, 401);
+    assert.match(await response.text(), /more than once/);
+  });
+
   it('takes the same key in both headers', async () => {
     world.openai.script(openaiChat());
     const answer = await post(world, '/v1/chat/completions', chat(), { authorization: `Bearer ${KEYS.main}`, 'x-api-key': KEYS.main });

@@ -161,9 +161,9 @@ describe('draining', () => {
       mock.timers.tick(60_000);
       await new Promise(setImmediate);
     }
-    mock.timers.reset();
     waiting.open();
     const seen = await asked;
+    mock.timers.reset();
     assert.ok(seen.ended, seen.text);
     await drained;
     await world.stop();

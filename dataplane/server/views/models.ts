@@ -110,8 +110,14 @@ export function anthropicModel(offer: Offer): AnthropicModel {
   };
 }
 
-function isCallable({ catalog, model, tiers }: Offer, { models }: Pick<KeyState, 'models'>): boolean {
-  return catalog !== undefined && tiers.some((tier) => tier.length > 0) && (models?.has(model) ?? true);
+function isCallable(offer: Offer, { models }: Pick<KeyState, 'models'>): boolean {
+  return isPriced(offer) && offer.tiers.some((tier) => tier.length > 0) && (models?.has(offer.model) ?? true);
+}
+
+/** Images and videos have no bound in tokens: a price for them is one per generation. */
+function isPriced({ catalog, quotaType, endpoints }: Offer): boolean {
+  if (catalog === undefined) return false;
+  return quotaType === 'Request' || endpoints.has('Chat') || endpoints.has('Embeddings');
 }
 
 function parseLimit(text: string | undefined): number {

@@ -43,6 +43,17 @@ describe('models a key can call', () => {
     assert.equal(callableModel({ groups }, { group: 'g', models: undefined }, 'a-model'), undefined);
   });
 
+  test('have a price that bounds them: images and videos one per generation', () => {
+    const group = state.groups.get('g');
+    const offer = group?.offers.get('a-model');
+    assert.ok(group && offer);
+    const list = (endpoints: Offer['endpoints'], quotaType: Offer['quotaType']): number =>
+      callableModels({ groups: new Map([['g', { ...group, offers: new Map([['a-model', { ...offer, endpoints, quotaType }]]) }]]) }, { group: 'g', models: undefined }).length;
+    assert.equal(list(new Set(['Images']), 'Token'), 0);
+    assert.equal(list(new Set(['Images']), 'Request'), 1);
+    assert.equal(list(new Set(['Images', 'Chat']), 'Token'), 1);
+  });
+
   test('one by one are the same as together', () => {
     for (const group of ['g', 'smart', 'none', 'gone']) {
       for (const models of [undefined, new Set(['a-model', 'unpriced'])]) {
