@@ -1,47 +1,7 @@
 #!/usr/bin/env node
-/** The command line: commands and their flags are in commands/; here a process ends with the right code. */
-import { Command, CommanderError } from 'commander';
-import { demoProviderCommand } from './commands/demo-provider.ts';
-import { runCommand } from './commands/run.ts';
-import { validateCommand } from './commands/validate.ts';
-import { CommandFailed, EXIT } from './exit.ts';
-import { withoutUnset } from './options.ts';
-import { VERSION } from './version.ts';
+/** Where every process of the gateway begins. The command line is in main.ts, loaded once compiled modules are being kept. */
+import { cacheCompiledModules } from './compile-cache.ts';
 
-const DESCRIPTION = `Model Gateway: one address, one key and one bill for many model providers.
-
-Exit codes: 0 ok, 1 failed, 64 the command line is wrong.`;
-
-/** Commands report how they ended here. */
-let exitCode: number = EXIT.ok;
-
-function buildProgram(): Command {
-  const program = new Command('mgw')
-    .description(DESCRIPTION)
-    .version(VERSION, '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'print this help')
-    .helpCommand('help [command]', 'print the help of a command')
-    .showHelpAfterError('(mgw --help tells what there is)');
-  const ended = (code: number): void => { exitCode = code; };
-  for (const make of [runCommand, validateCommand, demoProviderCommand]) program.addCommand(make(ended).helpOption('-h, --help', 'print this help'));
-  for (const command of [program, ...program.commands]) command.exitOverride();
-  return program;
-}
-
-/** Runs the command line; resolves with the exit code. */
-async function main(argv: readonly string[]): Promise<number> {
-  process.env = withoutUnset(process.env, ['MGW_HELLO']);
-  try {
-    await buildProgram().parseAsync(argv);
-    return exitCode;
-  } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-    if (error instanceof CommandFailed) {
-      process.stderr.write(`${error.message}\n`);
-      return error.exitCode;
-    }
-    throw error;
-  }
-}
-
+cacheCompiledModules();
+const { main } = await import('./main.ts');
 process.exitCode = await main(process.argv);

@@ -2,7 +2,7 @@
  * [P] What an API server does to an object before it judges it, in its order: fields that the schema does not know are noted and
  * dropped, nulls are dropped where null means nothing, defaults are filled in.
  */
-import { fieldError, type FieldError, type FieldPath } from './field-path.ts';
+import { fieldError, type FieldError, type Segment } from './field-path.ts';
 import { isJsonObject, type Json, type JsonObject } from './json.ts';
 import type { SchemaNode } from './kind-schema.ts';
 
@@ -13,34 +13,49 @@ export interface Normalised {
 
 /** The object with its defaults, and an error for each unknown field, in the object's order. */
 export function normalise(object: JsonObject, root: SchemaNode): Normalised {
-  const errors: FieldError[] = [];
-  return { object: fieldsWithDefaults(knownFields(object, { node: root, path: [], errors }), root), errors };
+  const found: Found = { path: [], errors: [] };
+  return { object: normaliseFields(object, root, found), errors: found.errors };
 }
 
-interface Place {
-  readonly node: SchemaNode;
-  readonly path: FieldPath;
+interface Found {
+  /** Of what is being looked at; one list for the whole walk, since ten thousand objects are walked at a start. */
+  readonly path: Segment[];
   readonly errors: FieldError[];
 }
 
-/** A copy without unknown fields, and without the nulls that stand for an absent field. */
-function withoutUnknown(value: Json, place: Place): Json {
-  const { items } = place.node;
-  if (Array.isArray(value) && items) {
-    return value.map((item: Json, index) => withoutUnknown(item, { ...place, node: items, path: [...place.path, index] }));
-  }
-  return isJsonObject(value) && hasFields(place.node) ? knownFields(value, place) : value;
+/** A copy with defaults, without unknown fields, and without the nulls that stand for an absent field. */
+function normaliseValue(value: Json, node: SchemaNode, found: Found): Json {
+  const { items } = node;
+  if (Array.isArray(value)) return items ? value.map((item: Json, index) => within(found, index, () => normaliseValue(item, items, found))) : value;
+  return isJsonObject(value) && hasFields(node) ? normaliseFields(value, node, found) : value;
 }
 
-function knownFields(value: JsonObject, place: Place): JsonObject {
-  const kept: [string, Json][] = [];
-  for (const [field, child] of Object.entries(value)) {
-    const node = childNode(place.node, field);
-    const path = [...place.path, field];
-    if (!node) place.errors.push(fieldError(path, 'unknown field'));
-    else if (child !== null || node.default !== undefined) kept.push([field, withoutUnknown(child, { ...place, node, path })]);
+function normaliseFields(value: JsonObject, node: SchemaNode, found: Found): JsonObject {
+  const kept: Record<string, Json> = {};
+  for (const field of Object.keys(value)) {
+    const child = childNode(node, field);
+    const given = value[field] ?? child?.default;
+    if (!child) found.errors.push(fieldError([...found.path, field], 'unknown field'));
+    else if (given !== undefined) setField(kept, field, within(found, field, () => normaliseValue(given, child, found)));
   }
-  return Object.fromEntries(kept);
+  for (const field in node.properties) {
+    const child = node.properties[field];
+    if (child?.default !== undefined && kept[field] === undefined) kept[field] = normaliseValue(child.default, child, found);
+  }
+  return kept;
+}
+
+function within<T>({ path }: Found, segment: Segment, work: () => T): T {
+  path.push(segment);
+  const result = work();
+  path.pop();
+  return result;
+}
+
+/** A map's key may be any text, one that means something else in an assignment too. */
+function setField(object: Record<string, Json>, field: string, value: Json): void {
+  if (field === '__proto__') Object.defineProperty(object, field, { value, enumerable: true, configurable: true, writable: true });
+  else object[field] = value;
 }
 
 function childNode(node: SchemaNode, field: string): SchemaNode | undefined {
@@ -51,21 +66,4 @@ function childNode(node: SchemaNode, field: string): SchemaNode | undefined {
 /** Of metadata the schema says only that it is an object. */
 function hasFields(node: SchemaNode): boolean {
   return node.properties !== undefined || node.additionalProperties !== undefined;
-}
-
-function withDefaults(value: Json, node: SchemaNode): Json {
-  if (Array.isArray(value)) return value.map((item: Json) => (node.items ? withDefaults(item, node.items) : item));
-  return isJsonObject(value) ? fieldsWithDefaults(value, node) : value;
-}
-
-function fieldsWithDefaults(value: JsonObject, node: SchemaNode): JsonObject {
-  const filled: Record<string, Json> = { ...value };
-  for (const [field, child] of Object.entries(node.properties ?? {})) {
-    if (child.default !== undefined && (filled[field] ?? null) === null) filled[field] = child.default;
-  }
-  for (const [field, item] of Object.entries(filled)) {
-    const child = childNode(node, field);
-    if (child) filled[field] = withDefaults(item, child);
-  }
-  return filled;
 }

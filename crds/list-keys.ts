@@ -1,19 +1,39 @@
 /** [P] Lists that are sets or maps: no item, and no key of an item, may occur twice. */
-import { fieldError, type FieldError, type FieldPath } from './field-path.ts';
+import { fieldError, type FieldError, type FieldPath, type Segment } from './field-path.ts';
 import { isJsonObject, shownJson, type Json } from './json.ts';
 import type { SchemaNode } from './kind-schema.ts';
 
 /** An error for each item that repeats an earlier one, the whole value through. */
-export function duplicateErrors(value: Json, node: SchemaNode, path: FieldPath): FieldError[] {
+export function duplicateErrors(value: Json, root: SchemaNode): FieldError[] {
+  const errors: FieldError[] = [];
+  walk(value, root, { path: [], errors });
+  return errors;
+}
+
+interface Found {
+  /** Of what is being looked at; one list for the whole walk. */
+  readonly path: Segment[];
+  readonly errors: FieldError[];
+}
+
+function walk(value: Json, node: SchemaNode, found: Found): void {
   if (Array.isArray(value)) {
-    const below = value.flatMap((item: Json, index) => (node.items ? duplicateErrors(item, node.items, [...path, index]) : []));
-    return [...repeated(value, node, path), ...below];
+    found.errors.push(...repeated(value, node, found.path));
+    const { items } = node;
+    if (items) for (const [index, item] of value.entries()) step(item, items, { found, segment: index });
+  } else if (isJsonObject(value)) {
+    for (const field of Object.keys(value)) {
+      const child = node.properties?.[field];
+      if (child) step(value[field] ?? null, child, { found, segment: field });
+    }
   }
-  if (!isJsonObject(value)) return [];
-  return Object.entries(value).flatMap(([field, child]) => {
-    const childNode = node.properties?.[field];
-    return childNode ? duplicateErrors(child, childNode, [...path, field]) : [];
-  });
+}
+
+function step(value: Json, node: SchemaNode, { found, segment }: { readonly found: Found; readonly segment: Segment }): void {
+  if (typeof value !== 'object') return;
+  found.path.push(segment);
+  walk(value, node, found);
+  found.path.pop();
 }
 
 /** Each key counts once, at its second place, as an API server reports it. */

@@ -28,11 +28,12 @@ export function identityErrors(object: JsonObject, schema: KindSchema): FieldErr
 }
 
 function typeErrors(object: JsonObject, schema: KindSchema): FieldError[] {
-  const wanted = { apiVersion: `${schema.group}/${schema.version}`, kind: schema.kind };
-  return Object.entries(wanted).flatMap(([field, value]) => {
-    const found = object[field];
-    return found === value ? [] : [fieldError([field], `Invalid value: ${JSON.stringify(found ?? '')}: must be ${value}`)];
-  });
+  return [...wrongText(object, 'apiVersion', `${schema.group}/${schema.version}`), ...wrongText(object, 'kind', schema.kind)];
+}
+
+function wrongText(object: JsonObject, field: string, wanted: string): FieldError[] {
+  const found = object[field];
+  return found === wanted ? [] : [fieldError([field], `Invalid value: ${JSON.stringify(found ?? '')}: must be ${wanted}`)];
 }
 
 /** Mistakes in an object's metadata, whatever its kind. */

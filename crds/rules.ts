@@ -3,9 +3,12 @@
  * (oldSelf) are left out: an object judged here has none.
  */
 import { Environment, type ParseResult } from '@marcbachmann/cel-js';
-import { fieldError, type FieldError, type FieldPath } from './field-path.ts';
-import { isJsonObject, shownJson, type Json } from './json.ts';
+import { fieldError, type FieldError, type FieldPath, type Segment } from './field-path.ts';
+import { isJsonObject, shownJson, type Json, type JsonObject } from './json.ts';
 import type { Rule, SchemaNode } from './kind-schema.ts';
+
+/** Texts per rule. */
+const MOST_REMEMBERED = 1000;
 
 /** Judges values by the rules of one schema; `isBlocked` tells whether the shape of what is at a path is wrong. */
 export type RulesCheck = (value: Json, isBlocked: (path: FieldPath) => boolean) => FieldError[];
@@ -13,6 +16,8 @@ export type RulesCheck = (value: Json, isBlocked: (path: FieldPath) => boolean) 
 interface CompiledRule {
   readonly rule: Rule;
   readonly evaluate: ParseResult;
+  /** Texts that the rule has found right: ten thousand keys name the same few groups, and matching is dear. */
+  readonly right: Set<Json>;
 }
 
 /** A schema node with its rules compiled; nodes without rules in or below them are left out. */
@@ -27,13 +32,17 @@ interface CompiledNode {
 export function compileRules(root: SchemaNode): RulesCheck {
   const environment = new Environment().registerVariable('self', 'dyn');
   const compiled = compileNode(root, environment);
-  return (value, isBlocked) => (compiled ? check(compiled, { value, path: [], isBlocked }) : []);
+  return (value, isBlocked) => {
+    const found: Found = { path: [], errors: [], isBlocked };
+    if (compiled) check(compiled, { value, self: toCel(value, root) }, found);
+    return found.errors;
+  };
 }
 
 function compileNode(node: SchemaNode, environment: Environment): CompiledNode | undefined {
   const rules = (node['x-kubernetes-validations'] ?? [])
     .filter((rule) => !/\boldSelf\b/.test(rule.rule))
-    .map((rule) => ({ rule, evaluate: environment.parse(rule.rule) }));
+    .map((rule) => ({ rule, evaluate: environment.parse(rule.rule), right: new Set<Json>() }));
   const properties = new Map<string, CompiledNode>();
   for (const [field, child] of Object.entries(node.properties ?? {})) {
     const compiled = compileNode(child, environment);
@@ -43,37 +52,61 @@ function compileNode(node: SchemaNode, environment: Environment): CompiledNode |
   return rules.length > 0 || properties.size > 0 || items ? { node, rules, properties, items } : undefined;
 }
 
-interface Subject {
-  readonly value: Json;
-  readonly path: FieldPath;
+interface Found {
+  /** Of what is being looked at; one list for the whole walk. */
+  readonly path: Segment[];
+  readonly errors: FieldError[];
   readonly isBlocked: (path: FieldPath) => boolean;
 }
 
-function check(compiled: CompiledNode, subject: Subject): FieldError[] {
-  const { value, path, isBlocked } = subject;
-  const { items, rules } = compiled;
-  const self = rules.length > 0 ? toCel(value, compiled.node) : undefined;
-  const own = rules.flatMap((rule) => judge(rule, self, subject));
-  if (Array.isArray(value) && items) {
-    return [...own, ...value.flatMap((item: Json, index) => check(items, { value: item, path: [...path, index], isBlocked }))];
-  }
-  if (!isJsonObject(value)) return own;
-  const below = [...compiled.properties].flatMap(([field, child]) => {
-    const childValue = value[field];
-    if (childValue === undefined || childValue === null) return [];
-    return check(child, { value: childValue, path: [...path, field], isBlocked });
-  });
-  return [...own, ...below];
+/** A value as it is in JSON, and as rules see it. */
+interface Subject {
+  readonly value: Json;
+  readonly self: unknown;
 }
 
-function judge({ rule, evaluate }: CompiledRule, self: unknown, { value, path, isBlocked }: Subject): FieldError[] {
-  const segments = rule.fieldPath ? [...path, ...rule.fieldPath.split('.').slice(1)] : path;
+function check(compiled: CompiledNode, subject: Subject, found: Found): void {
+  for (const rule of compiled.rules) judge(rule, subject, found);
+  const { value, self } = subject;
+  if (Array.isArray(value) && Array.isArray(self)) checkItems(compiled, { value, self }, found);
+  else if (isJsonObject(value) && isRecord(self)) checkFields(compiled, { value, self }, found);
+}
+
+function checkItems({ items }: CompiledNode, { value, self }: { readonly value: readonly Json[]; readonly self: readonly unknown[] }, found: Found): void {
+  if (items) for (const [index, item] of value.entries()) checkBelow(items, { value: item, self: self[index] }, { found, segment: index });
+}
+
+function checkFields({ properties }: CompiledNode, { value, self }: { readonly value: JsonObject; readonly self: Readonly<Record<string, unknown>> }, found: Found): void {
+  for (const [field, child] of properties) {
+    const below = value[field] ?? null;
+    if (below !== null) checkBelow(child, { value: below, self: self[field] }, { found, segment: field });
+  }
+}
+
+function checkBelow(compiled: CompiledNode, subject: Subject, { found, segment }: { readonly found: Found; readonly segment: Segment }): void {
+  found.path.push(segment);
+  check(compiled, subject, found);
+  found.path.pop();
+}
+
+function judge({ rule, evaluate, right }: CompiledRule, { value, self }: Subject, { path, errors, isBlocked }: Found): void {
+  if (right.has(value)) return;
   try {
-    return evaluate({ self }) === true ? [] : [fieldError(segments, reasonPrefix(rule, value) + rule.message)];
+    if (evaluate({ self }) === true) remember(right, value);
+    else errors.push(fieldError(placeOf(rule, path), reasonPrefix(rule, value) + rule.message));
   } catch (error) {
     // Of a value without the shape that its schema says, nothing more can be said.
-    return isBlocked(path) ? [] : [fieldError(segments, `Invalid value: ${shown(value)}${error instanceof Error ? error.message : String(error)}`)];
+    if (isBlocked(path)) return;
+    errors.push(fieldError(placeOf(rule, path), `Invalid value: ${shown(value)}${error instanceof Error ? error.message : String(error)}`));
   }
+}
+
+function remember(right: Set<Json>, value: Json): void {
+  if (typeof value === 'string' && right.size < MOST_REMEMBERED) right.add(value);
+}
+
+function placeOf({ fieldPath }: Rule, path: FieldPath): FieldPath {
+  return fieldPath ? [...path, ...fieldPath.split('.').slice(1)] : [...path];
 }
 
 function reasonPrefix(rule: Rule, value: Json): string {
@@ -89,18 +122,47 @@ function shown(value: Json): string {
   return typeof value === 'object' ? '' : `${shownJson(value)}: `;
 }
 
-/** Integers are BigInt in CEL, dates with a time are Date; everything else is as in JSON. */
-function toCel(value: Json, node: SchemaNode | undefined): unknown {
-  if (Array.isArray(value)) return value.map((item: Json) => toCel(item, node?.items));
-  if (isJsonObject(value)) {
-    return Object.fromEntries(Object.entries(value).map(([field, child]) => [field, toCel(child, node?.properties?.[field] ?? node?.additionalProperties)]));
-  }
-  return scalarToCel(value, node);
+/** Integers are BigInt in CEL, dates with a time are Date; everything else is as in JSON, and the same object. */
+function toCel(value: Json, node: SchemaNode): unknown {
+  const shape = celShapeOf(node);
+  if (!shape.differs) return value;
+  if (Array.isArray(value)) return node.items ? mapItems(value, node.items) : value;
+  if (!isJsonObject(value)) return scalarToCel(value, node);
+  const copy: Record<string, unknown> = { ...value };
+  for (const [field, child] of shape.fields) if (value[field] !== undefined) copy[field] = toCel(value[field], child);
+  return copy;
 }
 
-function scalarToCel(value: Json, node: SchemaNode | undefined): unknown {
-  if (node?.type === 'integer' && typeof value === 'number' && Number.isInteger(value)) return BigInt(value);
-  if (node?.format !== 'date-time' || typeof value !== 'string') return value;
+function mapItems(items: readonly Json[], node: SchemaNode): unknown[] {
+  return items.map((item) => toCel(item, node));
+}
+
+/** Where in a value there may be something that CEL has a type of its own for. */
+interface CelShape {
+  readonly differs: boolean;
+  readonly fields: readonly (readonly [string, SchemaNode])[];
+}
+
+const celShapes = new WeakMap<SchemaNode, CelShape>();
+
+/** Maps of these schemas (additionalProperties) hold texts only. */
+function celShapeOf(node: SchemaNode): CelShape {
+  const known = celShapes.get(node);
+  if (known) return known;
+  const fields = Object.entries(node.properties ?? {}).filter(([, child]) => celShapeOf(child).differs);
+  const isScalar = node.type === 'integer' || node.format === 'date-time';
+  const shape = { fields, differs: isScalar || fields.length > 0 || (node.items !== undefined && celShapeOf(node.items).differs) };
+  celShapes.set(node, shape);
+  return shape;
+}
+
+function scalarToCel(value: Json, node: SchemaNode): unknown {
+  if (node.type === 'integer' && typeof value === 'number' && Number.isInteger(value)) return BigInt(value);
+  if (node.format !== 'date-time' || typeof value !== 'string') return value;
   const time = new Date(value);
   return Number.isNaN(time.getTime()) ? value : time;
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
 }

@@ -35,7 +35,7 @@ export function admit(schema: KindSchema, object: JsonObject): Admission {
   const blocking = shape.filter((error) => error.blocksRules);
   const isBlocked = (path: FieldPath): boolean => blocking.some((error) => isWithin(error.segments, path));
   const rules = checks.rules(normalised, isBlocked);
-  return { object: normalised, errors: [...unknown, ...shape, ...duplicateErrors(normalised, schema.root, []), ...rules] };
+  return { object: normalised, errors: [...unknown, ...shape, ...duplicateErrors(normalised, schema.root), ...rules] };
 }
 
 function checksOf(schema: KindSchema): Checks {

@@ -90,6 +90,10 @@ export const ERRORS = {
     status: 503, openaiType: 'server_error', openaiCode: 'shutting_down', anthropicType: 'api_error', retry: true,
     when: 'this process is draining; another one answers',
   },
+  too_busy: {
+    status: 503, openaiType: 'server_error', openaiCode: 'too_busy', anthropicType: 'api_error', retry: true,
+    when: 'the bodies of the calls in flight reach --max-buffered',
+  },
   upstream_error: {
     status: 502, openaiType: 'server_error', openaiCode: 'upstream_error', anthropicType: 'api_error',
     when: 'every channel failed, or the provider refuses the gateway\'s credential or model name',

@@ -30,6 +30,8 @@ export interface DataplaneOptions {
   readonly ledger: Ledger;
   readonly log: Logger;
   readonly maxBodyBytes: number;
+  /** Of all request bodies together that are held at a time. Default: 256 MiB, or two of the largest. */
+  readonly maxBufferedBytes?: number;
   readonly version: string;
   /** Node's `process`, for its memory and CPU in the metrics. */
   readonly process?: ProcessFigures;
@@ -92,7 +94,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     },
     defect: (requestId, error) => log.error({ requestId, err: error }, 'a call met a defect of the gateway'),
   };
-  const server = buildServer({ ...deps, maxBodyBytes: options.maxBodyBytes, configured: () => applied !== undefined, draining: () => draining, inFlight });
+  const server = buildServer({ ...deps, maxBodyBytes: options.maxBodyBytes, maxBufferedBytes: options.maxBufferedBytes ?? defaultBuffered(options), configured: () => applied !== undefined, draining: () => draining, inFlight });
   const admin = createAdmin({
     metrics,
     readiness: () => [
@@ -138,6 +140,12 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
       metrics.close();
     },
   };
+}
+
+const BUFFERED_BYTES = 256 * 1024 * 1024;
+
+function defaultBuffered({ maxBodyBytes }: DataplaneOptions): number {
+  return Math.max(BUFFERED_BYTES, 2 * maxBodyBytes);
 }
 
 function portOf([address]: readonly (AddressInfo | string)[]): number {

@@ -60,9 +60,6 @@ export interface UpstreamRefusal {
   readonly status: number;
 }
 
-/** The namespace of a gateway that is told no other. */
-export const DEFAULT_GATEWAY_NAMESPACE = 'model-gateway';
-
 const HOLD_OFF_MS = 20;
 
 const SYSTEM_TIMERS: Timers = {

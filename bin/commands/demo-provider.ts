@@ -1,13 +1,11 @@
 /** `mgw demo-provider`: a provider that answers by rule. */
 import { Command } from 'commander';
-import { startDemoProvider } from '../../demo/provider.ts';
+import { DEMO_ADDRESS } from '../defaults.ts';
 import { EXIT } from '../exit.ts';
 import { flag, paragraphs, parseAddress } from '../options.ts';
 import type { Address } from '../options.ts';
 import { listenStopSignals } from '../run/stop-signals.ts';
 import { explainStart } from '../run/start-errors.ts';
-
-export const DEMO_ADDRESS: Address = { host: '127.0.0.1', port: 4010 };
 
 interface DemoProviderFlags {
   readonly listen: Address;
@@ -23,6 +21,7 @@ export function demoProviderCommand(ended: (exitCode: number) => void): Command 
     .addOption(flag('--listen <ADDRESS>', 'address to answer on').default(DEMO_ADDRESS, '127.0.0.1:4010').argParser(parseAddress))
     .action(async ({ listen }: DemoProviderFlags) => {
       const signals = listenStopSignals();
+      const { startDemoProvider } = await import('../../demo/provider.ts');
       const provider = await startDemoProvider({ ...listen, onRequest: (line) => process.stdout.write(`${line}\n`) })
         .catch((error: unknown) => { throw explainStart(error, [{ flag: '--listen', ...listen }]); });
       process.stdout.write(`the demo provider answers on ${provider.url}\n`);

@@ -1,9 +1,7 @@
 /** `mgw validate`: what the API server and the operator would say to a folder, for pull requests. */
 import { Command } from 'commander';
-import { formatProblem } from '../../operator/files/problem.ts';
 import type { ConfigProblem } from '../../operator/files/problem.ts';
-import { DEFAULT_GATEWAY_NAMESPACE } from '../../operator/main.ts';
-import { validateFolder } from '../../operator/reconcile/validate-folder.ts';
+import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';
 import { EXIT } from '../exit.ts';
 import { flag, paragraphs, parseNamespace } from '../options.ts';
 import { assertFolder } from '../run/data-folder.ts';
@@ -23,6 +21,7 @@ export function validateCommand(ended: (exitCode: number) => void): Command {
     .addOption(flag('--gateway-namespace <NAME>', 'namespace of the gateway, and of objects that name none').default(DEFAULT_GATEWAY_NAMESPACE).argParser(parseNamespace))
     .action(async (folder: string, flags: ValidateFlags) => {
       assertFolder('DIR', folder);
+      const [{ formatProblem }, { validateFolder }] = await Promise.all([import('../../operator/files/problem.ts'), import('../../operator/reconcile/validate-folder.ts')]);
       const problems = await validateFolder(folder, { gatewayNamespace: flags.gatewayNamespace, nowMs: Date.now() });
       for (const problem of problems) process.stdout.write(`${formatProblem(problem)}\n`);
       process.stdout.write(`${summary(folder, problems)}\n`);

@@ -22,6 +22,7 @@ export interface GatewayOptions {
   readonly listen: Address;
   readonly admin: Address;
   readonly maxBodyBytes: number;
+  readonly maxBufferedBytes?: number;
   readonly ledger: Ledger;
   readonly log: Logger;
   readonly onMinted: OperatorOptions['onMinted'];
@@ -40,6 +41,7 @@ export interface Gateway {
 
 /** As often as a cluster's statuses follow spending. */
 const STATUS_INTERVAL_MS = 30_000;
+const WARNING_INTERVAL_MS = 1_000;
 
 /** Resolves once calls are answered. Rejects with ConfigProblems, or where a port cannot be had. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
@@ -47,6 +49,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const report = createConditionReport(print);
   let dataplane: Dataplane | undefined;
   let inForce: Snapshot | undefined;
+  let refreshSoon: NodeJS.Timeout | undefined;
   let startFault: { readonly error: unknown } | undefined;
   let statuses: Awaited<ReturnType<Operator['statuses']>> = [];
 
@@ -60,6 +63,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     }).catch((error: unknown) => log.error({ err: error }, 'the statuses cannot be told'));
   }
 
+  /** A busy client may be refused a thousand times in a second, and telling costs a look at every key. */
+  function tellRefusals(): void {
+    refreshSoon = undefined;
+    refresh();
+  }
+
   const operator = await startOperator({
     configDir, dataDir, gatewayNamespace, ledger, log, onMinted,
     onProblems: (problems) => tellProblems(problems, print),
@@ -70,7 +79,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
           dump: { statuses: () => statuses },
           onRouteWarning(warning) {
             running.operator?.upstreamRefused(warning);
-            setImmediate(refresh);
+            refreshSoon ??= setTimeout(tellRefusals, WARNING_INTERVAL_MS);
           },
         });
       } catch (error) {
@@ -100,13 +109,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     snapshot: () => inForce ?? first,
     async stop() {
       clearInterval(timer);
+      clearTimeout(refreshSoon);
       await Promise.all([started.drain(), operator.stop()]);
     },
   };
 }
 
 function tellProblems(problems: readonly ConfigProblem[], print: (line: string) => void): void {
-  if (problems.length === 0) return print('the manifests are in order again, and in force');
+  if (problems.length === 0) return print('the manifests are in order again');
   for (const problem of problems) print(formatProblem(problem));
   print('the last good configuration stays in force');
 }

@@ -55,7 +55,7 @@ export function createLeaseKeeper(deps: LeaseKeeperDeps): LeaseKeeper {
     const startedMs = monotonicMs();
     try {
       const running = [...leases].filter(([, lease]) => !lease.isLost);
-      const changed = changedProgress(running);
+      const changed = changedProgress(running, (error) => onRenewal?.('unavailable', 0, error));
       // also without any change: that the ledger takes it is what renews
       await ledger.recordProgress(changed);
       for (const [callId, lease] of running) {
@@ -90,11 +90,16 @@ function loseExpired(leases: Iterable<Lease>, notSinceMs: number): void {
   }
 }
 
-function changedProgress(leases: readonly (readonly [string, Lease])[]): Map<string, CallProgress> {
+/** A call that cannot say what it has cost keeps its last word, and does not cost the others their renewal. */
+function changedProgress(leases: readonly (readonly [string, Lease])[], onDefect: (error: unknown) => void): Map<string, CallProgress> {
   const changed = new Map<string, CallProgress>();
   for (const [callId, { progress, recorded }] of leases) {
-    const latest = progress();
-    if (!recorded || !isSame(latest, recorded)) changed.set(callId, latest);
+    try {
+      const latest = progress();
+      if (!recorded || !isSame(latest, recorded)) changed.set(callId, latest);
+    } catch (error) {
+      onDefect(error);
+    }
   }
   return changed;
 }

@@ -76,7 +76,7 @@ async function holdMoney(deps: PipelineDeps, routed: Routed, candidate: Candidat
 }
 
 function sameBounds(a: CallBounds, b: CallBounds): boolean {
-  return a.amountNanoUsd === b.amountNanoUsd && a.minimumNanoUsd === b.minimumNanoUsd && a.price === b.price;
+  return a.inputTokens === b.inputTokens && a.outputTokens === b.outputTokens && a.amountNanoUsd === b.amountNanoUsd && a.minimumNanoUsd === b.minimumNanoUsd && a.price === b.price;
 }
 
 async function holdWithNewestLimits(deps: PipelineDeps, routed: Routed, candidate: Candidate, bounds: CallBounds): Promise<Exclude<HoldResult, { outcome: 'StaleLimits' }>> {
@@ -105,6 +105,9 @@ const BEFORE_OUTPUT: Progressing = { meter: undefined, sent: true, produced: fal
 /** The limits in force now, whatever was in force when the call came in. */
 function limitsOf(deps: PipelineDeps, routed: Routed): Limits {
   const key = keyInForce(deps, routed.keyHash);
+  // the books are kept by key and account: another one's limits must not measure them
+  if (key.uid !== routed.key.uid || key.account !== routed.key.account)
+    throw new GatewayError('invalid_api_key', 'This API key was changed while the call ran. Try again.');
   const account = deps.state.get().accounts.get(key.account);
   if (!account) throw new GatewayError('invalid_api_key', 'This API key is not accepted: its account does not exist.');
   return {

@@ -43,7 +43,7 @@ async function tryChannel(deps: PipelineDeps, admitted: Admitted, record: CallRe
       method: 'POST', path, body, stream: call.stream, signal: record.abort.signal,
       headers: { ...requestHeaders(admitted.headers, candidate.target.protocol), 'content-type': 'application/json' },
     });
-    if (response.status < 200 || response.status >= 300) {
+    if (!isAnswer(response.status)) {
       record.sent = false;
       return await readRefusal(response);
     }
@@ -51,16 +51,21 @@ async function tryChannel(deps: PipelineDeps, admitted: Admitted, record: CallRe
     return { kind: 'Answered', forwarded: { ...admitted, converter, response: answered } };
   } catch (error) {
     if (!(error instanceof UpstreamFailure)) throw error;
-    // given up from this side: the provider may be at work on it; what it broke off itself is not owed
-    record.sent = error.sent && (error.kind === 'Aborted' || error.kind === 'Timeout');
+    // stopped for a client that left, the provider may be at work on it; what it did not answer or broke off itself is not owed
+    record.sent = error.sent && error.kind === 'Aborted';
     return { kind: 'Broken', failure: error.kind };
   }
+}
+
+/** 204 and 205 promise that nothing follows, so that no client reads what does. */
+function isAnswer(status: number): boolean {
+  return status >= 200 && status < 300 && status !== 204 && status !== 205;
 }
 
 function convertRequest(admitted: Admitted, converter: NonNullable<ReturnType<Admitted['call']['converter']>>): { path: string; body: Uint8Array } {
   const { candidate, call } = admitted;
   try {
-    return converter.request(admitted.body, call.parsed, {
+    return converter.request(admitted.body.bytes, admitted.body.parse(), {
       upstreamModel: candidate.upstreamModel,
       maxOutputTokens: call.output ? admitted.outputLimit : undefined,
       outputLimitField: candidate.model.outputLimitField,

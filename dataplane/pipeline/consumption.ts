@@ -66,7 +66,9 @@ function inputTokens(meter: Meter | undefined, admitted: Admitted): Omit<TokenCo
 
 function outputTokens(meter: Meter | undefined, admitted: Admitted): number {
   if (!admitted.call.output || !meter) return 0;
-  const seen = estimateOutputTokens(meter.outputBytes);
+  const { answers, predictionTokens } = admitted.call.output;
+  const allowed = admitted.outputLimit * answers + predictionTokens;
+  const seen = Math.min(estimateOutputTokens(meter.outputBytes), allowed);
   const { output } = meter.reported;
   // a figure from the middle of a stream is older than what was seen since
   return meter.final && output !== undefined ? output : Math.max(output ?? 0, seen);

@@ -12,6 +12,7 @@ import type { Candidate, EndpointKind, KeyState, Offer, State } from '../state/s
 import type { AttemptReport, CallTelemetry, EndpointName } from '../telemetry/call-report.ts';
 import type { UpstreamResponse, Upstreams } from '../upstream/upstream.ts';
 import type { GatewayError } from '../errors.ts';
+import type { RequestBody } from './request-body.ts';
 
 export interface Clock {
   /** Wall clock, milliseconds since the epoch. */
@@ -65,7 +66,6 @@ export interface EndpointCall {
   readonly kind: EndpointKind;
   readonly model: string;
   readonly stream: boolean;
-  readonly parsed: Readonly<Record<string, unknown>>;
   /** Throws where this model may not be asked this: images, unbounded features. */
   check(candidate: Candidate): void;
   /** Input tokens at most, on this model. */
@@ -100,7 +100,7 @@ export interface Received {
   readonly endpoint: EndpointName;
   readonly dialect: Dialect;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly body: Buffer;
+  readonly body: RequestBody;
   /** How this endpoint's body is read. */
   readonly read: (received: Received) => EndpointCall;
   readonly reply: ClientReply;

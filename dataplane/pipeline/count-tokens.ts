@@ -42,7 +42,7 @@ async function ask(deps: PipelineDeps, routed: Routed, { target, upstreamModel }
   const rename = upstreamModel === routed.call.model ? new Map<string, string>() : new Map([['model', JSON.stringify(upstreamModel)]]);
   try {
     const response = await deps.upstreams.send(target, {
-      method: 'POST', path: '/v1/messages/count_tokens', body: editObject(routed.body, rename), stream: false,
+      method: 'POST', path: '/v1/messages/count_tokens', body: editObject(routed.body.bytes, rename), stream: false,
       signal: routed.reply.left,
       headers: { ...requestHeaders(routed.headers, target.protocol), 'content-type': 'application/json' },
     });

@@ -16,8 +16,11 @@ import { progressOf } from './consumption.ts';
 /** Throws GatewayError (the most telling of what the channels said), ClientLeft, LedgerUnavailable. */
 export async function forward(deps: PipelineDeps, routed: Routed, record: CallRecord): Promise<Forwarded> {
   const tally = emptyTally();
+  const tried = new Set<Candidate['target']>();
   for (const candidate of routed.candidates) {
     if (tally.attempts > candidate.retryAttempts) break;
+    // an Automatic group's members may share a channel
+    if (tried.has(candidate.target)) continue;
     if (routed.reply.gone) throw new ClientLeft();
     const admission = await admit(deps, routed, candidate, record);
     const admitted = admittedOr(tally, admission);
@@ -25,9 +28,15 @@ export async function forward(deps: PipelineDeps, routed: Routed, record: CallRe
       noteSkipped(record, candidate, admission.outcome);
       continue;
     }
+    // nothing has been sent yet: a client that left meanwhile owes nothing
+    if (routed.reply.gone) throw new ClientLeft();
+    tried.add(candidate.target);
     watch(deps, admitted, record);
     const result = await attempt(deps, admitted, record);
-    if (result.kind === 'Answered') return result.forwarded;
+    if (result.kind === 'Answered') {
+      routed.body.drop();
+      return result.forwarded;
+    }
     note(deps, tally, admitted, result);
     if (!mayTryNext(result)) break;
     releaseChannel(deps, record);

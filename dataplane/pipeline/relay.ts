@@ -3,7 +3,7 @@
  * are held whole as far as 8 MiB; a larger one passes through with its last piece held back.
  */
 import { GatewayError } from '../errors.ts';
-import type { AnswerContext, StreamConverter } from '../protocol/converter.ts';
+import type { AnswerContext, ProviderError, StreamConverter } from '../protocol/converter.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { CallRecord, Ending, Forwarded, PipelineDeps } from './context.ts';
 import { answerHeaders } from './answer-headers.ts';
@@ -11,6 +11,9 @@ import { relayLarge } from './relay-large.ts';
 
 /** Up to this size an answer is held until it is settled, so that its headers can tell what it cost. */
 export const HELD_ANSWER_BYTES = 8 * 1024 * 1024;
+
+/** So long a provider may take to close a stream that it has ended. */
+const REST_PATIENCE_MS = 1_000;
 
 /** Throws UpstreamFailure where the provider breaks off, also when the client leaves and its route cancels (Aborted). */
 export function relay(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord): Promise<Ending> {
@@ -28,26 +31,32 @@ async function relayStream(deps: PipelineDeps, forwarded: Forwarded, record: Cal
     const bytes = stream.push(next.value);
     record.meter = stream.meter;
     if (bytes.length === 0) continue;
-    record.produced = true;
-    if (!reply.started) startStream(deps, forwarded, record);
+    noteOutput(deps, forwarded, record);
+    if (!reply.started) startStream(forwarded);
     await reply.write(bytes);
   }
-  leaveRest(pieces);
-  return endStream(deps, forwarded, { stream, record });
+  leaveRest(pieces, record.abort);
+  return endStream(forwarded, { stream, record });
 }
 
-function endStream(deps: PipelineDeps, forwarded: Forwarded, { stream, record }: { stream: StreamConverter; record: CallRecord }): Ending {
+function endStream(forwarded: Forwarded, { stream, record }: { stream: StreamConverter; record: CallRecord }): Ending {
   const end = stream.end();
   record.meter = stream.meter;
   if (end.outcome === 'Cut') throw new UpstreamFailure('Cut', 'the stream ended without its terminal event');
   if (end.outcome === 'Failed') {
-    const error = new GatewayError('upstream_error', `The provider of "${forwarded.call.model}" ended the answer with an error: ${end.error.message}`);
-    return { kind: 'ProviderFailed', last: end.last, error };
+    return { kind: 'ProviderFailed', last: end.last, error: streamError(forwarded.call.model, end.error) };
   }
   record.produced = true;
   if (forwarded.reply.gone) return { kind: 'ClientGone' };
-  if (!forwarded.reply.started) startStream(deps, forwarded, record);
+  if (!forwarded.reply.started) startStream(forwarded);
   return { kind: 'Streamed', last: end.last };
+}
+
+/** In the error table's words, for a client that has seen nothing yet. */
+function streamError(model: string, { type, message }: ProviderError): GatewayError {
+  const said = `The provider of "${model}" ended the answer with an error: ${message}`;
+  if (type === 'overloaded_error') return new GatewayError('upstream_overloaded', said);
+  return new GatewayError(type === 'rate_limit_error' ? 'rate_limit_exceeded' : 'upstream_error', said);
 }
 
 async function relayWhole(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord): Promise<Ending> {
@@ -84,10 +93,21 @@ function seenSoFar(bytes: number): NonNullable<CallRecord['meter']> {
   return { reported: { input: undefined, cached: undefined, cacheWrite5m: undefined, cacheWrite1h: undefined, output: undefined }, final: false, outputBytes: bytes };
 }
 
-function startStream(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord): void {
-  record.firstByteAt = deps.clock.monotonicMs();
-  const headers = { ...answerHeaders(forwarded), 'cache-control': 'no-cache', 'x-accel-buffering': 'no' };
-  forwarded.reply.start(forwarded.response.status, { 'content-type': 'text/event-stream; charset=utf-8', ...headers });
+/** Comments and pings that a provider sends while it thinks are no output yet. */
+function noteOutput(deps: PipelineDeps, { call }: Forwarded, record: CallRecord): void {
+  if (record.produced) return;
+  const { outputBytes = 0, reported } = record.meter ?? {};
+  record.produced = call.output === undefined || outputBytes > 0 || (reported?.output ?? 0) > 0;
+  if (record.produced) record.firstByteAt = deps.clock.monotonicMs();
+}
+
+function startStream(forwarded: Forwarded): void {
+  const headers = answerHeaders(forwarded);
+  // what was read as events is called that, whatever the provider called it
+  const contentType = /^text\/event-stream\b/i.test(headers['content-type'] ?? '') ? headers['content-type'] : undefined;
+  forwarded.reply.start(forwarded.response.status, {
+    ...headers, 'content-type': contentType ?? 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache', 'x-accel-buffering': 'no',
+  });
 }
 
 function openStream(forwarded: Forwarded): StreamConverter {
@@ -111,8 +131,8 @@ function isJson(headers: Readonly<Record<string, string>>): boolean {
  * After the terminal event nothing matters, but a connection whose answer was read to its end can be used again: one more read
  * finds that end in most cases; a provider that goes on is left.
  */
-function leaveRest(pieces: AsyncIterator<Uint8Array>): void {
-  const leave = (): void => { void pieces.return?.()?.catch(() => undefined); };
-  pieces.next().then((next) => { if (!next.done) leave(); }, leave);
+function leaveRest(pieces: AsyncIterator<Uint8Array>, abort: AbortController): void {
+  const patience = setTimeout(() => abort.abort(), REST_PATIENCE_MS);
+  pieces.next().then((next) => { if (!next.done) abort.abort(); }, () => undefined).finally(() => clearTimeout(patience));
 }
 

@@ -6,8 +6,8 @@ import type { EndpointName } from '../telemetry/call-report.ts';
 import type { ServerDeps } from './deps.ts';
 import { dialectOf } from './reply-error.ts';
 import { createReply } from './reply-stream.ts';
+import { bodyOf } from './body.ts';
 
-const NO_BODY = Buffer.alloc(0);
 
 interface Arrival {
   readonly request: Pick<FastifyRequest, 'id' | 'url' | 'arrivedAt' | 'headers' | 'body'>;
@@ -26,7 +26,7 @@ export function receive(deps: ServerDeps, endpoint: EndpointName, { request, rep
     endpoint,
     dialect,
     headers: request.headers,
-    body: Buffer.isBuffer(request.body) ? request.body : NO_BODY,
+    body: bodyOf(request),
     read,
     reply: createReply(reply.raw, { requestId: request.id, dialect }),
   };
@@ -37,6 +37,10 @@ export function billed(deps: ServerDeps, endpoint: EndpointName, read: Arrival['
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     reply.hijack();
     const ended = deps.inFlight.begin();
-    await handleCall(deps, receive(deps, endpoint, { request, reply, read })).finally(ended);
+    const received = receive(deps, endpoint, { request, reply, read });
+    await handleCall(deps, received).finally(() => {
+      received.body.drop();
+      ended();
+    });
   };
 }

@@ -4,6 +4,8 @@ import type { InFlight } from './in-flight.ts';
 
 export interface ServerDeps extends PipelineDeps {
   readonly maxBodyBytes: number;
+  /** Of all request bodies together that are held at a time. */
+  readonly maxBufferedBytes: number;
   /** False until the first configuration is in force: nobody's key is known yet. */
   readonly configured: () => boolean;
   /** True once the process drains: no new calls. */

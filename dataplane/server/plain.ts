@@ -6,6 +6,7 @@ import { authenticateHeaders } from '../pipeline/authenticate.ts';
 import type { KeyState } from '../state/state.ts';
 import type { EndpointName } from '../telemetry/call-report.ts';
 import type { ServerDeps } from './deps.ts';
+import { bodyOf } from './body.ts';
 import { dialectOf, errorReply, requestIdHeaders } from './reply-error.ts';
 
 /** How fastify types these routes: path parameters and query by name; a repeated query parameter is a list. */
@@ -36,6 +37,7 @@ export function plain(deps: ServerDeps, endpoint: EndpointName, answer: (call: P
       const refusal = errorReply(error, dialectOf(request.url), request.id);
       void reply.code(refusal.status).headers(refusal.headers).send(refusal.body);
     }
+    bodyOf(request).drop();
     reportPlain(deps, { endpoint, request, status: reply.statusCode, key, error });
     return reply;
   };

@@ -24,9 +24,19 @@ const ANTHROPIC_TYPES: ReadonlySet<string> = new Set(['invalid_request_error', '
  */
 const ANTHROPIC_ERROR_CODES: ReadonlyMap<string, string> = new Map([['thread', 'thread_unsupported_request']]);
 
-/** The dialect that a path is answered in. */
-export function dialectOf(path: string): Dialect {
-  return /^\/v1(?:\/v1)?\/messages(?:[/?]|$)/.test(path) ? 'Anthropic' : 'OpenAI';
+const ANTHROPIC_TARGET = /^(?:https?:\/\/[^/]*)?\/v1(?:\/v1)?\/messages(?:[/?#]|$)/i;
+
+/** The dialect that a request target is answered in: whatever form of it finds the same route. */
+export function dialectOf(target: string): Dialect {
+  return ANTHROPIC_TARGET.test(target.includes('%') ? unescaped(target) : target) ? 'Anthropic' : 'OpenAI';
+}
+
+function unescaped(target: string): string {
+  try {
+    return decodeURI(target);
+  } catch {
+    return target;
+  }
 }
 
 export function errorReply(error: GatewayError, dialect: Dialect, requestId: string): ErrorReply {

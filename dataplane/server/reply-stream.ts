@@ -18,12 +18,17 @@ export interface ReplyOptions {
 }
 
 export function createReply(response: ServerResponse, { requestId, dialect, stalledMs = STALLED_CLIENT_MS }: ReplyOptions): ClientReply {
-  const left = new AbortController();
+  /** Made when somebody asks: most calls that do not stream never do, and it is the dearest object of a reply. */
+  let left: AbortController | undefined;
+  let isCut = false;
   let started = false;
   let isEventStream = false;
-  const gone = (): boolean => left.signal.aborted || response.destroyed;
+  const gone = (): boolean => isCut || response.destroyed;
   response.on('error', () => undefined); // a broken socket shows itself by 'close'
-  response.once('close', () => { if (!response.writableFinished) left.abort(); });
+  response.once('close', () => {
+    isCut = !response.writableFinished;
+    if (isCut) left?.abort();
+  });
 
   const head = (status: number, headers: Readonly<Record<string, string>>): void => {
     started = true;
@@ -38,7 +43,11 @@ export function createReply(response: ServerResponse, { requestId, dialect, stal
   return {
     get started() { return started; },
     get gone() { return gone(); },
-    left: left.signal,
+    get left() {
+      left ??= new AbortController();
+      if (gone()) left.abort();
+      return left.signal;
+    },
     send,
     start(status, headers) {
       if (gone()) return;

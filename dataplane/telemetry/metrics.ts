@@ -4,11 +4,10 @@
  * half a microsecond each.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { Registry } from 'prom-client';
 import type { LedgerGauges } from '../ledger/ledger.ts';
 import { observeCall } from './call-metrics.ts';
 import type { CallReport, CallTelemetry } from './call-report.ts';
-import { createRecorder, usd } from './recorder.ts';
+import { CONTENT_TYPE, createRecorder, usd } from './recorder.ts';
 import type { Labels, Recorder } from './recorder.ts';
 
 /** What Node's `process` tells of itself. */
@@ -43,19 +42,18 @@ const NONE: Labels = {};
 
 /** Registers the whole table in a registry of its own. */
 export function createMetrics({ version, process, ledger }: MetricsOptions): Metrics {
-  const registry = new Registry();
-  const recorder = createRecorder(registry);
+  const recorder = createRecorder();
   const eventLoop = watchEventLoop();
   const readProcess = process && processReader(process);
   recorder.set('modelgateway_build_info', { version, node_version: process?.versions.node ?? '' }, 1);
   recorder.set('process_start_time_seconds', NONE, Math.round(performance.timeOrigin) / 1000);
   return {
-    contentType: registry.contentType,
+    contentType: CONTENT_TYPE,
     async render() {
       eventLoop.read(recorder);
       readProcess?.(recorder);
       if (ledger) readLedger(recorder, ledger());
-      return registry.metrics();
+      return recorder.render();
     },
     call: (report) => observeCall(recorder, report),
     ledger: (operation, durationMs, outcome) => recorder.observe('modelgateway_ledger_duration_seconds', { operation, outcome }, durationMs / 1000),

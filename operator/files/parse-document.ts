@@ -14,6 +14,7 @@ import type { Labels, SecretObject } from '../store/resources.ts';
 import { CORE_KINDS, coreErrors, secretData, stringMap } from './core-objects.ts';
 import type { CoreKind } from './core-objects.ts';
 import { locate } from './locate.ts';
+import { parsePlainYaml } from './plain-yaml.ts';
 
 export interface ParseOptions {
   readonly kinds: ReadonlyMap<string, KindSchema>;
@@ -48,6 +49,19 @@ const MOST_ALIASES = 100;
 
 /** The documents of a text: mostly one, none where there are only comments. */
 export function parseDocuments(text: string, options: ParseOptions): ParsedDocument[] {
+  const plain = parsePlain(text, options);
+  return plain ? [plain] : parseWhole(text, options);
+}
+
+/** A document in plain YAML with a good object in it; undefined otherwise, since only the whole parser knows where its mistakes are. */
+function parsePlain(text: string, options: ParseOptions): ParsedDocument | undefined {
+  const plain = parsePlainYaml(text);
+  if (!plain) return undefined;
+  const { id, manifest, errors } = readObject(plain.object, options);
+  return id === undefined || !manifest || errors.length > 0 ? undefined : { line: plain.line, id, manifest, problems: [] };
+}
+
+function parseWhole(text: string, options: ParseOptions): ParsedDocument[] {
   const lines = new LineCounter();
   const parsed = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false, merge: true, stringKeys: true, logLevel: 'silent' });
   const documents = Array.isArray(parsed) ? parsed : [];

@@ -25,7 +25,7 @@ const HELP = `npm run bench:profile -- [options]
   --keep          keeps the .cpuprofile files, for a browser's developer tools`;
 
 const [LOAD_CORE, CORE] = [0, 1];
-const WARM_UP_SECONDS = 5;
+const WARM_UP_SECONDS = 15;
 const SAMPLE_MICROS = 200;
 
 interface ProfileRun {

@@ -73,7 +73,7 @@ async function runBatch(fuzzer: Fuzzer, session: FuzzSession, { seed, batch }: {
   await session.check().catch((error: unknown) => { throw failure(fuzzer, { seed, cases: batch, error }); });
 }
 
-const MOST_SHOWN = 3000;
+const MOST_SHOWN = 1500;
 
 function failure(fuzzer: Fuzzer, { seed, cases, error }: { seed: number; cases: readonly FuzzCase[]; error: unknown }): Error {
   const file = join(tmpdir(), `mgw-fuzz-${fuzzer.name}-${seed}-${Math.trunc(performance.timeOrigin + performance.now())}.json`);

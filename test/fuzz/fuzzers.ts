@@ -1,5 +1,6 @@
 /** All fuzzers by name. */
 import type { Fuzzer } from './fuzzer.ts';
 import { httpFuzzer } from './http.ts';
+import { upstreamFuzzer } from './upstream.ts';
 
-export const FUZZERS: ReadonlyMap<string, Fuzzer> = new Map([httpFuzzer].map((fuzzer) => [fuzzer.name, fuzzer]));
+export const FUZZERS: ReadonlyMap<string, Fuzzer> = new Map([httpFuzzer, upstreamFuzzer].map((fuzzer) => [fuzzer.name, fuzzer]));

@@ -51,7 +51,7 @@ export function answerBytes(reply: Reply, framing: Framing = {}): Buffer {
   const body = chunked ? Buffer.concat([...parts.map(chunk), Buffer.from('0\r\n\r\n')]) : Buffer.concat(parts);
   const head = [
     `HTTP/1.1 ${framing.status ?? `${reply.status ?? 200} OK`}`,
-    ...Object.entries({ 'content-type': 'application/json', ...reply.headers }).map(([name, value]) => `${name}: ${String(value)}`),
+    ...Object.entries({ 'content-type': 'application/json', ...reply.headers }).map(([name, value]) => `${name}: ${[value].join()}`),
     ...(framing.gzip ? ['content-encoding: gzip'] : []),
     ...(framing.headers ?? []),
     chunked ? 'transfer-encoding: chunked' : `content-length: ${body.length}`,

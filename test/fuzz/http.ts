@@ -128,7 +128,7 @@ function keyHeaders(random: Random): string[] {
 function frame(body: Buffer, headers: readonly string[], random: Random): { headers: readonly string[]; body: Buffer } {
   const typed = random.chance(0.9) ? [...headers, 'Content-Type: application/json'] : headers;
   if (random.chance(0.7)) return { headers: [...typed, `Content-Length: ${body.length}`], body };
-  const parts = pieces(body, random).map((piece) => Buffer.concat([Buffer.from(`${piece.length.toString(16)}${random.chance(0.1) ? ';a=b' : ''}\r\n`), piece, Buffer.from('\r\n')]));
+  const parts = pieces(body, random).filter(({ length }) => length > 0).map((piece) => Buffer.concat([Buffer.from(`${piece.length.toString(16)}${random.chance(0.1) ? ';a=b' : ''}\r\n`), piece, Buffer.from('\r\n')]));
   return { headers: [...typed, 'Transfer-Encoding: chunked'], body: Buffer.concat([...parts, Buffer.from(random.chance(0.1) ? '0\r\nx-late: 1\r\n\r\n' : '0\r\n\r\n')]) };
 }
 
@@ -226,7 +226,7 @@ function checkAnswer({ status, headers, body, whole }: HttpAnswer, target: strin
   if (error === undefined) throw new Error(`${status} without an error in it: ${JSON.stringify(text.slice(0, 300))}`);
   if (headers.get('x-request-id') === undefined || headers.get('request-id') === undefined) throw new Error(`${status} without a request id`);
   if (target === undefined || error.code === 'bad_request') return;
-  const wanted = ANTHROPIC_PATH.test(target) ? 'Anthropic' : 'OpenAI';
+  const wanted = ANTHROPIC_PATH.test(target.replace('%6d', 'm')) ? 'Anthropic' : 'OpenAI';
   if (error.dialect !== wanted) throw new Error(`${target} was answered in ${error.dialect}'s dialect: ${text.slice(0, 300)}`);
 }
 

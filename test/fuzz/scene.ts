@@ -3,6 +3,7 @@
  * `calm` is the oracle after each batch.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { HoldRequest, SettleResult } from '../../dataplane/ledger/ledger.ts';
 import { startGateway } from '../support/gateway.ts';
@@ -58,20 +59,22 @@ export async function openScene({ answer, platform = (yaml) => yaml, gateway: op
   const gateway = await startGateway({ files: { 'keys.yaml': keysManifest(), 'platform.yaml': platform(platformManifest(urls)) }, ...options });
   const port = Number(new URL(gateway.url).port);
   const sockets = watchSockets(port);
+  const responses = watchResponses(port);
   const strays = watchStrays();
   const money = watchMoney(gateway);
   const lines = gateway.logs as string[];
   let credit = 1000n;
 
   async function calm(): Promise<void> {
-    await rest('calls in flight', () => idle(gateway) ? undefined : String(JSON.stringify(gateway.ledger.gauges(), bigints)));
+    await rest('calls in flight', () => idle(gateway) ? undefined : JSON.stringify(gateway.ledger.gauges(), bigints));
     await rest('client connections', () => sockets.size === 0 ? undefined : `${sockets.size} open`);
+    await rest('answers', () => responses.open[0] === undefined ? undefined : `${responses.open.length} are open, the first to ${responses.open[0].req.method} ${responses.open[0].req.url}`);
     const answered = await ask(gateway.url);
     if (answered !== undefined) throw new Error(`a normal call: ${answered}`);
     await rest('the normal call', () => idle(gateway) ? undefined : 'it is not settled');
     const stray = strays.taken[0];
     if (stray !== undefined) throw new Error(`unhandled in this process: ${stray}`);
-    if (provider.faults.length > 0) throw new Error(`the provider was sent: ${provider.faults.splice(0).join(' | ').slice(0, 1000)}`);
+    if (provider.faults.length > 0) throw new Error(`the provider was sent: ${(provider.faults as string[]).splice(0).join(' | ').slice(0, 1000)}`);
     checkLog(lines);
     checkMoney(money);
     credit = await refill(gateway, credit);
@@ -88,6 +91,7 @@ export async function openScene({ answer, platform = (yaml) => yaml, gateway: op
       await provider.stop();
       await gateway.stop();
       sockets.stop();
+      responses.stop();
       strays.stop();
     },
   };
@@ -180,6 +184,19 @@ function watchSockets(port: number): { readonly size: number; stop(): void } {
   };
   subscribe('net.server.socket', accepted);
   return { get size() { return open.size; }, stop: () => unsubscribe('net.server.socket', accepted) };
+}
+
+/** Answers that are not over: whoever closes the server waits for them. */
+function watchResponses(port: number): { readonly open: readonly ServerResponse[]; stop(): void } {
+  const open = new Set<ServerResponse>();
+  const started = (message: unknown): void => {
+    const { response, socket } = message as { response: ServerResponse; socket: Socket };
+    if (socket.localPort !== port) return;
+    open.add(response);
+    response.once('close', () => open.delete(response));
+  };
+  subscribe('http.server.request.start', started);
+  return { get open() { return [...open]; }, stop: () => unsubscribe('http.server.request.start', started) };
 }
 
 /** Errors that nobody caught. */

@@ -2,7 +2,7 @@
  * A gateway as users run it: `mgw run` in a process of its own, on a folder of manifests and a data folder that outlive it, so
  * that it can be killed, stopped and started again. Ports are free ones; nothing waits by time, everything by what is to be seen.
  */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -24,10 +24,14 @@ export interface GatewayProcess {
   kill(): Promise<void>;
   /** SIGTERM; resolves with the exit code. */
   terminate(): Promise<number | null>;
+  /** All that it has written so far, to both streams. */
+  output(): string;
 }
 
 export interface GatewayHome {
   readonly dataDir: string;
+  /** Writes a file of manifests, whole at once. */
+  write(file: string, yaml: string): Promise<void>;
   /** Resolves once the process is ready for calls. Rejects with its output where it ends instead. */
   start(...flags: readonly string[]): Promise<GatewayProcess>;
   /** Kills what still runs and removes the folders. */
@@ -43,6 +47,10 @@ export async function createHome(files: Readonly<Record<string, string>>): Promi
   const started: RunningCli[] = [];
   return {
     dataDir,
+    async write(file, yaml) {
+      await writeFile(join(root, file), yaml);
+      await rename(join(root, file), join(configDir, file));
+    },
     async start(...flags) {
       const cli = startMgw(['run', '--config', configDir, '--data', dataDir, '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', ...flags]);
       started.push(cli);
@@ -71,6 +79,7 @@ async function whenReady(cli: RunningCli): Promise<GatewayProcess> {
     signal: (name) => cli.kill(name),
     kill: async () => { await end('SIGKILL'); },
     terminate: () => end('SIGTERM'),
+    output: () => cli.stdout() + cli.stderr(),
   };
 }
 

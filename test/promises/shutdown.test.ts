@@ -152,20 +152,20 @@ describe('draining', () => {
     const world = await startWorld();
     const waiting = gate();
     world.openai.script((request) => insertAt(answerNumbered(request), 2, waiting));
+    mock.timers.enable({ apis: ['setTimeout'] });
     const asked = ask(world.gateway.url, { ...OPENAI_STREAM, key: KEYS.main });
     await waiting.reached;
-    // whatever would give up after a time has had an hour of it
-    mock.timers.enable({ apis: ['setTimeout'] });
     const drained = world.gateway.dataplane.drain();
-    for (let minute = 0; minute < 60; minute++) {
-      mock.timers.tick(60_000);
+    // whatever would give up on closing gets a minute to do so; the provider may be silent for longer
+    for (let second = 0; second < 60; second++) {
+      mock.timers.tick(1_000);
       await new Promise(setImmediate);
     }
     waiting.open();
     const seen = await asked;
-    mock.timers.reset();
     assert.ok(seen.ended, seen.text);
     await drained;
+    mock.timers.reset();
     await world.stop();
   });
 });

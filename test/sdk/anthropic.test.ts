@@ -80,11 +80,11 @@ describe('messages', () => {
   });
   it('carry the version, the betas and the parameters of a beta to the provider', async () => {
     world.anthropic.script(anthropicMessage());
-    await client.beta.messages.create({ ...HELLO, betas: ['context-1m-2025-08-07', 'context-management-2025-06-27'], metadata: { user_id: 'u' } });
+    await client.beta.messages.create({ ...HELLO, betas: ['interleaved-thinking-2025-05-14', 'context-management-2025-06-27'], metadata: { user_id: 'u' } });
     const request = await world.anthropic.request(0);
     const { headers, path } = request;
     assert.match(String(headers['anthropic-version']), /^20\d\d-\d\d-\d\d$/);
-    assert.equal(headers['anthropic-beta'], 'context-1m-2025-08-07,context-management-2025-06-27');
+    assert.equal(headers['anthropic-beta'], 'interleaved-thinking-2025-05-14,context-management-2025-06-27');
     assert.match(path, /^\/v1\/messages/);
     assert.deepEqual(request.json(), { ...HELLO, metadata: { user_id: 'u' } });
     await books.check(paid(SMALL));

@@ -33,6 +33,7 @@ export interface GatewayOptions {
   /** File name → YAML. */
   readonly files: Readonly<Record<string, string>>;
   readonly maxBodyBytes?: number;
+  readonly maxBufferedBytes?: number;
   readonly nowMs?: () => number;
   readonly monotonicMs?: () => number;
   readonly timers?: Timers;
@@ -42,7 +43,7 @@ export interface GatewayOptions {
 
 /** Starts it with the given manifests in force. */
 export async function startGateway(options: GatewayOptions): Promise<TestGateway> {
-  const { files, maxBodyBytes = 64 * 1024 * 1024, nowMs = Date.now, monotonicMs = () => performance.now(), timers = {}, faults } = options;
+  const { files, maxBodyBytes = 64 * 1024 * 1024, nowMs = Date.now, monotonicMs = () => performance.now(), timers = {}, faults, maxBufferedBytes } = options;
   const root = await mkdtemp(join(tmpdir(), 'mgw-test-'));
   const configDir = join(root, 'config');
   const dataDir = join(root, 'data');
@@ -55,7 +56,7 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
   let refused: Operator['upstreamRefused'] = () => undefined;
   const dataplane = await startDataplane({
     onRouteWarning: (warning) => refused(warning),
-    listen: { host: '127.0.0.1', port: 0 }, admin: { host: '127.0.0.1', port: 0 }, ledger, log, maxBodyBytes, version: 'test',
+    listen: { host: '127.0.0.1', port: 0 }, admin: { host: '127.0.0.1', port: 0 }, ledger, log, maxBodyBytes, version: 'test', ...(maxBufferedBytes === undefined ? {} : { maxBufferedBytes }),
     clock: { nowMs, monotonicMs }, timers,
   });
   let applied: (() => void)[] = [];

@@ -1,5 +1,5 @@
 /**
- * Makes what is generated: TypeScript types and the reference of the API out of crds/*.yaml, the lists of errors and metrics out of
+ * Makes what is generated: TypeScript types, schemas in JSON and the reference of the API out of crds/*.yaml, the lists of errors and metrics out of
  * their tables, the snapshot's code out of its .proto. With --check nothing is written; stale files are named, and the exit code is 1.
  */
 import { readFile, writeFile } from 'node:fs/promises';
@@ -26,6 +26,7 @@ export async function generateAll(): Promise<Generated[]> {
   const kinds = loadKinds(await readCrdTexts());
   return [
     { path: 'crds/types.gen.ts', text: typesText(kinds) },
+    { path: 'crds/kinds.gen.json', text: `${JSON.stringify(kinds, undefined, 1)}\n` },
     { path: 'docs/reference.md', text: referenceText(kinds, await readExamples(kinds)) },
     { path: 'docs/errors.md', text: errorsText() },
     { path: 'docs/metrics.md', text: renderMetricsDoc() },

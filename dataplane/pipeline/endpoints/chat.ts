@@ -6,21 +6,18 @@ import { readChatFacts as readAnthropic } from '../../protocol/anthropic/facts.t
 import type { ChatFacts, Dialect, UnboundedUse } from '../../protocol/call-facts.ts';
 import { converterFor } from '../../protocol/converters.ts';
 import { boundInput, estimateInput } from '../../protocol/estimate.ts';
-import { parseBody } from '../../protocol/parse-body.ts';
 import { readChatFacts as readOpenAI } from '../../protocol/openai/facts.ts';
 import type { Candidate } from '../../state/state.ts';
 import type { EndpointCall, Received } from '../context.ts';
 
 /** @throws RequestFault where the body is not JSON, or a field that the gateway reads is wrong. */
 export function readChat(received: Received, dialect: Dialect): EndpointCall {
-  const parsed = parseBody(received.body);
-  const facts = (dialect === 'OpenAI' ? readOpenAI : readAnthropic)(received.body, parsed);
+  const facts = (dialect === 'OpenAI' ? readOpenAI : readAnthropic)(received.body.bytes, received.body.parse());
   return {
     kind: 'Chat',
     model: facts.model,
     stream: facts.stream,
-    parsed,
-    check: ({ model }) => checkChat(facts, model),
+    check: ({ model }) => checkChat({ ...facts, unbounded: [...facts.unbounded, ...longContext(received, model)] }, model),
     boundInput: ({ model }) => boundInput(facts, model),
     estimateInput: ({ model }) => estimateInput(facts, model),
     output: {
@@ -37,8 +34,18 @@ export function readChat(received: Received, dialect: Dialect): EndpointCall {
   };
 }
 
+/** The beta that lifts a model's context to a million tokens, at prices of its own beyond the usual one. */
+const LONG_CONTEXT_BETA = /(?:^|[\s,])context-1m-/;
+const LONG_CONTEXT_TOKENS = 1_000_000;
+
+/** What the call may cost is bounded by the context that the route names: a header must not lift it. */
+function longContext({ headers }: Received, { contextTokens }: Candidate['model']): UnboundedUse[] {
+  const lifts = LONG_CONTEXT_BETA.test(String(headers['anthropic-beta'] ?? ''));
+  return lifts && contextTokens < LONG_CONTEXT_TOKENS ? [{ feature: 'ServiceTiers', param: 'anthropic-beta' }] : [];
+}
+
 /** Throws unsupported_image and not_allowed. */
-export function checkChat(facts: ChatFacts, model: Candidate['model']): void {
+function checkChat(facts: ChatFacts, model: Candidate['model']): void {
   if (facts.images > 0 && !model.acceptsImages)
     throw new GatewayError('unsupported_image', `The model "${model.name}" takes text only. Leave the image out, or choose a model that takes images.`,
       facts.imageParam === undefined ? {} : { param: facts.imageParam });

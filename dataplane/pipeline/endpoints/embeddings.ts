@@ -1,17 +1,14 @@
 /** Embeddings: priced by their input; on channels that speak OpenAI's protocol. */
 import { boundEmbeddingsInput, embeddingsConverter, readEmbeddingsFacts } from '../../protocol/openai/embeddings.ts';
-import { parseBody } from '../../protocol/parse-body.ts';
 import type { EndpointCall, Received } from '../context.ts';
 
 /** @throws RequestFault */
 export function readEmbeddings(received: Received): EndpointCall {
-  const parsed = parseBody(received.body);
-  const facts = readEmbeddingsFacts(parsed);
+  const facts = readEmbeddingsFacts(received.body.parse());
   return {
     kind: 'Embeddings',
     model: facts.model,
     stream: false,
-    parsed,
     check: () => undefined,
     boundInput: ({ model }) => boundEmbeddingsInput(facts, model.contextTokens),
     estimateInput: () => facts.estimatedTokens,

@@ -1,17 +1,14 @@
 /** Images: priced per image; on channels that speak OpenAI's protocol. */
 import { imagesConverter, readImagesFacts } from '../../protocol/openai/images.ts';
-import { parseBody } from '../../protocol/parse-body.ts';
 import type { EndpointCall, Received } from '../context.ts';
 
 /** @throws RequestFault */
 export function readImages(received: Received): EndpointCall {
-  const parsed = parseBody(received.body);
-  const facts = readImagesFacts(parsed);
+  const facts = readImagesFacts(received.body.parse());
   return {
     kind: 'Images',
     model: facts.model,
     stream: facts.stream,
-    parsed,
     check: () => undefined,
     boundInput: () => 0,
     estimateInput: () => 0,

@@ -7,9 +7,12 @@ import type { JsonRecord } from '../fields.ts';
 import { meterOf } from '../usage.ts';
 import { blockBytes, deltaBytes } from './output.ts';
 import { mergeFigures, NO_FIGURES, readFigures, reportAnthropic } from './usage.ts';
+import type { AnthropicFigures } from './usage.ts';
 
 export class EventMeter {
   #figures = NO_FIGURES;
+  /** Output was said since the latest of it came: what message_start says is older than the answer. */
+  #outputSaid = false;
   #final = false;
   #outputBytes = 0;
   #stopReason: string | undefined;
@@ -30,9 +33,9 @@ export class EventMeter {
     if (type === 'content_block_start' && isRecord(block)) this.#produce(blockBytes(block));
     if (isRecord(delta)) this.#takeDelta(type, delta);
     if (!isRecord(usage)) return;
-    this.#fold(usage);
+    if (this.#fold(usage)?.output !== undefined) this.#outputSaid = true;
     // whichever event brings it last: message_delta, and with some providers message_stop
-    this.#final = this.#stopReason !== undefined || type === 'message_stop';
+    this.#final = this.#outputSaid && (this.#stopReason !== undefined || type === 'message_stop');
   }
 
   #takeDelta(type: unknown, delta: JsonRecord): void {
@@ -40,12 +43,14 @@ export class EventMeter {
     if (type === 'message_delta') this.#stopReason = textOf(delta['stop_reason']) ?? this.#stopReason;
   }
 
-  #fold(usage: unknown): void {
-    if (isRecord(usage)) this.#figures = mergeFigures(this.#figures, readFigures(usage));
+  #fold(usage: unknown): AnthropicFigures | undefined {
+    const figures = isRecord(usage) ? readFigures(usage) : undefined;
+    if (figures) this.#figures = mergeFigures(this.#figures, figures);
+    return figures;
   }
 
   #produce(bytes: number): void {
-    if (bytes > 0) this.#final = false;
+    if (bytes > 0) this.#outputSaid = this.#final = false;
     this.#outputBytes += bytes;
   }
 }

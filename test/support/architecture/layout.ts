@@ -20,7 +20,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   bin: { may: ['crds', 'operator', 'dataplane', 'demo', 'package.json'], packages: ['commander', 'pino'] },
   demo: { may: [] },
 
-  crds: { may: [], packages: ['ajv', 'ajv-formats', 'yaml', '@marcbachmann/cel-js'] },
+  crds: { may: [], packages: ['ajv', 'yaml', '@marcbachmann/cel-js'] },
 
   'operator/main.ts': { may: ['crds', 'operator', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
   'operator/files': { may: ['crds', 'operator/store'], packages: ['yaml'] },
@@ -35,8 +35,8 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/ledger': { may: ['dataplane/snapshot'] },
   'dataplane/upstream': { may: [], packages: ['undici'] },
   'dataplane/state': { may: ['dataplane/snapshot', 'dataplane/protocol/call-facts.ts', 'dataplane/upstream/upstream.ts', ...LEDGER_CONTRACT] },
-  'dataplane/telemetry': { may: ['dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino', 'prom-client'] },
-  'dataplane/admin': { may: [], packages: ['prom-client'] },
+  'dataplane/telemetry': { may: ['dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
+  'dataplane/admin': { may: [], packages: [] },
   'dataplane/pipeline': {
     may: ['dataplane/errors.ts', 'dataplane/snapshot', 'dataplane/state', 'dataplane/protocol', 'dataplane/upstream', 'dataplane/ledger/lease.ts', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT],
   },
@@ -76,7 +76,6 @@ export const PURE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   '@marcbachmann/cel-js': [],
   ajv: [],
   'ajv/dist/2020.js': [],
-  'ajv-formats': [],
   yaml: [],
 };
 

@@ -1,0 +1,8 @@
+/** What flags are when they are not given, where a command and what it starts both need it. */
+import type { Address } from './options.ts';
+
+/** Where the demo provider listens. */
+export const DEMO_ADDRESS: Address = { host: '127.0.0.1', port: 4010 };
+
+/** The namespace of a gateway that is told no other. */
+export const DEFAULT_GATEWAY_NAMESPACE = 'model-gateway';

@@ -1,0 +1,114 @@
+/** The bench's arithmetic: what it says must be right even though no test measures anything. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { streamChunks, wholeAnswer } from './answers.ts';
+import { callOf, CASES, chooseCases, EVENTS_PER_STREAM, QUICK_CASES } from './cases.ts';
+import { median, medianRatio, percentile } from './figures.ts';
+import { parseBenchOptions } from './options.ts';
+import { readPort } from './ready.ts';
+import { aggregate } from './stages.ts';
+import type { CpuProfile } from './stages.ts';
+import { alignedTable } from './summary.ts';
+
+describe('figures', () => {
+  it('takes the middle, or the mean of two', () => {
+    assert.equal(median([3, 1, 2]), 2);
+    assert.equal(median([4, 1, 2, 3]), 2.5);
+    assert.equal(median([]), undefined);
+  });
+  it('takes percentiles of values in any order', () => {
+    const values = Array.from({ length: 100 }, (_none, index) => 100 - index);
+    assert.equal(percentile(values, 50), 51);
+    assert.equal(percentile(values, 99), 100);
+    assert.equal(percentile([], 50), 0);
+  });
+  it('takes ratios within a round, so that a drift of the machine cancels out', () => {
+    assert.equal(medianRatio([5, 50, 10], [10, 100, 20], (value) => value), 0.5);
+    assert.equal(medianRatio([5, 7], [10], (value) => value), 0.5);
+    assert.equal(medianRatio([5], [0], (value) => value), undefined);
+  });
+});
+
+describe('cases', () => {
+  it('have requests of 1 KB', () => {
+    for (const benchCase of CASES) assert.equal(callOf(benchCase).body.length, 1024, benchCase.name);
+  });
+  it('have answers of 1 KB, or 50 events that end as the protocol wants', () => {
+    for (const dialect of ['openai', 'anthropic'] as const) {
+      const [head = '', body = ''] = wholeAnswer(dialect).toString().split('\r\n\r\n');
+      assert.equal(body.length, 1024);
+      assert.match(head, /content-length: 1024/);
+      const chunks = streamChunks(dialect).map(String);
+      assert.equal(chunks.length, EVENTS_PER_STREAM);
+      assert.match(chunks.at(-1) ?? '', /(?:\[DONE\]|message_stop"\})\n\n\r\n0\r\n\r\n$/);
+      for (const chunk of chunks) {
+        const [size = '', rest = ''] = chunk.split(/\r\n(.*)/s);
+        assert.ok(rest.startsWith('data: ') || rest.startsWith('event: '));
+        assert.equal(rest.slice(Number.parseInt(size, 16), Number.parseInt(size, 16) + 2), '\r\n');
+      }
+    }
+  });
+  it('are chosen by parts of their names', () => {
+    assert.deepEqual(chooseCases(CASES, ['anthropic-json']).map(({ name }) => name), ['anthropic-json-64']);
+    assert.equal(chooseCases(CASES, []).length, CASES.length);
+    for (const name of QUICK_CASES) assert.ok(CASES.some((each) => each.name === name), name);
+  });
+});
+
+describe('options', () => {
+  it('have defaults that --quick shortens', () => {
+    const options = parseBenchOptions(['--quick', '--cores', '2,3', '--compare', 'http://127.0.0.1:1/']);
+    assert.ok(options !== 'help');
+    assert.deepEqual([options.rounds, options.seconds, options.loadCore, options.core, options.compare?.url], [3, 3, 2, 3, 'http://127.0.0.1:1']);
+    assert.equal(parseBenchOptions(['--help']), 'help');
+  });
+  it('refuse what is not known', () => {
+    assert.throws(() => parseBenchOptions(['--no-such']), TypeError);
+    assert.throws(() => parseBenchOptions(['--rounds', 'x']), TypeError);
+  });
+});
+
+describe('stages', () => {
+  const frame = (id: number, functionName: string, url: string, children: number[] = []): CpuProfile['nodes'][number] => ({ id, callFrame: { functionName, url, lineNumber: 0 }, children });
+  const profile: CpuProfile = {
+    nodes: [
+      frame(1, '(root)', '', [2, 3, 6, 7]),
+      frame(2, 'authenticate', 'file:///x/dataplane/pipeline/authenticate.ts', [4]),
+      frame(4, 'hash', 'node:internal/crypto/hash'),
+      frame(3, 'writeBuffer', 'file:///x/node_modules/undici/lib/dispatcher/client-h1.js', [5]),
+      frame(5, 'writev', ''),
+      frame(6, '(idle)', ''),
+      frame(7, 'processTicksAndRejections', 'node:internal/process/task_queues'),
+    ],
+    startTime: 1000,
+    samples: [4, 5, 6, 7, 1, 4],
+    timeDeltas: [10, 20, 40, 5, 3, 1000],
+  };
+  it('gives the time of what serves everybody to whom it served', () => {
+    const { stages, idleMicros, busyMicros } = aggregate(profile, { fromUs: 1000, toUs: 1100 });
+    const times = Object.fromEntries(stages.map(({ stage, micros }) => [stage, micros]));
+    assert.equal(times['authenticate'], 10);
+    assert.equal(times['upstream: undici'], 20);
+    assert.equal(times['other (runtime, timers, promises)'], 5);
+    assert.equal(times['native (epoll, libuv, system calls)'], 3);
+    assert.equal(idleMicros, 40);
+    assert.equal(busyMicros, 38);
+  });
+  it('leaves out what is not within the window', () => {
+    assert.equal(aggregate(profile, { fromUs: 1065, toUs: 1080 }).busyMicros, 8);
+  });
+  it('lists functions by their own time', () => {
+    const [first, second] = aggregate(profile, { fromUs: 1000, toUs: 1100 }).functions;
+    assert.deepEqual([first?.where, second?.where], ['writev', 'hash node:internal/crypto/hash:1']);
+  });
+});
+
+describe('tables and ports', () => {
+  it('align their columns', () => {
+    assert.equal(alignedTable([['a', 'b', 'n'], ['long', '', '12']]), 'a     b   n\nlong     12');
+  });
+  it('read the port that a process tells of', () => {
+    assert.equal(readPort('(node) warning\nlistening on port 4711\n'), 4711);
+    assert.equal(readPort('nothing yet'), undefined);
+  });
+});

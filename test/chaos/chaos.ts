@@ -1,0 +1,52 @@
+/**
+ * `npm run chaos -- [--minutes 10] [--seed N] [--round R]`: rounds of some seconds on one gateway's data, each reconciled to the
+ * nano-dollar. Everything is decided by the seed that is printed; `--round R` plays one round of it again. Exit code 1: something
+ * was overspent, lost or leaked, or ended in a way that must never be; seed and round stand beside it.
+ */
+import { randomInt } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { closeConnections } from './client.ts';
+import { openWorld, playRound } from './round.ts';
+import type { RoundResult, World } from './round.ts';
+import { summarise, table, lineOf } from './summary.ts';
+import type { Summary } from './summary.ts';
+
+const { values } = parseArgs({ options: { minutes: { type: 'string', default: '10' }, seed: { type: 'string' }, round: { type: 'string' } } });
+const seed = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed);
+const untilMs = performance.now() + Number(values.minutes) * 60_000;
+/** More of one round tell nothing new. */
+const SHOWN = 20;
+
+console.log(`seed ${seed}`);
+const summaries: Summary[] = [];
+let world = await openWorld();
+try {
+  if (values.round !== undefined) await play(world, Number(values.round));
+  else for (let round = 1; performance.now() < untilMs; round++) {
+    const { violations } = await play(world, round);
+    if (violations.length > 0) world = await another(world);
+  }
+} finally {
+  await world.stop();
+  closeConnections();
+}
+console.log(table(summaries));
+
+async function play(where: World, round: number): Promise<RoundResult> {
+  const result = await playRound(where, seed, round);
+  const summary = summarise(result);
+  summaries.push(summary);
+  console.log(lineOf(summary));
+  if (result.violations.length > 0) {
+    process.exitCode = 1;
+    for (const violation of result.violations.slice(0, SHOWN)) console.error(`  seed ${seed} round ${round}: ${violation}`);
+    if (result.violations.length > SHOWN) console.error(`  and ${result.violations.length - SHOWN} more`);
+  }
+  return result;
+}
+
+/** What went wrong in one round would show in the books of all that follow. */
+async function another(old: World): Promise<World> {
+  await old.stop();
+  return openWorld();
+}
