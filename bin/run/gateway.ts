@@ -88,7 +88,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       }
       const result = dataplane.apply(snapshot);
       if (result.accepted) inForce = snapshot;
-      setImmediate(refresh);
+      if (running.operator) setImmediate(refresh);
       return result;
     },
   });

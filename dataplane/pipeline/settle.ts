@@ -22,7 +22,7 @@ export interface Settled {
  * So long a finished call waits for the ledger before its client is told that it failed; the settlement itself is not given up.
  * A call whose hold was lost has waited for as long already: its client is told at once.
  */
-export const SETTLE_PATIENCE_MS = 20_000;
+const SETTLE_PATIENCE_MS = 20_000;
 
 /** Never rejects. */
 export async function settle(deps: PipelineDeps, record: CallRecord, ending: Ending): Promise<Settled> {
@@ -33,14 +33,21 @@ export async function settle(deps: PipelineDeps, record: CallRecord, ending: End
   }
   deps.leases.untrack(record.requestId);
   const startedAt = deps.clock.monotonicMs();
+  const booked = book(deps, record, { admitted, ending });
   try {
-    const result = await deps.within(record.lost ? 0 : SETTLE_PATIENCE_MS, book(deps, record, { admitted, ending }));
+    const result = await deps.within(record.lost ? 0 : SETTLE_PATIENCE_MS, booked);
     deps.telemetry.ledger('settle', deps.clock.monotonicMs() - startedAt, 'Settled');
     return { ending, result };
   } catch (error) {
     deps.telemetry.ledger('settle', deps.clock.monotonicMs() - startedAt, 'unavailable');
+    tellLate(deps, admitted, booked);
     return { ending: endingOf(deps, record, error), result: undefined };
   }
+}
+
+/** The ledger goes on with a settlement that it has taken: what it comes to is told when it is known. */
+function tellLate(deps: PipelineDeps, { requestId, call, candidate }: Admitted, booked: Promise<SettleResult>): void {
+  booked.then(({ record }) => deps.telemetry.billedLate({ requestId, model: call.model, group: candidate.group, billing: record }), () => undefined);
 }
 
 function book(deps: PipelineDeps, record: CallRecord, { admitted, ending }: { admitted: Admitted; ending: Ending }): Promise<SettleResult> {

@@ -44,7 +44,8 @@ function observeAttempts(recorder: Recorder, attempts: readonly AttemptReport[])
   }
 }
 
-function observeBilling(recorder: Recorder, { billing, model = '', group = '' }: CallReport): void {
+/** Adds what a call cost to the metrics of money and tokens. */
+export function observeBilling(recorder: Recorder, { billing, model = '', group = '' }: Pick<CallReport, 'billing' | 'model' | 'group'>): void {
   if (!billing) return;
   const { status, tokens, usageSource, costNanoUsd, unbilledNanoUsd } = billing;
   recorder.add('modelgateway_calls_total', { model, group, call_status: status, usage_source: usageSource }, 1);

@@ -47,8 +47,13 @@ export interface CallReport {
   readonly firstByteMs: number | undefined;
 }
 
+/** A call whose settlement came after its client had been told that the ledger does not answer. */
+export type LateBilling = Pick<CallReport, 'requestId' | 'model' | 'group'> & { readonly billing: NonNullable<CallReport['billing']> };
+
 export interface CallTelemetry {
   finished(report: CallReport): void;
+  /** Once, after finished, which had no billing to tell. */
+  billedLate(late: LateBilling): void;
   /** Time from asking the ledger to its answer. */
   ledger(operation: 'hold' | 'settle' | 'slots' | 'progress', durationMs: number, outcome: string): void;
 }

@@ -6,7 +6,7 @@
 import { pino } from 'pino';
 import type { DestinationStream, Level, Logger } from 'pino';
 import { formatDecimal } from '../snapshot/decimal.ts';
-import type { AttemptReport, CallReport } from './call-report.ts';
+import type { AttemptReport, CallReport, LateBilling } from './call-report.ts';
 
 export interface LogOptions {
   /** Default "info". */
@@ -80,6 +80,11 @@ export function callLogLine(report: CallReport): Record<string, unknown> {
     duration_ms: tidy(report.durationMs),
     first_byte_ms: report.firstByteMs === undefined ? undefined : tidy(report.firstByteMs),
   };
+}
+
+/** The line of a settlement that came after its call's own line. */
+export function lateLogLine({ requestId, model, group, billing }: LateBilling): Record<string, unknown> {
+  return { request_id: requestId, model, group, ...billingFields(billing) };
 }
 
 function attemptFields({ channel, outcome, durationMs }: AttemptReport): Record<string, unknown> {

@@ -5,8 +5,8 @@
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { LedgerGauges } from '../ledger/ledger.ts';
-import { observeCall } from './call-metrics.ts';
-import type { CallReport, CallTelemetry } from './call-report.ts';
+import { observeBilling, observeCall } from './call-metrics.ts';
+import type { CallReport, CallTelemetry, LateBilling } from './call-report.ts';
 import { CONTENT_TYPE, createRecorder, usd } from './recorder.ts';
 import type { Labels, Recorder } from './recorder.ts';
 
@@ -31,6 +31,7 @@ export interface Metrics {
   /** The page, as it stands. */
   render(): Promise<string>;
   call(report: CallReport): void;
+  billedLate(late: LateBilling): void;
   ledger: CallTelemetry['ledger'];
   configApplied(generation: number, nowMs: number): void;
   configRejected(): void;
@@ -56,6 +57,7 @@ export function createMetrics({ version, process, ledger }: MetricsOptions): Met
       return recorder.render();
     },
     call: (report) => observeCall(recorder, report),
+    billedLate: (late) => observeBilling(recorder, late),
     ledger: (operation, durationMs, outcome) => recorder.observe('modelgateway_ledger_duration_seconds', { operation, outcome }, durationMs / 1000),
     configApplied(generation, nowMs) {
       recorder.set('modelgateway_config_generation', NONE, generation);

@@ -3,16 +3,20 @@
  */
 import type { Logger } from 'pino';
 import type { CallReport, CallTelemetry } from './call-report.ts';
-import { callLogLine } from './log.ts';
+import { callLogLine, lateLogLine } from './log.ts';
 import type { Metrics } from './metrics.ts';
 
 /** Tells of every finished call. Calls that ended in a fault of the gateway or its providers are warnings. */
-export function createCallTelemetry(metrics: Pick<Metrics, 'call' | 'ledger'>, log: Pick<Logger, 'info' | 'warn'>): CallTelemetry {
+export function createCallTelemetry(metrics: Pick<Metrics, 'call' | 'billedLate' | 'ledger'>, log: Pick<Logger, 'info' | 'warn'>): CallTelemetry {
   return {
     finished(report: CallReport) {
       metrics.call(report);
       if (isFault(report)) log.warn(callLogLine(report), 'call');
       else log.info(callLogLine(report), 'call');
+    },
+    billedLate(late) {
+      metrics.billedLate(late);
+      log.warn(lateLogLine(late), 'billed late');
     },
     ledger: metrics.ledger,
   };

@@ -3,6 +3,7 @@
  * owner can read. A write is on disk before it counts. Files are read at the start and whenever the folder changes.
  */
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { chmod, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isMissing } from '../files/scan-folder.ts';
@@ -30,7 +31,8 @@ const OWNER_ONLY_FOLDER = 0o700;
 export async function openMintedSecrets(dataDir: string): Promise<MintedSecrets> {
   const folder = join(dataDir, 'secrets');
   await makeFolder(folder);
-  let found = await readSecrets(folder, { secrets: new Map(), unreadable: new Map() });
+  // nobody else is waiting yet, and to wait for each of ten thousand files takes longer than to read it
+  let found = await readSecrets(folder, { secrets: new Map(), unreadable: new Map() }, (path) => readFileSync(path, 'utf8'));
   /** What was written while a reload was reading: it may have missed it. */
   let writtenMeanwhile: Map<string, SecretObject> | undefined;
   return {
@@ -40,7 +42,7 @@ export async function openMintedSecrets(dataDir: string): Promise<MintedSecrets>
     async reload() {
       const before = fingerprint(found);
       const written = writtenMeanwhile = new Map<string, SecretObject>();
-      const { secrets, unreadable } = await readSecrets(folder, found);
+      const { secrets, unreadable } = await readSecrets(folder, found, (path) => readFile(path, 'utf8'));
       writtenMeanwhile = undefined;
       found = { secrets: new Map([...secrets, ...written]), unreadable };
       return fingerprint(found) !== before;
@@ -60,7 +62,9 @@ interface FoundSecrets {
   readonly unreadable: ReadonlyMap<string, string>;
 }
 
-async function readSecrets(folder: string, before: FoundSecrets): Promise<FoundSecrets> {
+type ReadText = (path: string) => string | Promise<string>;
+
+async function readSecrets(folder: string, before: FoundSecrets, read: ReadText): Promise<FoundSecrets> {
   const secrets = new Map<string, SecretObject>();
   const unreadable = new Map<string, string>();
   for (const namespace of await namesIn(folder)) {
@@ -68,7 +72,7 @@ async function readSecrets(folder: string, before: FoundSecrets): Promise<FoundS
       const name = FILE.exec(file)?.groups?.['name'];
       if (name === undefined) continue;
       const id = namespacedName({ namespace, name });
-      const secret = await readSecret(join(folder, namespace, file), id);
+      const secret = await readSecret(`${folder}/${namespace}/${file}`, id, read);
       if (typeof secret === 'object') secrets.set(id, secret);
       else if (secret !== undefined) {
         unreadable.set(id, secret);
@@ -81,9 +85,9 @@ async function readSecrets(folder: string, before: FoundSecrets): Promise<FoundS
 }
 
 /** The Secret, what is wrong with its file, or undefined where it has just been deleted. */
-async function readSecret(path: string, id: string): Promise<SecretObject | string | undefined> {
+async function readSecret(path: string, id: string, read: ReadText): Promise<SecretObject | string | undefined> {
   try {
-    return parseSecret(await readFile(path, 'utf8'), path, id);
+    return parseSecret(await read(path), path, id);
   } catch (error) {
     return isMissing(error) ? undefined : wordsOf(error);
   }

@@ -1,6 +1,7 @@
 /**
  * Reads from the ledger what every key and account has spent, and enters it into the status book.
  */
+import { setImmediate } from 'node:timers/promises';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { LedgerReader } from '#ledger/ledger.ts';
 import { accountSpendingStatus, creditOf, keySpendingStatus } from '../status/spending.ts';
@@ -16,6 +17,7 @@ export interface SpendingSources {
   readonly nowMs: number;
 }
 
+/** Between two lots, calls have their turn: there may be a hundred thousand keys. */
 const READS_AT_ONCE = 64;
 
 /** Resolves to false where the ledger does not answer: the book then says what it said before. */
@@ -34,7 +36,10 @@ export async function readSpending({ apiKeys, accounts }: Resources, { ledger, b
     }),
   ];
   try {
-    for (let at = 0; at < reads.length; at += READS_AT_ONCE) await Promise.all(reads.slice(at, at + READS_AT_ONCE).map((read) => read()));
+    for (let at = 0; at < reads.length; at += READS_AT_ONCE) {
+      await setImmediate();
+      await Promise.all(reads.slice(at, at + READS_AT_ONCE).map((read) => read()));
+    }
     return true;
   } catch (error) {
     if (error instanceof LedgerUnavailable) return false;

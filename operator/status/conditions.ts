@@ -47,9 +47,13 @@ export function mergeConditions(before: readonly Condition[], desired: readonly 
   });
 }
 
+/** The last time that was formatted: all conditions of one reconciliation have the same. */
+let formatted = { ms: 0, text: '1970-01-01T00:00:00Z' };
+
 /** A metav1.Time: RFC 3339 in whole seconds. */
 export function formatTime(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+  if (ms !== formatted.ms) formatted = { ms, text: new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z') };
+  return formatted.text;
 }
 
 function acceptedOf({ refused, remark, kind }: Findings): DesiredCondition {

@@ -3,7 +3,7 @@
  * taken of them, and the gateway's own words. Pure: the same evidence gives the same findings.
  */
 import { CHANNELS, CHEAP_GROUP_MOST, KEY_NAMES, KEYS, keyString, PROVIDER_SECRET } from './config.ts';
-import type { ChannelName, KeyName } from './config.ts';
+import type { ChannelName, Config, KeyName } from './config.ts';
 import type { CallLog } from './client.ts';
 import type { Happened } from './gateway.ts';
 import { inForce, judge } from './judge.ts';
@@ -31,7 +31,7 @@ export interface Evidence {
 /** What is wrong, in words. Nothing: not a nano-dollar is. */
 export function reconcile(evidence: Evidence): string[] {
   const { samples, happened } = evidence;
-  const configs = (fromMs: number, toMs: number): Happened['versions'][number]['config'][] => inForce(happened.versions, fromMs, toMs).map(({ config }) => config);
+  const configs = (fromMs: number, toMs: number): Config[] => inForce(happened.versions, awake(happened, fromMs, toMs), toMs).map(({ config }) => config);
   return [
     ...happened.violations,
     ...overspent(samples, configs),
@@ -42,6 +42,11 @@ export function reconcile(evidence: Evidence): string[] {
     ...evidence.attempts.flatMap((attempt) => asked(attempt, evidence)),
     ...spoken(evidence),
   ];
+}
+
+/** A process that stands still writes to the file what it decided before. */
+function awake({ pauses }: Happened, fromMs: number, toMs: number): number {
+  return Math.min(fromMs, ...pauses.filter((pause) => pause.fromMs <= toMs && pause.toMs >= fromMs).map((pause) => fromMs - (pause.toMs - pause.fromMs)));
 }
 
 /** Every call against its record, and every record against its call. Where the client never saw an id, the one that fits. */

@@ -1,4 +1,5 @@
 /** What a round came to: one line for it, and a table for all of them. */
+import type { CallLog } from './client.ts';
 import { usd } from './config.ts';
 import type { RoundResult } from './round.ts';
 
@@ -24,6 +25,7 @@ export function summarise({ plan, evidence, violations, durationMs }: RoundResul
       left: calls.filter(({ left }) => left).length, refused: calls.filter(({ status }) => status >= 400).length, broken: calls.filter(({ left, end }) => !left && end !== 'Whole').length,
       succeeded: by('Succeeded'), failed: by('Failed'), cut: by('ProviderCut'), closed: by('ClientClosed'), abandoned: by('Abandoned'), estimated: records.filter(({ usageSource }) => usageSource === 'Estimated').length,
       lowered: calls.filter(({ maxTokens }) => maxTokens !== undefined).length,
+      ...statuses(calls),
       kills: happened.kills.length, stops: plan.blows.filter(({ kind }) => kind === 'stop').length, terms: happened.drains.length, edits: happened.versions.length - 1, samples: samples.length,
     },
     spentNanoUsd: records.reduce((sum, { costNanoUsd }) => sum + costNanoUsd, 0n),
@@ -33,6 +35,12 @@ export function summarise({ plan, evidence, violations, durationMs }: RoundResul
     seconds: durationMs / 1_000,
     violations: violations.length,
   };
+}
+
+const ANSWERS = [400, 401, 402, 429, 502, 503, 529] as const;
+
+function statuses(calls: readonly CallLog[]): Record<string, number> {
+  return Object.fromEntries(ANSWERS.map((status) => [`answered ${status}`, calls.filter((call) => call.status === status).length]));
 }
 
 export function lineOf({ round, counts, spentNanoUsd, unbilledNanoUsd, violations, seconds }: Summary): string {

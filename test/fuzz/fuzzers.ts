@@ -1,6 +1,7 @@
 /** All fuzzers by name. */
 import type { Fuzzer } from './fuzzer.ts';
 import { httpFuzzer } from './http.ts';
+import { jsonFuzzer } from './json.ts';
 import { upstreamFuzzer } from './upstream.ts';
 
-export const FUZZERS: ReadonlyMap<string, Fuzzer> = new Map([httpFuzzer, upstreamFuzzer].map((fuzzer) => [fuzzer.name, fuzzer]));
+export const FUZZERS: ReadonlyMap<string, Fuzzer> = new Map([httpFuzzer, jsonFuzzer, upstreamFuzzer].map((fuzzer) => [fuzzer.name, fuzzer]));

@@ -30,7 +30,7 @@ async function open(): Promise<FuzzSession> {
   });
   const before = process.memoryUsage().rss;
   return {
-    batch: 24,
+    batch: 64,
     next: nextCase,
     async run({ label, pieces }) {
       const id = String(count++);
@@ -78,7 +78,7 @@ function nextCase(random: Random): FuzzCase {
     client: random.pick(['openai', 'anthropic']),
     upstream: random.pick(['openai', 'anthropic']),
     stream: random.chance(0.6),
-    end: random.chance(0.03) ? 'stall' : random.pick(['keep', 'fin', 'fin', 'reset']),
+    end: random.chance(0.01) ? 'stall' : random.pick(['keep', 'fin', 'fin', 'reset']),
     dripMs: random.chance(0.05) ? 3 : 0,
   };
   const bytes = answerOf(call, random);

@@ -162,6 +162,7 @@ describe('a settlement that cannot be committed', () => {
     assertUnavailable('/v1/chat/completions', answer);
     setFault(FAULT.none);
     await billedOnce(answer.headers.get('x-request-id') ?? '', before.spent);
+    await eventually('the log tells what it came to', () => world.gateway.logs.some((line) => line.includes('"billed late"') && line.includes(answer.headers.get('x-request-id') ?? '?')));
   });
   it('that comes within the patience is not noticed by the client', async () => {
     const waiting = gated(anthropicMessage());

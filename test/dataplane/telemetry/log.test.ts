@@ -59,10 +59,22 @@ test('the line of a call that was refused before anything was known', () => {
   });
 });
 
+test('a settlement that came late is counted and logged with what it cost', () => {
+  const { log, lines } = capture();
+  const late: string[] = [];
+  const telemetry = createCallTelemetry({ call: () => undefined, billedLate: ({ requestId }) => void late.push(requestId), ledger: () => undefined }, log);
+  const { requestId, model, group, billing } = reportOf();
+  assert.ok(billing);
+  telemetry.billedLate({ requestId, model, group, billing });
+  assert.deepEqual(late, [requestId]);
+  const line = JSON.parse(lines[0] ?? '{}');
+  assert.deepEqual([line.msg, line.level, line.request_id, typeof line.cost_usd], ['billed late', 'warn', requestId, 'string']);
+});
+
 test('each finished call is counted and logged once; the gateway\'s and its providers\' faults are warnings', () => {
   const { log, lines } = capture();
   const counted: number[] = [];
-  const telemetry = createCallTelemetry({ call: ({ httpStatus }) => void counted.push(httpStatus), ledger: () => undefined }, log);
+  const telemetry = createCallTelemetry({ call: ({ httpStatus }) => void counted.push(httpStatus), billedLate: () => undefined, ledger: () => undefined }, log);
   telemetry.finished(reportOf());
   telemetry.finished(reportOf({ httpStatus: 502, errorCode: 'upstream_error', attempts: [attemptOf('connect')] }));
   telemetry.finished(reportOf({ errorCode: 'upstream_error', attempts: [attemptOf('cut')] }));
