@@ -51,10 +51,9 @@ export function metadataErrors(metadata: Json | undefined): FieldError[] {
 
 function metadataFieldErrors(metadata: JsonObject): FieldError[] {
   return Object.entries(metadata).flatMap(([field, value]) => {
-    const path = ['metadata', field];
     const type = Object.hasOwn(METADATA_FIELDS, field) ? METADATA_FIELDS[field] : undefined;
-    if (!type) return [fieldError(path, 'unknown field')];
-    return value === null || jsonTypeName(value) === type ? [] : [wrongType(path, value, type)];
+    if (!type) return [fieldError(['metadata', field], 'unknown field')];
+    return value === null || jsonTypeName(value) === type ? [] : [wrongType(['metadata', field], value, type)];
   });
 }
 
@@ -77,6 +76,7 @@ function namespaceErrors(namespace: Json | undefined): FieldError[] {
 
 function labelsErrors(labels: Json | undefined): FieldError[] {
   return entriesOf(labels).flatMap(([key, value]) => {
+    if (isQualifiedName(key) && typeof value === 'string' && isLabelValue(value)) return [];
     const path = ['metadata', 'labels'];
     if (typeof value !== 'string' && value !== null) return [wrongType(path, value, 'string')];
     const wrongKey = isQualifiedName(key) ? [] : [fieldError(path, `Invalid value: ${shownJson(key)}: is not a label's key`)];
@@ -86,6 +86,7 @@ function labelsErrors(labels: Json | undefined): FieldError[] {
 }
 
 function annotationsErrors(annotations: Json | undefined): FieldError[] {
+  if (annotations === undefined) return [];
   const errors = entriesOf(annotations).flatMap(([key, value]) => {
     const path = ['metadata', 'annotations'];
     if (typeof value !== 'string' && value !== null) return [wrongType(path, value, 'string')];

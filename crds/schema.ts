@@ -5,10 +5,10 @@
  */
 import { normalise } from './defaults.ts';
 import { isWithin, type FieldError, type FieldPath } from './field-path.ts';
-import type { JsonObject } from './json.ts';
+import { isJsonObject, type JsonObject } from './json.ts';
 import type { KindSchema } from './kind-schema.ts';
 import { duplicateErrors } from './list-keys.ts';
-import { identityErrors } from './object-meta.ts';
+import { identityErrors, metadataErrors } from './object-meta.ts';
 import { compileRules, type RulesCheck } from './rules.ts';
 import { compileStructure, type StructureCheck } from './structure.ts';
 
@@ -22,26 +22,60 @@ export interface Admission {
 interface Checks {
   readonly structure: StructureCheck;
   readonly rules: RulesCheck;
+  /** The rules of the whole object only, the one place from which rules see metadata. */
+  readonly objectRules: RulesCheck;
+  /** What was found right, without its metadata and with defaults, by its text. */
+  readonly right: Map<string, JsonObject>;
 }
 
 /** Compiling is dear and the same every time. */
 const compiled = new WeakMap<KindSchema, Checks>();
+/** Per kind. Thousands of keys differ in little but their names: what they share is judged once, and is one object. */
+const MOST_REMEMBERED = 1000;
+/** What JSON writes for several things: YAML's .inf and .nan are null to it. */
+const AMBIGUOUS = /null/;
 
 /** What an API server would say to an object that somebody creates, with strict field validation. */
 export function admit(schema: KindSchema, object: JsonObject): Admission {
-  const { object: { status: _, ...normalised }, errors: unknown } = normalise(object, schema.root);
+  const { metadata, ...content } = object;
   const checks = checksOf(schema);
+  const text = JSON.stringify(content);
+  const known = checks.right.get(text);
+  if (known && isJsonObject(metadata)) return admitMetadata({ ...known, metadata }, checks);
+  const admission = admitWhole(schema, object, checks);
+  if (admission.errors.length === 0 && checks.right.size < MOST_REMEMBERED && !AMBIGUOUS.test(text)) {
+    const { metadata: _, ...right } = admission.object;
+    checks.right.set(text, right);
+  }
+  return admission;
+}
+
+function admitWhole(schema: KindSchema, object: JsonObject, checks: Checks): Admission {
+  const { object: { status: _, ...normalised }, errors: unknown } = normalise(object, schema.root);
   const shape = [...identityErrors(object, schema), ...checks.structure(normalised)];
-  const blocking = shape.filter((error) => error.blocksRules);
-  const isBlocked = (path: FieldPath): boolean => blocking.some((error) => isWithin(error.segments, path));
-  const rules = checks.rules(normalised, isBlocked);
+  const rules = checks.rules(normalised, blockedBy(shape));
   return { object: normalised, errors: [...unknown, ...shape, ...duplicateErrors(normalised, schema.root), ...rules] };
+}
+
+/** Of an object of which all else is known to be right. */
+function admitMetadata(object: JsonObject, { objectRules }: Checks): Admission {
+  const shape = metadataErrors(object['metadata']);
+  return { object, errors: [...shape, ...objectRules(object, blockedBy(shape))] };
+}
+
+function blockedBy(shape: readonly FieldError[]): (path: FieldPath) => boolean {
+  const blocking = shape.filter((error) => error.blocksRules);
+  return (path) => blocking.some((error) => isWithin(error.segments, path));
 }
 
 function checksOf(schema: KindSchema): Checks {
   const known = compiled.get(schema);
   if (known) return known;
-  const checks = { structure: compileStructure(schema.root), rules: compileRules(schema.root) };
+  const { root } = schema;
+  const { 'x-kubernetes-validations': own = [] } = root;
+  const checks: Checks = {
+    structure: compileStructure(root), rules: compileRules(root), objectRules: compileRules({ type: 'object', 'x-kubernetes-validations': own }), right: new Map(),
+  };
   compiled.set(schema, checks);
   return checks;
 }

@@ -10,7 +10,7 @@ export type StructureCheck = (value: Json) => FieldError[];
 /** Prepares the check of a schema; done once for each kind. */
 export function compileStructure(root: SchemaNode): StructureCheck {
   // The schemas are our own and checked by tests; what the compiler leaves out of its code does not pay for its time.
-  const ajv = new Ajv({ allErrors: true, verbose: true, strict: false, meta: false, validateSchema: false, code: { optimize: false } });
+  const ajv = new Ajv({ allErrors: true, verbose: true, strict: false, meta: false, validateSchema: false, messages: false, code: { optimize: false } });
   ajv.addFormat('date-time', isDateTime);
   for (const number of ['int32', 'int64']) ajv.addFormat(number, true); // minimum and maximum say it
   const validate: ValidateFunction = ajv.compile(root);

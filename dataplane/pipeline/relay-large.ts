@@ -11,26 +11,33 @@ const END_BYTES = 64 * 1024;
 
 interface LargeAnswer {
   readonly record: CallRecord;
-  /** What was held until the answer proved too large. */
-  readonly held: readonly Uint8Array[];
+  /** What was held until the answer proved too large; emptied as it passes on. */
+  readonly held: Uint8Array[];
   readonly rest: AsyncIterator<Uint8Array>;
 }
 
 /** Throws UpstreamFailure where the provider breaks off. */
 export async function relayLarge(deps: PipelineDeps, forwarded: Forwarded, { record, held, rest }: LargeAnswer): Promise<Ending> {
   const { reply, converter } = forwarded;
-  const first = Buffer.concat(held);
-  const head = Buffer.from(first.subarray(0, END_BYTES));
+  const head = Buffer.concat(held, END_BYTES);
   record.firstByteAt = deps.clock.monotonicMs();
   reply.start(forwarded.response.status, answerHeaders(forwarded));
-  let size = first.length;
-  let last: Buffer = first;
-  for (let next = await rest.next(); !next.done; next = await rest.next()) {
-    await reply.write(last.subarray(0, Math.max(0, last.length - END_BYTES)));
-    last = Buffer.concat([last.subarray(Math.max(0, last.length - END_BYTES)), next.value]);
-    size += next.value.length;
+  let size = 0;
+  let last: Buffer = Buffer.alloc(0);
+  for await (const piece of piecesOf(held, rest)) {
+    size += piece.length;
     if (record.meter) record.meter = { ...record.meter, outputBytes: size };
+    const all = Buffer.concat([last, piece]);
+    const cut = Math.max(0, all.length - END_BYTES);
+    if (cut > 0) await reply.write(all.subarray(0, cut));
+    last = all.subarray(cut);
   }
   record.meter = readUsageAtEnds(converter.upstream, { head, tail: last, size });
   return reply.gone ? { kind: 'ClientGone' } : { kind: 'Streamed', last };
+}
+
+/** A client that does not read keeps what it has not taken, and no more. */
+async function* piecesOf(held: Uint8Array[], rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+  for (let piece = held.shift(); piece; piece = held.shift()) yield piece;
+  for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
 }

@@ -10,6 +10,7 @@ import { credentialHeaders, headerList } from './credentials.ts';
 import { decoderFor } from './decompress.ts';
 import { Exchange } from './exchange.ts';
 import type { ExchangeHead } from './exchange.ts';
+import { sendOnce } from './once.ts';
 import { UpstreamFailure } from './upstream.ts';
 import type { UpstreamRequest, UpstreamResponse, Upstreams, UpstreamTarget } from './upstream.ts';
 
@@ -91,11 +92,12 @@ async function perform(target: UpstreamTarget, { pool, base, credential }: Chann
   const { stream, signal } = request;
   const exchange = new Exchange({ stream, timeouts: target.timeouts, signal });
   if (!exchange.over) {
+    const { body, headers } = sendOnce(request.body);
     pool.dispatch({
       method: request.method,
       path: joinPath(base, request.path),
-      headers: headerList(target.protocol, credential, request.headers),
-      body: request.body ?? null,
+      headers: [...headerList(target.protocol, credential, request.headers), ...headers],
+      body,
     }, exchange);
   }
   return respond(await exchange.head, exchange);

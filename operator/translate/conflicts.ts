@@ -39,6 +39,7 @@ function addLoss<T>(losses: Map<T, Map<string, T>>, loser: T, { claim, owner }: 
 
 /** Far in the future where it is unknown, so that differences of two unknown ones are 0 and not NaN. */
 function creationMs({ metadata }: Pick<Resource, 'metadata'>): number {
-  const ms = Date.parse(metadata.creationTimestamp ?? '');
+  if (metadata.creationTimestamp === undefined) return Number.MAX_SAFE_INTEGER;
+  const ms = Date.parse(metadata.creationTimestamp);
   return Number.isNaN(ms) ? Number.MAX_SAFE_INTEGER : ms;
 }

@@ -1,6 +1,7 @@
 /**
  * Folders as a gateway finds them when it starts: ten thousand ApiKeys whose keys are among the manifests (Provided), or in the
- * data folder from an earlier start (Generated). Written as people write them: block YAML, a file per tenant.
+ * data folder from an earlier start (Generated). Written as people write them: block YAML, a file per tenant, limits out of a few
+ * dozen; `distinct` has Provided keys with a limit of their own each.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +9,7 @@ import { formatSecret } from '../../operator/files/secret-file.ts';
 import { KEY_ENTRY, KEY_LABEL, ROTATION_ANNOTATION } from '../../operator/store/key-secret.ts';
 
 export type StartupCase = (typeof STARTUP_CASES)[number];
-export const STARTUP_CASES = ['small', 'provided', 'generated'] as const;
+export const STARTUP_CASES = ['small', 'provided', 'generated', 'distinct'] as const;
 
 export interface StartupFolder {
   readonly config: string;
@@ -29,7 +30,7 @@ export function writeStartupFolder(folder: string, startupCase: StartupCase, key
     const type = startupCase === 'generated' ? 'Generated' : 'Provided';
     const numbers = Array.from({ length: perTenant }, (_none, index) => tenant * perTenant + index);
     const secrets = type === 'Provided' ? numbers.map((number) => providedSecret(tenant, number)) : [];
-    writeFileSync(join(config, `tenant-${tenant}.yaml`), [account(tenant), ...numbers.map((number) => apiKey(tenant, number, type)), ...secrets].join('---\n'));
+    writeFileSync(join(config, `tenant-${tenant}.yaml`), [account(tenant), ...numbers.map((number) => apiKey(tenant, number, { type, limit: startupCase === 'distinct' ? number : 10 + number % 40 })), ...secrets].join('---\n'));
     if (type === 'Generated') for (const number of numbers) writeGenerated(data, tenant, number);
   }
   return { config, data };
@@ -86,7 +87,7 @@ spec:
 `;
 }
 
-function apiKey(tenant: number, number: number, type: 'Provided' | 'Generated'): string {
+function apiKey(tenant: number, number: number, { type, limit }: { readonly type: string; readonly limit: number }): string {
   return `apiVersion: modelgateway.dev/v1alpha1
 kind: ApiKey
 metadata:
@@ -100,7 +101,7 @@ spec:
   accountRef:
     name: tenant
   quota:
-    limitUsd: "25.00"
+    limitUsd: "${limit}.00"
     period: Monthly
   maxConcurrency: 8
   key:

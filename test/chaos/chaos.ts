@@ -7,7 +7,7 @@ import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { closeConnections } from './client.ts';
 import { openWorld, playRound } from './round.ts';
-import type { RoundResult, World } from './round.ts';
+import type { World } from './round.ts';
 import { summarise, table, lineOf } from './summary.ts';
 import type { Summary } from './summary.ts';
 
@@ -22,30 +22,35 @@ const summaries: Summary[] = [];
 let world = await openWorld();
 try {
   if (values.round !== undefined) await play(world, Number(values.round));
-  else for (let round = 1; performance.now() < untilMs; round++) {
-    const { violations } = await play(world, round);
-    if (violations.length > 0) world = await another(world);
-  }
+  // what went wrong in one round would show in the books of all that follow
+  else for (let round = 1; performance.now() < untilMs; round++) if (!await play(world, round)) world = await another(world);
 } finally {
   await world.stop();
   closeConnections();
 }
 console.log(table(summaries));
 
-async function play(where: World, round: number): Promise<RoundResult> {
-  const result = await playRound(where, seed, round);
-  const summary = summarise(result);
-  summaries.push(summary);
-  console.log(lineOf(summary));
-  if (result.violations.length > 0) {
-    process.exitCode = 1;
-    for (const violation of result.violations.slice(0, SHOWN)) console.error(`  seed ${seed} round ${round}: ${violation}`);
-    if (result.violations.length > SHOWN) console.error(`  and ${result.violations.length - SHOWN} more`);
+/** Whether it reconciled. */
+async function play(where: World, round: number): Promise<boolean> {
+  try {
+    const result = await playRound(where, seed, round);
+    const summary = summarise(result);
+    summaries.push(summary);
+    console.log(lineOf(summary));
+    return tell(round, result.violations);
+  } catch (error) {
+    return tell(round, [`it could not go on: ${error instanceof Error ? error.stack : String(error)}`]);
   }
-  return result;
 }
 
-/** What went wrong in one round would show in the books of all that follow. */
+function tell(round: number, violations: readonly string[]): boolean {
+  if (violations.length === 0) return true;
+  process.exitCode = 1;
+  for (const violation of violations.slice(0, SHOWN)) console.error(`  seed ${seed} round ${round}: ${violation}`);
+  if (violations.length > SHOWN) console.error(`  and ${violations.length - SHOWN} more`);
+  return false;
+}
+
 async function another(old: World): Promise<World> {
   await old.stop();
   return openWorld();

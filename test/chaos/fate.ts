@@ -73,7 +73,7 @@ const GARBAGE = {
 export function fateOf(seed: number, round: number, asked: Asked): Fate {
   const dice = diceOf('fate', seed, round, asked.n, asked.channel);
   const headMs = dice.chance(0.5) ? 0 : dice.int(dice.chance(0.2) ? 900 : 150);
-  switch (weighted(dice, { answer: 76, refusal: 13, silence: 6, garbage: 5 })) {
+  switch (weighted(dice, { answer: 84, refusal: 9, silence: 4, garbage: 3 })) {
     case 'refusal': return { kind: 'refusal', headMs, status: dice.pick([429, 429, 500, 503, 529, 529, 408, 400, 401]) };
     case 'silence': return { kind: 'silence', headMs, how: weighted(dice, { cut: 3, reset: 3, stall: 2 }) };
     case 'garbage': return { kind: 'garbage', headMs, what: dice.pick(['html', 'empty', 'truncated', 'other JSON', 'bytes'] as const) };

@@ -103,9 +103,13 @@ class Life implements Gateway {
     this.#running.resolve(process);
   }
 
+  /** A process that nobody ended is followed by another, so that the round can go on. */
   #exited(process: GatewayProcess, code: number | null): void {
     if (this.#ending || process !== this.#process) return;
-    this.#happened.violations.push(`the gateway ended by itself, with ${code}`);
+    this.#happened.violations.push(`the gateway ended by itself, with ${code}: ${process.output().slice(-2_000)}`);
+    const next = this.#running = Promise.withResolvers();
+    this.#ending = true;
+    this.begin().catch(next.reject);
   }
 
   happened(): Happened {

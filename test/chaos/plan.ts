@@ -44,7 +44,8 @@ export interface RoundPlan {
   /** Limits and credits are what may be spent beyond what is spent at the start of the round. */
   readonly config: Config;
   readonly calls: readonly CallPlan[];
-  readonly blows: readonly (Blow & { readonly atMs: number })[];
+  /** `restMs`: after the one before, which may have taken long. */
+  readonly blows: readonly (Blow & { readonly atMs: number; readonly restMs: number })[];
 }
 
 /** In which calls begin and blows fall. */
@@ -68,7 +69,7 @@ function planConfig(dice: Dice): Config {
   const key = (limitNanoUsd: bigint | null, maxConcurrency: number | null = null): KeyConfig => ({ limitNanoUsd, maxConcurrency, enabled: true, rotation: 0 });
   return {
     keys: {
-      free: key(null), lower: key(money(10, 150)), refuse: key(money(10, 200)), smart: key(money(50, 400)),
+      free: key(null), lower: key(money(5, 60)), refuse: key(money(10, 120)), smart: key(money(50, 400)),
       cheap: key(null, between(dice, 2, 5)), dear: key(money(40, 300)), daily: key(money(40, 300)), solo: key(null, between(dice, 3, 9)),
     },
     creditsNanoUsd: { shared: money(300, 1500), own: money(100, 600) },
@@ -97,9 +98,9 @@ function ratio(dice: Dice, least: number, most: number): string {
 }
 
 function planBlows(dice: Dice): RoundPlan['blows'] {
-  const blows: (Blow & { atMs: number })[] = [];
-  for (let left = between(dice, 2, 7); left > 0; left--) blows.push({ atMs: dice.int(LOAD_MS), kind: 'edit', edit: planEdit(dice) });
-  for (let left = weighted(dice, { 0: 2, 1: 4, 2: 3, 3: 1 }) as unknown as number; left > 0; left--) blows.push({ atMs: 300 + dice.int(LOAD_MS - 300), ...planStrike(dice) });
+  const blows: RoundPlan['blows'][number][] = [];
+  for (let left = between(dice, 2, 7); left > 0; left--) blows.push({ atMs: dice.int(LOAD_MS), restMs: 0, kind: 'edit', edit: planEdit(dice) });
+  for (let left = Number(weighted(dice, { 0: 1, 1: 4, 2: 4, 3: 2 })); left > 0; left--) blows.push({ atMs: 300 + dice.int(LOAD_MS - 300), restMs: dice.int(900), ...planStrike(dice) });
   return blows.sort((a, b) => a.atMs - b.atMs);
 }
 

@@ -5,6 +5,7 @@
 import { CHANNELS, CHEAP_GROUP_MOST, KEY_NAMES, KEYS, keyString, PROVIDER_SECRET } from './config.ts';
 import type { ChannelName, Config, KeyName } from './config.ts';
 import type { CallLog } from './client.ts';
+import type { Fate } from './fate.ts';
 import type { Happened } from './gateway.ts';
 import { inForce, judge } from './judge.ts';
 import type { Case } from './judge.ts';
@@ -91,19 +92,50 @@ function words(record: LedgerRecord): string {
   return `${id} ${status} ${usageSource} ${Object.values(tokens).join('/')} ${costNanoUsd}+${unbilledNanoUsd} by ${group} ${channel}`;
 }
 
-/** 401 where the key was changed, 503 where the process was ending or standing still, 400 where the request or the provider was at fault. */
-const STATUSES = [0, 200, 400, 401, 402, 429, 502, 503, 529];
-
 /** What its client was told. */
-function answered({ plan, status, said, hung, maxTokens }: CallLog, { happened, providerPort }: Evidence): string[] {
+function answered(call: CallLog, evidence: Evidence): string[] {
+  const { plan, status, said, hung, maxTokens } = call;
+  const { happened, providerPort, attempts } = evidence;
   const found: string[] = [];
   const say = (words: string): void => { found.push(`call ${plan.n}: ${words}: ${said.slice(0, 300)}`); };
   if (hung) say('its client waited in vain');
-  if (!STATUSES.includes(status)) say(`it was answered with ${status}`);
-  if (status === 401 && !wasChanged(plan.key, happened)) say('its key was refused, and nobody had changed it');
+  const explained = REASONS[status]?.({ call, happened, fates: attempts.filter(({ asked: { n } }) => n === plan.n).map(({ fate }) => fate) });
+  if (!explained) say(`it was answered with ${status}, and nothing explains it`);
   if (secretsOf(happened).concat(`127.0.0.1:${providerPort}`).some((secret) => said.includes(secret))) say('it was told a secret');
   if (maxTokens !== undefined && KEYS[plan.key].whenShort === 'Refuse') say('its output limit was lowered, and its key says Refuse');
   return found;
+}
+
+interface Circumstances {
+  readonly call: CallLog;
+  readonly happened: Happened;
+  /** At its channels. */
+  readonly fates: readonly Fate[];
+}
+
+/** Which statuses there may be, and what must have happened for them. */
+const REASONS: Readonly<Record<number, (each: Circumstances) => boolean>> = {
+  0: ({ call, happened }) => call.left || wasDisturbed(happened),
+  200: () => true,
+  400: ({ call: { plan }, fates }) => plan.fault === 'broken JSON' || fates.some((fate) => fate.kind === 'refusal' && fate.status === 400),
+  401: ({ call: { plan }, happened }) => wasChanged(plan.key, happened),
+  402: () => true,
+  429: () => true,
+  502: ({ call: { plan }, fates }) => fates.length > 0 || FAILS_WITHOUT_PROVIDER.has(plan.model),
+  503: ({ call: { plan }, fates, happened }) => wasDisturbed(happened) || (plan.path !== '/v1/messages' && fates.some(isOverloaded)),
+  529: ({ call: { plan }, fates }) => plan.path === '/v1/messages' && fates.some(isOverloaded),
+};
+
+/** Models that have a channel where nobody listens. */
+const FAILS_WITHOUT_PROVIDER: ReadonlySet<string> = new Set(['gpt-model', 'flat-model', 'image-model', 'embed-model']);
+
+function isOverloaded(fate: Fate): boolean {
+  return fate.kind === 'refusal' ? fate.status === 529 : fate.kind === 'answer' && fate.broken?.how === 'error event';
+}
+
+/** It was killed, stood still, or was told to end. */
+function wasDisturbed({ kills, pauses, drains }: Happened): boolean {
+  return kills.length + pauses.length + drains.length > 0;
 }
 
 function wasChanged(key: KeyName, { versions }: Happened): boolean {

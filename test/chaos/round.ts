@@ -98,7 +98,7 @@ async function strike(gateway: Gateway, { blows }: RoundPlan): Promise<void> {
   const startedMs = Date.now();
   let edits = Promise.resolve();
   for (const blow of blows) {
-    await sleep(Math.max(0, startedMs + blow.atMs - Date.now()));
+    await sleep(Math.max(blow.restMs, startedMs + blow.atMs - Date.now()));
     switch (blow.kind) {
       case 'kill': await gateway.kill(); break;
       case 'stop': await gateway.stop(blow.ms, blow.thenKill); break;

@@ -2,6 +2,7 @@
 import type { Fuzzer } from './fuzzer.ts';
 import { httpFuzzer } from './http.ts';
 import { jsonFuzzer } from './json.ts';
+import { manifestsFuzzer } from './manifests.ts';
 import { upstreamFuzzer } from './upstream.ts';
 
-export const FUZZERS: ReadonlyMap<string, Fuzzer> = new Map([httpFuzzer, jsonFuzzer, upstreamFuzzer].map((fuzzer) => [fuzzer.name, fuzzer]));
+export const FUZZERS: ReadonlyMap<string, Fuzzer> = new Map([httpFuzzer, jsonFuzzer, upstreamFuzzer, manifestsFuzzer].map((fuzzer) => [fuzzer.name, fuzzer]));

@@ -36,13 +36,18 @@ const weird: fc.Arbitrary<unknown> = fc.oneof(edgeNumber, oddText, fc.boolean(),
 
 /** Mostly what the field takes. */
 function mostly(likely: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
-  return fc.oneof({ weight: 12, arbitrary: likely }, { weight: 1, arbitrary: weird });
+  return fc.oneof({ weight: 60, arbitrary: likely }, { weight: 1, arbitrary: weird });
+}
+
+/** There, at these odds to one, or left out. */
+function sometimes(odds: number, field: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
+  return fc.oneof({ weight: Math.round(odds * 100), arbitrary: field }, { weight: 100, arbitrary: fc.constant(undefined) });
 }
 
 /** An object with any of these fields, the required ones mostly there, and now and then one that nobody knows. */
 function shape(fields: Record<string, fc.Arbitrary<unknown>>, needed: readonly string[] = []): fc.Arbitrary<unknown> {
-  const record = fc.record(Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, mostly(field)])), { requiredKeys: [...needed] });
-  return fc.tuple(record, fc.option(fc.tuple(oddText, weird), { freq: 12 })).map(([object, more]) => (more === null ? object : { ...object, [more[0]]: more[1] }));
+  const record = fc.record(Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, needed.includes(name) ? sometimes(30, mostly(field)) : sometimes(field === weird ? 0.05 : 0.4, mostly(field))])));
+  return fc.tuple(record, fc.option(fc.tuple(oddText, weird), { freq: 30 })).map(([object, more]) => (more === null ? object : { ...object, [more[0]]: more[1] }));
 }
 
 const schema = shape({ type: fc.constantFrom('object', 'string', 'array'), properties: fc.dictionary(oddText, weird, { maxKeys: 3 }), required: fc.array(oddText, { maxLength: 2 }), description: oddText });
@@ -65,23 +70,25 @@ const anthropicBlock: fc.Arbitrary<unknown> = fc.oneof(
   shape({ type: fc.constantFrom('thinking', 'redacted_thinking', 'document', 'search_result', 'server_tool_use'), thinking: oddText, signature: oddText, data: oddText, source: weird }, ['type']),
 );
 const shared = {
-  model: fc.constantFrom(...MODELS), stream: fc.boolean(), temperature: edgeNumber, top_p: edgeNumber, metadata: weird, user: oddText, service_tier: oddText, stop: weird,
+  stream: fc.boolean(), temperature: edgeNumber, top_p: edgeNumber, metadata: weird, user: oddText, service_tier: oddText, stop: weird,
 };
-const limit = fc.oneof(fc.integer({ min: 1, max: 5000 }), edgeNumber);
+const limit = fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 1, max: 5000 }) }, { weight: 1, arbitrary: edgeNumber });
+const model = (...likely: readonly string[]): fc.Arbitrary<unknown> => fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...likely) }, { weight: 1, arbitrary: fc.constantFrom(...MODELS) });
+const CHAT_MODELS = ['gpt-model', 'claude-model', 'tools-model', 'tools-model', 'old-field-model'];
 const BODIES: Readonly<Record<(typeof PATHS)[number], fc.Arbitrary<unknown>>> = {
   '/v1/chat/completions': shape({
-    ...shared, messages: fc.array(openaiMessage, { maxLength: 4 }), max_tokens: limit, max_completion_tokens: limit, n: fc.oneof(fc.integer({ min: 1, max: 8 }), edgeNumber), stream_options: shape({ include_usage: fc.boolean() }),
+    ...shared, model: model(...CHAT_MODELS), messages: fc.array(openaiMessage, { minLength: 1, maxLength: 4 }), max_tokens: limit, max_completion_tokens: limit, n: fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 1, max: 8 }) }, { weight: 1, arbitrary: edgeNumber }), stream_options: shape({ include_usage: fc.boolean() }),
     tools: fc.array(shape({ type: fc.constant('function'), function: shape({ name: oddText, description: oddText, parameters: schema }, ['name']) }, ['type', 'function']), { maxLength: 3 }), tool_choice: weird, functions: weird,
     response_format: shape({ type: fc.constantFrom('text', 'json_object', 'json_schema'), json_schema: shape({ name: oddText, schema }) }), prediction: shape({ type: fc.constant('content'), content: oddText }), modalities: weird, audio: weird, reasoning_effort: oddText, logit_bias: weird, seed: edgeNumber,
   }, ['model', 'messages']),
   '/v1/messages': messagesBody(), '/v1/messages/count_tokens': messagesBody(),
-  '/v1/embeddings': shape({ ...shared, input: fc.oneof(oddText, fc.array(oddText, { maxLength: 5 }), fc.array(fc.integer({ min: 0, max: 100_000 }), { maxLength: 50 }), fc.array(fc.array(fc.nat(), { maxLength: 5 }), { maxLength: 5 })), dimensions: edgeNumber, encoding_format: oddText }, ['model', 'input']),
-  '/v1/images/generations': shape({ ...shared, prompt: oddText, n: fc.oneof(fc.integer({ min: 1, max: 10 }), edgeNumber), size: oddText, partial_images: edgeNumber }, ['model', 'prompt']),
+  '/v1/embeddings': shape({ ...shared, model: model('embed-model'), input: fc.oneof(oddText, fc.array(oddText, { maxLength: 5 }), fc.array(fc.integer({ min: 0, max: 100_000 }), { minLength: 1, maxLength: 50 }), fc.array(fc.array(fc.nat(), { maxLength: 5 }), { maxLength: 5 })), dimensions: edgeNumber, encoding_format: oddText }, ['model', 'input']),
+  '/v1/images/generations': shape({ ...shared, model: model('image-model'), prompt: oddText, n: fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 1, max: 10 }) }, { weight: 1, arbitrary: edgeNumber }), size: oddText, partial_images: edgeNumber }, ['model', 'prompt']),
 };
 
 function messagesBody(): fc.Arbitrary<unknown> {
   return shape({
-    ...shared, messages: fc.array(shape({ role: fc.constantFrom('user', 'assistant', 'system'), content: fc.oneof(oddText, fc.array(anthropicBlock, { maxLength: 4 })) }, ['role', 'content']), { maxLength: 4 }), max_tokens: limit,
+    ...shared, model: model(...CHAT_MODELS), messages: fc.array(shape({ role: fc.constantFrom('user', 'user', 'assistant', 'system'), content: fc.oneof(oddText, fc.array(anthropicBlock, { maxLength: 4 })) }, ['role', 'content']), { minLength: 1, maxLength: 4 }), max_tokens: limit,
     system: fc.oneof(oddText, fc.array(anthropicBlock, { maxLength: 2 })), tools: fc.array(shape({ name: oddText, description: oddText, input_schema: schema, type: fc.constantFrom('custom', 'web_search_20250305', 'bash_20250124') }, ['name', 'input_schema']), { maxLength: 3 }),
     tool_choice: weird, thinking: shape({ type: fc.constantFrom('enabled', 'disabled', 'adaptive'), budget_tokens: limit }), stop_sequences: weird, top_k: edgeNumber, container: weird, mcp_servers: weird, context_management: weird,
   }, ['model', 'messages', 'max_tokens']);
@@ -135,7 +142,7 @@ function tokensOf(value: unknown): number {
 function outputTokens(request: ProviderRequest): number {
   const { n, max_tokens: limit, max_completion_tokens: newer, prediction } = jsonOf(request);
   const each = [newer, limit].find((field) => typeof field === 'number') ?? 0;
-  return (typeof n === 'number' ? n : 1) * (each as number) + tokensOf(prediction);
+  return (typeof n === 'number' ? n : 1) * each + tokensOf((prediction as { content?: unknown } | null | undefined)?.content);
 }
 
 // what may come back --------------------------------------------------------------------------------------------------------------

@@ -10,6 +10,8 @@ import { mergeFigures, NO_FIGURES, readFigures, reportOpenAi, usageOf } from './
 
 export class ChunkMeter {
   #figures = NO_FIGURES;
+  /** Output was said since the latest of it came. */
+  #outputSaid = false;
   #final = false;
   #outputBytes = 0;
   /** By index: has it said why it stopped? */
@@ -30,14 +32,16 @@ export class ChunkMeter {
     for (const choice of choices) this.#takeChoice(choice);
     const usage = usageOf(chunk);
     if (!usage) return;
-    this.#figures = mergeFigures(this.#figures, readFigures(usage));
+    const figures = readFigures(usage);
+    this.#figures = mergeFigures(this.#figures, figures);
+    if (reportOpenAi(figures).output !== undefined) this.#outputSaid = true;
     // figures in the middle of an answer are older than what follows
-    this.#final = choices.length === 0 || this.finished;
+    this.#final = this.#outputSaid && (choices.length === 0 || this.finished);
   }
 
   #takeChoice(choice: JsonRecord): void {
     const bytes = isRecord(choice['delta']) ? outputBytesOf(choice['delta']) : 0;
-    if (bytes > 0) this.#final = false;
+    if (bytes > 0) this.#outputSaid = this.#final = false;
     this.#outputBytes += bytes;
     const finished = textOf(choice['finish_reason']) !== undefined;
     this.#choices.set(choice['index'] ?? 0, finished || this.#choices.get(choice['index'] ?? 0) === true);

@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { mergeFigures as mergeAnthropic, NO_FIGURES as NO_ANTHROPIC, readFigures as readAnthropic, reportAnthropic } from '../../../dataplane/protocol/anthropic/usage.ts';
+import { EventMeter } from '../../../dataplane/protocol/anthropic/stream-meter.ts';
 import type { ChatFacts } from '../../../dataplane/protocol/call-facts.ts';
 import { boundInput, estimateInput, estimateOutputTokens } from '../../../dataplane/protocol/estimate.ts';
+import { ChunkMeter } from '../../../dataplane/protocol/openai/stream-meter.ts';
 import { readFigures as readOpenAi, reportOpenAi } from '../../../dataplane/protocol/openai/usage.ts';
 import { readTokenCount } from '../../../dataplane/protocol/usage.ts';
 import { readUsageAtEnds } from '../../../dataplane/protocol/usage-at-ends.ts';
@@ -55,6 +57,33 @@ test('Anthropic: figures are merged field by field and never summed', () => {
   assert.deepEqual(said(anthropic(start, { output_tokens: 15 })), { input: 25, cached: 7, output: 15 });
   assert.deepEqual(said(anthropic(start, { input_tokens: null, output_tokens: 15 }, { input_tokens: 10682, output_tokens: 510 })), { input: 10682, cached: 7, output: 510 });
   assert.deepEqual(said(anthropic(start, { output_tokens: 15 }, { output_tokens: -3 })), { input: 25, cached: 7, output: 15 });
+});
+
+test('Anthropic: where the last figure of a stream is incredible, what message_start said is not final', () => {
+  const metered = (...last: object[]): object => {
+    const meter = new EventMeter();
+    meter.take({ type: 'message_start', message: { usage: { input_tokens: 25, output_tokens: 1 } } });
+    meter.take({ type: 'content_block_delta', delta: { type: 'text_delta', text: 'x'.repeat(400) } });
+    for (const event of last) meter.take(event as Record<string, unknown>);
+    return { final: meter.meter.final, output: meter.meter.reported.output };
+  };
+  const stopped = (usage: object): object => ({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage });
+  for (const lie of ['12', -3, 1e300, null]) assert.deepEqual(metered(stopped({ output_tokens: lie })), { final: false, output: 1 });
+  assert.deepEqual(metered(stopped({})), { final: false, output: 1 });
+  assert.deepEqual(metered(stopped({ output_tokens: 90 })), { final: true, output: 90 });
+  assert.deepEqual(metered({ type: 'message_delta', delta: {}, usage: { output_tokens: 90 } }, { type: 'message_stop', usage: {} }), { final: true, output: 90 });
+});
+
+test('OpenAI: where the last figure of a stream is incredible, one from before the last text is not final', () => {
+  const metered = (completion: unknown): boolean => {
+    const meter = new ChunkMeter();
+    meter.take({ choices: [{ index: 0, delta: { content: 'a' } }], usage: { prompt_tokens: 5, completion_tokens: 1 } });
+    meter.take({ choices: [{ index: 0, delta: { content: 'b'.repeat(400) }, finish_reason: 'stop' }] });
+    meter.take({ choices: [], usage: { prompt_tokens: 5, completion_tokens: completion } });
+    return meter.meter.final;
+  };
+  for (const lie of ['12', -3, 1e300, null]) assert.equal(metered(lie), false);
+  assert.equal(metered(100), true);
 });
 
 test('Anthropic: a total of writes beyond its split, or without one, is for five minutes', () => {
