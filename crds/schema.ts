@@ -10,7 +10,7 @@ import type { KindSchema } from './kind-schema.ts';
 import { duplicateErrors } from './list-keys.ts';
 import { identityErrors, metadataErrors } from './object-meta.ts';
 import { compileRules, type RulesCheck } from './rules.ts';
-import { compileStructure, type StructureCheck } from './structure.ts';
+import { structureCheck, type StructureCheck } from './structure.ts';
 
 export interface Admission {
   /** With defaults, without unknown fields, and without a status, which is not its author's to write. */
@@ -74,7 +74,7 @@ function checksOf(schema: KindSchema): Checks {
   const { root } = schema;
   const { 'x-kubernetes-validations': own = [] } = root;
   const checks: Checks = {
-    structure: compileStructure(root), rules: compileRules(root), objectRules: compileRules({ type: 'object', 'x-kubernetes-validations': own }), right: new Map(),
+    structure: structureCheck(schema), rules: compileRules(root), objectRules: compileRules({ type: 'object', 'x-kubernetes-validations': own }), right: new Map(),
   };
   compiled.set(schema, checks);
   return checks;

@@ -1,55 +1,53 @@
-/** [P] Types, bounds, patterns and formats of a schema, with the messages of an API server. */
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+/**
+ * [P] Types, bounds, patterns and formats of a schema, with the messages of an API server. The checks themselves are ajv's, made
+ * from the schemas once and for all (structures.gen.ts): to compile them anew takes a start a tenth of a second.
+ */
+import type { ErrorObject } from 'ajv';
 import { fieldError, type FieldError, type FieldPath, type Segment } from './field-path.ts';
 import { isJsonObject, jsonTypeName, shownJson, type Json } from './json.ts';
-import type { SchemaNode } from './kind-schema.ts';
+import type { KindSchema, SchemaNode } from './kind-schema.ts';
+import { STRUCTURES } from './structures.gen.ts';
 
 /** Judges values by one schema. */
 export type StructureCheck = (value: Json) => FieldError[];
 
-/** Prepares the check of a schema; done once for each kind. */
-export function compileStructure(root: SchemaNode): StructureCheck {
-  // The schemas are our own and checked by tests; what the compiler leaves out of its code does not pay for its time.
-  const ajv = new Ajv({ allErrors: true, verbose: true, strict: false, meta: false, validateSchema: false, messages: false, code: { optimize: false } });
-  ajv.addFormat('date-time', isDateTime);
-  for (const number of ['int32', 'int64']) ajv.addFormat(number, true); // minimum and maximum say it
-  const validate: ValidateFunction = ajv.compile(root);
+/** The check of a kind's schema. */
+export function structureCheck({ kind, root }: KindSchema): StructureCheck {
+  const validate = STRUCTURES[kind];
+  if (!validate) throw new Error(`no check is generated for the kind ${kind}`);
   return (value) => {
     validate(value);
-    return (validate.errors ?? []).map((error) => toFieldError(error, root));
+    return (validate.errors ?? []).map((error) => toFieldError(error, root, value));
   };
 }
 
-/**
- * A date and a time as Kubernetes' format date-time takes it: a calendar day, "T" in either case, hours to 23, minutes and seconds
- * to 59, any character before the fraction, "Z" or an offset; what follows a second "t" is not looked at.
- */
-export function isDateTime(text: string): boolean {
-  const [date = '', time = ''] = text.toLowerCase().split('t');
-  const clock = /^(\d\d):(\d\d):(\d\d)(?:.\d+)?(?:z|[+-]\d\d:\d\d)$/.exec(time);
-  if (!clock || !isCalendarDay(date)) return false;
-  const [, hours = '', minutes = '', seconds = ''] = clock;
-  return hours <= '23' && minutes <= '59' && seconds <= '59';
+/** One thing that ajv says, and the value that it says it of. */
+interface Fault {
+  readonly data: Json | undefined;
+  readonly params: ErrorObject['params'];
 }
 
-function isCalendarDay(date: string): boolean {
-  if (!/^\d{4}-\d\d-\d\d$/.test(date)) return false;
-  const parsed = new Date(`${date}T00:00:00Z`);
-  return !Number.isNaN(parsed.getTime()) && parsed.toISOString().startsWith(date);
+function toFieldError({ instancePath, keyword, params }: ErrorObject, root: SchemaNode, value: Json): FieldError {
+  const at = segmentsOf(instancePath, root);
+  const field = keyword === 'required' ? [...at, String(params['missingProperty'])] : at;
+  const say = MESSAGES[keyword];
+  const message = say ? say({ data: valueAt(value, at), params }, fieldError(field, '').path) : 'Invalid value';
+  return fieldError(field, message, BLOCKING.has(keyword));
 }
 
-function toFieldError(error: ErrorObject, root: SchemaNode): FieldError {
-  const at = segmentsOf(error.instancePath, root);
-  const field = error.keyword === 'required' ? [...at, String(error.params['missingProperty'])] : at;
-  const say = MESSAGES[error.keyword];
-  const message = say ? say(error, fieldError(field, '').path) : (error.message ?? 'Invalid value');
-  return fieldError(field, message, BLOCKING.has(error.keyword));
+function valueAt(value: Json, path: FieldPath): Json | undefined {
+  let found: Json | undefined = value;
+  for (const segment of path) {
+    if (Array.isArray(found)) found = found[Number(segment)];
+    else found = isJsonObject(found) ? found[segment] : undefined;
+  }
+  return found;
 }
 
 /** Mistakes of shape: rules about such a value cannot be judged. */
 const BLOCKING: ReadonlySet<string> = new Set(['required', 'type', 'enum', 'format', 'pattern', 'maxLength', 'maxItems', 'maxProperties']);
 
-const MESSAGES: Readonly<Record<string, (error: ErrorObject, path: string) => string>> = {
+const MESSAGES: Readonly<Record<string, (fault: Fault, path: string) => string>> = {
   required: () => 'Required value',
   type: typeMessage,
   enum: ({ data, params }) =>
@@ -74,11 +72,11 @@ function sizeOf(data: unknown): number {
   return isJsonObject(data) ? Object.keys(data).length : 0;
 }
 
-function invalid(error: ErrorObject, text: string): string {
+function invalid(error: Fault, text: string): string {
   return `Invalid value: ${shownJson(error.data)}: ${text}`;
 }
 
-function typeMessage(error: ErrorObject, path: string): string {
+function typeMessage(error: Fault, path: string): string {
   const found = JSON.stringify(jsonTypeName(error.data));
   const wanted = String(error.params['type']);
   const unquoted = wanted === 'string' && (typeof error.data === 'number' || typeof error.data === 'boolean');

@@ -35,6 +35,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     http: { headersTimeout: HEAD_TIMEOUT_MS, requireHostHeader: false },
     routerOptions: { maxParamLength: LONGEST_PARAM },
     return503OnClosing: false,
+    schemaController: { compilersFactory: { buildValidator: withoutSchemas, buildSerializer: withoutSchemas } },
     // whoever closes waits for what is in flight first; then a connection that its client keeps open does not keep the process
     forceCloseConnections: true,
     frameworkErrors: (error, request, reply) => {
@@ -65,6 +66,11 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   registerRoutes(app, deps);
   heedExpectations(app.server);
   return app;
+}
+
+/** No route has a schema; given nothing, fastify loads two compilers for them, which takes a start a while. */
+function withoutSchemas(): never {
+  throw new Error('a route has a schema');
 }
 
 function newRequestId(): string {
@@ -101,8 +107,10 @@ function mayBeLarge(request: FastifyRequest): boolean {
 /** For calls that never reached their endpoint. */
 function sendError(deps: ServerDeps, { reply, request, error }: { reply: FastifyReply; request: FastifyRequest; error: GatewayError }): void {
   const { status, headers, body } = errorReply(error, dialectOf(request.url), request.id);
+  // the framework closes on a client that is still sending its body, which would lose the answer; the rest is read and forgotten
+  void reply.removeHeader('connection').code(status).headers(headers);
   if (isWaiting(request.raw)) void reply.header('connection', 'close');
-  void reply.code(status).headers(headers).send(body);
+  void reply.send(body);
   bodyOf(request).drop();
   reportPlain(deps, { endpoint: 'other', request, status, key: undefined, error });
 }

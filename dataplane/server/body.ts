@@ -129,6 +129,7 @@ class Reading {
     this.#leave();
     this.#to.budget.give(this.#store.length);
     this.#store = NO_BYTES;
+    this.#message.resume();
     this.#to.done(error);
   }
 

@@ -1,6 +1,7 @@
 /** What is not HTTP never becomes a request: it is answered on the socket, unless an answer is on its way there. */
-import { ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { nodeHttp } from '../node-http.ts';
 import { dialectOf, requestIdHeaders } from './reply-error.ts';
 import { writeErrorBody } from '../protocol/write-error.ts';
 
@@ -31,5 +32,5 @@ export function refuseMalformed(error: Error & { code?: string }, socket: Socket
 /** The response whose turn it is on this connection, as Node's own handler looks it up. */
 function openResponse(socket: Socket): ServerResponse | undefined {
   const open: unknown = '_httpMessage' in socket ? socket._httpMessage : undefined;
-  return open instanceof ServerResponse ? open : undefined;
+  return open instanceof nodeHttp.ServerResponse ? open : undefined;
 }

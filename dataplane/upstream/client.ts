@@ -3,7 +3,7 @@
  * are calls in flight (concurrency is limited by slots, not here). HTTP/1.1, one request at a time on a connection. Redirects
  * are not followed, answers are asked for uncompressed, TLS is verified.
  */
-import { Pool } from 'undici';
+import type { Pool } from 'undici';
 import { joinPath, parseBaseUrl } from './address.ts';
 import type { BaseAddress } from './address.ts';
 import { credentialHeaders, headerList } from './credentials.ts';
@@ -11,6 +11,7 @@ import { decoderFor } from './decompress.ts';
 import { Exchange } from './exchange.ts';
 import type { ExchangeHead } from './exchange.ts';
 import { sendOnce } from './once.ts';
+import { UpstreamPool } from './pool.ts';
 import { UpstreamFailure } from './upstream.ts';
 import type { UpstreamRequest, UpstreamResponse, Upstreams, UpstreamTarget } from './upstream.ts';
 
@@ -67,7 +68,7 @@ export function createUpstreams(options: UpstreamOptions = {}): PooledUpstreams 
 
 function openPool(target: UpstreamTarget, { ca }: UpstreamOptions): ChannelPool {
   const base = parseAddress(target);
-  const pool = new Pool(base.origin, {
+  const pool = new UpstreamPool(base.origin, {
     pipelining: 1,
     allowH2: false,
     maxHeaderSize: MAX_HEADER_BYTES,

@@ -7,7 +7,7 @@ export interface Generations {
   /** The generation of an object with this spec: the one it had, or a new one where the spec is another. */
   assign(id: string, spec: unknown): number;
   /** Forgets objects that are gone. */
-  retain(ids: ReadonlySet<string>): void;
+  retain(ids: { has(id: string): boolean }): void;
 }
 
 /** `startMs`: now, in milliseconds since the epoch. */

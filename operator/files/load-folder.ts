@@ -7,7 +7,7 @@ import { buildResources } from '../store/resources.ts';
 import type { Labels, Resources, SecretObject } from '../store/resources.ts';
 import type { Generations } from './generations.ts';
 import { parseDocuments } from './parse-document.ts';
-import type { DocumentProblem, Manifest, ParseOptions, ParsedDocument } from './parse-document.ts';
+import type { Manifest, ParseOptions, ParsedDocument } from './parse-document.ts';
 import { compareProblems } from './problem.ts';
 import type { ConfigProblem } from './problem.ts';
 import type { FileText } from './scan-folder.ts';
@@ -30,50 +30,58 @@ export interface LoadedFolder {
 
 export type LoadFolder = (files: readonly FileText[]) => LoadedFolder;
 
-interface PlacedDocument extends ParsedDocument, Origin {}
+interface PlacedDocument {
+  readonly document: ParsedDocument;
+  readonly file: string;
+  /** Of the file, from 0, at which the document's text begins. */
+  readonly firstLine: number;
+}
 
 /** A loader that remembers the documents of its last load. */
 export function createLoader(options: ParseOptions, generations: Generations): LoadFolder {
   let remembered = new Map<string, ParsedDocument[]>();
   return (files) => {
     const used = new Map<string, ParsedDocument[]>();
-    const documents = files.flatMap(({ path, text }) => splitDocuments(text).flatMap((chunk) => {
-      const parsed = used.get(chunk.text) ?? remembered.get(chunk.text) ?? parseDocuments(chunk.text, options);
-      used.set(chunk.text, parsed);
-      return parsed.map((document) => place(document, path, chunk.firstLine));
-    }));
+    const documents: PlacedDocument[] = [];
+    for (const { path: file, text: whole } of files) {
+      for (const { text, firstLine } of splitDocuments(whole)) {
+        const parsed = used.get(text) ?? remembered.get(text) ?? parseDocuments(text, options);
+        used.set(text, parsed);
+        for (const document of parsed) documents.push({ document, file, firstLine });
+      }
+    }
     remembered = used;
     return collect(documents, generations);
   };
 }
 
-function place(document: ParsedDocument, file: string, firstLine: number): PlacedDocument {
-  const moved = (problem: DocumentProblem) => ({ ...problem, line: problem.line + firstLine });
-  return { ...document, file, line: document.line + firstLine, problems: document.problems.map(moved) };
-}
-
 function collect(documents: readonly PlacedDocument[], generations: Generations): LoadedFolder {
   const origins = new Map<string, Origin>();
-  const problems = documents.flatMap(problemsOf);
+  const problems: ConfigProblem[] = [];
   const manifests: Manifest[] = [];
-  for (const document of documents) {
-    const { id, file, line, manifest } = document;
+  for (const placed of documents) {
+    const { id, manifest } = placed.document;
+    if (placed.document.problems.length > 0) problems.push(...problemsOf(placed));
     const before = id === undefined ? undefined : origins.get(id);
-    if (before) problems.push(duplicate(document, before));
-    else if (id !== undefined) origins.set(id, { file, line });
+    if (before) problems.push(duplicate(placed, before));
+    else if (id !== undefined) origins.set(id, originOf(placed));
     if (manifest && !before) manifests.push(manifest);
   }
-  generations.retain(new Set(origins.keys()));
+  generations.retain(origins);
   return { resources: gatherManifests(manifests, generations), origins, problems: problems.sort(compareProblems) };
 }
 
-function problemsOf({ file, id, problems }: PlacedDocument): ConfigProblem[] {
-  return problems.map(({ line, column, path, message }) =>
-    ({ severity: 'Error', file, line, column, ...(id === undefined ? {} : { object: id }), path, message }));
+function originOf({ document, file, firstLine }: PlacedDocument): Origin {
+  return { file, line: document.line + firstLine };
 }
 
-function duplicate({ file, line, id = '' }: PlacedDocument, before: Origin): ConfigProblem {
-  return { severity: 'Error', file, line, object: id, path: '', message: `is there twice: already in ${before.file}:${before.line}` };
+function problemsOf({ document: { id, problems }, file, firstLine }: PlacedDocument): ConfigProblem[] {
+  return problems.map(({ line, column, path, message }) =>
+    ({ severity: 'Error', file, line: line + firstLine, column, ...(id === undefined ? {} : { object: id }), path, message }));
+}
+
+function duplicate(placed: PlacedDocument, before: Origin): ConfigProblem {
+  return { severity: 'Error', ...originOf(placed), object: placed.document.id ?? '', path: '', message: `is there twice: already in ${before.file}:${before.line}` };
 }
 
 function gatherManifests(manifests: readonly Manifest[], generations: Generations): Resources {

@@ -141,7 +141,7 @@ function readPlainScalar(reader: Reader): Json {
   const scalar = expectMatch(reader, SCALAR);
   const first = scalar.charCodeAt(0);
   if (first >= DIGIT_0 && first <= DIGIT_9) return Number(scalar);
-  if (!CONSTANTS.has(scalar)) return scalar;
+  if (!isConstant(scalar)) return scalar;
   if (scalar === 'true' || scalar === 'false') return scalar === 'true';
   throw NOT_PLAIN;
 }
@@ -182,8 +182,13 @@ function advance(reader: Reader): void {
 }
 
 function define(object: Record<string, Json>, key: string, value: Json): void {
-  if (Object.hasOwn(object, key) || CONSTANTS.has(key) || key === '__proto__') throw NOT_PLAIN;
+  if (Object.hasOwn(object, key) || isConstant(key) || key === '__proto__') throw NOT_PLAIN;
   object[key] = value;
+}
+
+/** The set is asked only where it may know: most words are longer. */
+function isConstant(word: string): boolean {
+  return word.length <= 5 && CONSTANTS.has(word);
 }
 
 function deeper<T>(reader: Reader, read: (reader: Reader) => T): T {

@@ -39,9 +39,8 @@ export function conditionsOf(findings: Findings, programming: Programming, spent
 
 /** Conditions with generation and times: those of before are kept where nothing is new, and the order is the desired one. */
 export function mergeConditions(before: readonly Condition[], desired: readonly DesiredCondition[], at: { readonly generation: number; readonly nowMs: number }): Condition[] {
-  const known = new Map(before.map((condition) => [condition.type, condition]));
   return desired.map((condition) => {
-    const old = known.get(condition.type);
+    const old = before.find(({ type }) => type === condition.type);
     const lastTransitionTime = old?.status === condition.status ? old.lastTransitionTime : formatTime(at.nowMs);
     return { ...condition, lastTransitionTime, observedGeneration: at.generation };
   });

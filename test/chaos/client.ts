@@ -31,6 +31,8 @@ export interface Send {
   readonly url: string;
   readonly key: string;
   readonly plan: CallPlan;
+  /** Called in the turn in which the end of a good answer is seen. */
+  readonly ended: () => void;
 }
 
 const HANG_MS = 45_000;
@@ -42,12 +44,13 @@ export function closeConnections(): void {
   for (const agent of agents) agent.destroy();
 }
 
-export function send({ url, key, plan }: Send): Promise<CallLog> {
-  return new Promise((resolve) => new Client(plan, resolve).run(url, key));
+export function send({ url, key, plan, ended }: Send): Promise<CallLog> {
+  return new Promise((resolve) => new Client(plan, ended, resolve).run(url, key));
 }
 
 class Client {
   readonly #plan: CallPlan;
+  readonly #ended: () => void;
   readonly #done: (log: CallLog) => void;
   readonly #sentMs = Date.now();
   readonly #deadline: NodeJS.Timeout;
@@ -60,8 +63,9 @@ class Client {
   #hung = false;
   #over = false;
 
-  constructor(plan: CallPlan, done: (log: CallLog) => void) {
+  constructor(plan: CallPlan, ended: () => void, done: (log: CallLog) => void) {
     this.#plan = plan;
+    this.#ended = ended;
     this.#done = done;
     this.#deadline = setTimeout(() => {
       this.#hung = true;
@@ -101,6 +105,7 @@ class Client {
     response.on('data', (piece: string) => this.#take(piece));
     response.on('end', () => {
       this.#complete = response.complete;
+      if (response.statusCode === 200) this.#ended();
       this.#finish();
     });
     response.on('error', () => undefined);
@@ -111,6 +116,7 @@ class Client {
     this.#text += piece;
     this.#pieces++;
     const { leaving, fault } = this.#plan;
+    if (piece.includes('[DONE]') || piece.includes('message_stop')) this.#ended();
     if (leaving.stage === 'mid-stream' && this.#pieces >= leaving.pieces) this.#leave();
     if (leaving.stage === 'before end' && /"finish_reason":"|"message_delta"/.test(this.#text)) this.#leave();
     if (fault !== 'slow reader' || this.#pieces > 3) return;

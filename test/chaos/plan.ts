@@ -33,7 +33,8 @@ export interface CallPlan {
 }
 
 export type Blow =
-  | { readonly kind: 'kill' }
+  /** `atEnd`: in the moment in which a client has seen the end of its answer. */
+  | { readonly kind: 'kill'; readonly atEnd: boolean }
   | { readonly kind: 'stop'; readonly ms: number; readonly thenKill: boolean }
   | { readonly kind: 'terminate' }
   | { readonly kind: 'edit'; readonly edit: Edit };
@@ -106,7 +107,7 @@ function planBlows(dice: Dice): RoundPlan['blows'] {
 
 function planStrike(dice: Dice): Blow {
   switch (weighted(dice, { kill: 5, stop: 3, terminate: 2 })) {
-    case 'kill': return { kind: 'kill' };
+    case 'kill': return { kind: 'kill', atEnd: dice.chance(0.6) };
     case 'stop': return { kind: 'stop', ms: dice.chance(0.3) ? 2_500 : between(dice, 50, 900), thenKill: dice.chance(0.35) };
     case 'terminate': return { kind: 'terminate' };
   }

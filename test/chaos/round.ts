@@ -1,4 +1,5 @@
 /** One round: its configuration put in force, its clients and its blows let loose, quiet again, and everything reconciled. */
+import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { assertBalanced, readBooks } from '../promises/books.ts';
 import { refusingUrl } from '../support/mock-provider.ts';
@@ -54,7 +55,8 @@ export async function playRound(world: World, seed: number, round: number): Prom
   const config = absolute(plan.config, world);
   const gateway = await ready(world, config);
   const watch = watchLedger(gateway.dataDir);
-  const [calls] = await Promise.all([Promise.all(plan.calls.map((each) => call(gateway, each))), strike(gateway, plan)]);
+  const ends = new EventEmitter();
+  const [calls] = await Promise.all([Promise.all(plan.calls.map((each) => call(gateway, each, ends))), strike(gateway, plan, ends)]);
   const unrest = await quiet(world, gateway);
   const samples = await watch.stop();
   const { attempts, strange } = await world.provider.log();
@@ -87,20 +89,24 @@ async function ready(world: World, config: Config): Promise<Gateway> {
   return world.gateway;
 }
 
-async function call(gateway: Gateway, plan: RoundPlan['calls'][number]): Promise<CallLog> {
+/** `ends` is told when its client has seen the end of its answer. */
+async function call(gateway: Gateway, plan: RoundPlan['calls'][number], ends: EventEmitter): Promise<CallLog> {
   await sleep(plan.startMs);
   const url = await gateway.url();
-  return send({ url, key: keyString(plan.key, gateway.config.keys[plan.key].rotation), plan });
+  return send({ url, key: keyString(plan.key, gateway.config.keys[plan.key].rotation), plan, ended: () => { ends.emit('end'); } });
 }
 
 /** Blows fall one after the other; edits go on beside them, one after the other likewise. */
-async function strike(gateway: Gateway, { blows }: RoundPlan): Promise<void> {
+async function strike(gateway: Gateway, { blows }: RoundPlan, ends: EventEmitter): Promise<void> {
   const startedMs = Date.now();
   let edits = Promise.resolve();
   for (const blow of blows) {
     await sleep(Math.max(blow.restMs, startedMs + blow.atMs - Date.now()));
     switch (blow.kind) {
-      case 'kill': await gateway.kill(); break;
+      case 'kill':
+        if (blow.atEnd) await Promise.race([once(ends, 'end'), sleep(END_PATIENCE_MS)]);
+        await gateway.kill();
+        break;
       case 'stop': await gateway.stop(blow.ms, blow.thenKill); break;
       case 'terminate': await gateway.terminate(); break;
       case 'edit':
@@ -110,6 +116,8 @@ async function strike(gateway: Gateway, { blows }: RoundPlan): Promise<void> {
   await edits;
 }
 
+/** Perhaps no answer comes any more. */
+const END_PATIENCE_MS = 1_000;
 const QUIET_MS = 20_000;
 /** So often in a row nothing is held. */
 const LOOKS = 4;

@@ -16,15 +16,23 @@ let peakRss = 0;
 const watch = setInterval(() => { peakRss = Math.max(peakRss, process.memoryUsage.rss()); }, 5);
 
 process.on('message', (message) => {
-  if (message === 'memory') {
-    (gateway.logs as string[]).length = 0;
-    globalThis.gc?.();
-    const { rss, heapUsed, external } = process.memoryUsage();
-    process.send?.({ rss, held: heapUsed + external, peakRss, holds: gateway.ledger.gauges().holds, defects: gateway.logs.filter((line) => line.includes('"level":50')).length });
-    peakRss = 0;
-  } else {
+  if (message === 'memory') void tell();
+  else {
     clearInterval(watch);
     void gateway.stop().then(() => process.disconnect?.());
   }
 });
+
+/** After what is garbage is gone, its finalizers too. */
+async function tell(): Promise<void> {
+  (gateway.logs as string[]).length = 0;
+  for (let round = 0; round < 3; round++) {
+    globalThis.gc?.();
+    await new Promise((resolve) => { setTimeout(resolve, 20); });
+  }
+  const { rss, heapUsed, external } = process.memoryUsage();
+  process.send?.({ rss, held: heapUsed + external, peakRss, holds: gateway.ledger.gauges().holds });
+  peakRss = 0;
+}
+
 process.send?.({ url: gateway.url });

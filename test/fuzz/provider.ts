@@ -120,10 +120,20 @@ function readRequest(bytes: Buffer): { request: ProviderRequest; rest: number } 
 async function perform(socket: Socket, { pieces, end, dripMs = 0 }: ProviderAnswer): Promise<boolean> {
   for (const piece of pieces) {
     if (socket.destroyed) return false;
-    if (!socket.write(piece)) await new Promise<void>((resolve) => { socket.once('drain', resolve).once('close', () => resolve()); });
+    if (!socket.write(piece)) await drained(socket);
     if (dripMs > 0) await new Promise((resolve) => { setTimeout(resolve, dripMs); });
   }
   if (end === 'fin') socket.end();
   if (end === 'reset') socket.resetAndDestroy();
   return end === 'keep' || end === 'stall';
+}
+
+function drained(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      socket.off('drain', done).off('close', done);
+      resolve();
+    };
+    socket.once('drain', done).once('close', done);
+  });
 }

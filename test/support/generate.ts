@@ -1,6 +1,6 @@
 /**
- * Makes what is generated: TypeScript types, schemas in JSON and the reference of the API out of crds/*.yaml, the lists of errors and metrics out of
- * their tables, the snapshot's code out of its .proto. With --check nothing is written; stale files are named, and the exit code is 1.
+ * Makes what is generated: TypeScript types, checks, schemas in JSON and the reference of the API out of crds/*.yaml, the lists of
+ * errors and metrics out of their tables, the snapshot's code out of its .proto. With --check nothing is written; stale files are named, and the exit code is 1.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +10,7 @@ import { renderMetricsDoc } from '../../dataplane/telemetry/metrics-doc.ts';
 import { errorsText } from './generate/errors-doc.ts';
 import { referenceText } from './generate/reference.ts';
 import { snapshotText } from './generate/snapshot.ts';
+import { structuresText } from './generate/structures.ts';
 import { typesText } from './generate/types.ts';
 
 /** A generated file: its path from the project's root, and what it should hold. */
@@ -27,6 +28,7 @@ export async function generateAll(): Promise<Generated[]> {
   return [
     { path: 'crds/types.gen.ts', text: typesText(kinds) },
     { path: 'crds/kinds.gen.json', text: `${JSON.stringify(kinds, undefined, 1)}\n` },
+    { path: 'crds/structures.gen.ts', text: structuresText(kinds) },
     { path: 'docs/reference.md', text: referenceText(kinds, await readExamples(kinds)) },
     { path: 'docs/errors.md', text: errorsText() },
     { path: 'docs/metrics.md', text: renderMetricsDoc() },

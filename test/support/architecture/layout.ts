@@ -30,18 +30,19 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'operator/reconcile': { may: ['crds', 'operator/files', 'operator/store', 'operator/status', 'operator/translate', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
 
   'dataplane/errors.ts': { may: [] },
+  'dataplane/node-http.ts': { may: [] },
   'dataplane/snapshot': { may: [], packages: ['@bufbuild/protobuf'] },
   'dataplane/protocol': { may: [] },
   'dataplane/ledger': { may: ['dataplane/snapshot'] },
   'dataplane/upstream': { may: [], packages: ['undici'] },
   'dataplane/state': { may: ['dataplane/snapshot', 'dataplane/protocol/call-facts.ts', 'dataplane/upstream/upstream.ts', ...LEDGER_CONTRACT] },
   'dataplane/telemetry': { may: ['dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
-  'dataplane/admin': { may: [], packages: [] },
+  'dataplane/admin': { may: ['dataplane/node-http.ts'] },
   'dataplane/pipeline': {
     may: ['dataplane/errors.ts', 'dataplane/snapshot', 'dataplane/state', 'dataplane/protocol', 'dataplane/upstream', 'dataplane/ledger/lease.ts', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT],
   },
   'dataplane/server': {
-    may: ['dataplane/errors.ts', 'dataplane/snapshot', 'dataplane/state', 'dataplane/protocol', 'dataplane/pipeline', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT],
+    may: ['dataplane/errors.ts', 'dataplane/node-http.ts', 'dataplane/snapshot', 'dataplane/state', 'dataplane/protocol', 'dataplane/pipeline', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT],
     packages: ['fastify'],
   },
   'dataplane/main.ts': { may: ['dataplane'], packages: ['pino'] },
@@ -75,6 +76,7 @@ export const PURE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   '@bufbuild/protobuf/wire': [],
   '@marcbachmann/cel-js': [],
   ajv: [],
+  'ajv/dist/runtime/ucs2length.js': [],
   'ajv/dist/2020.js': [],
   yaml: [],
 };
