@@ -6,6 +6,8 @@ import type { KindSchema } from './kind-schema.ts';
 const MAX_NAME_LENGTH = 253;
 const MAX_LABEL_LENGTH = 63;
 const MAX_ANNOTATIONS_BYTES = 256 * 1024;
+/** In UTF-8, of those that JavaScript counts. */
+const MOST_BYTES_PER_CHARACTER = 3;
 
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
@@ -90,10 +92,9 @@ function annotationsErrors(annotations: Json | undefined): FieldError[] {
   const errors = entriesOf(annotations).flatMap(([key, value]) => {
     const path = ['metadata', 'annotations'];
     if (typeof value !== 'string' && value !== null) return [wrongType(path, value, 'string')];
-    return isQualifiedName(key.toLowerCase()) ? [] : [fieldError(path, `Invalid value: ${shownJson(key)}: is not an annotation's key`)];
+    return isQualifiedName(key) || isQualifiedName(key.toLowerCase()) ? [] : [fieldError(path, `Invalid value: ${shownJson(key)}: is not an annotation's key`)];
   });
-  const bytes = entriesOf(annotations).reduce((sum, [key, value]) => sum + byteLength(key) + (typeof value === 'string' ? byteLength(value) : 0), 0);
-  const tooLong = bytes > MAX_ANNOTATIONS_BYTES ? [fieldError(['metadata', 'annotations'], `Too long: may not be more than ${MAX_ANNOTATIONS_BYTES} bytes`)] : [];
+  const tooLong = isTooLong(entriesOf(annotations)) ? [fieldError(['metadata', 'annotations'], `Too long: may not be more than ${MAX_ANNOTATIONS_BYTES} bytes`)] : [];
   return [...errors, ...tooLong];
 }
 
@@ -112,6 +113,13 @@ function isQualifiedName(key: string): boolean {
 
 function isLabelValue(value: string): boolean {
   return value === '' || (value.length <= MAX_LABEL_LENGTH && LABEL_NAME.test(value));
+}
+
+/** Few have so many characters that their bytes need counting. */
+function isTooLong(annotations: readonly [string, Json][]): boolean {
+  const texts = annotations.flatMap(([key, value]) => (typeof value === 'string' ? [key, value] : [key]));
+  const characters = texts.reduce((sum, { length }) => sum + length, 0);
+  return characters * MOST_BYTES_PER_CHARACTER > MAX_ANNOTATIONS_BYTES && texts.reduce((sum, text) => sum + byteLength(text), 0) > MAX_ANNOTATIONS_BYTES;
 }
 
 function byteLength(text: string): number {

@@ -55,7 +55,30 @@ export type HoldResult =
   /** The limits are older than ones already seen: read the configuration again. */
   | { readonly outcome: 'StaleLimits' };
 
+/**
+ * A job that a provider goes on with after its call is over (a video): charged when it was made, given back once if the
+ * provider says that it failed. Bound to the key and the channel that made it.
+ */
+export interface JobOrigin {
+  /** The provider's id of it, which is the client's too. Unique within a channel. */
+  readonly jobId: string;
+  /** When a poller looks first, milliseconds since the epoch. */
+  readonly pollMs: number;
+}
+
+/** Running: nobody has heard how it ends. Failed: its cost was given back. */
+export type JobState = 'Running' | 'Completed' | 'Failed';
+
+export interface JobRecord {
+  readonly jobId: string;
+  /** Of the call that made it: whose it is, through what, and when. */
+  readonly origin: CallOrigin;
+  readonly state: JobState;
+}
+
 export interface Settlement {
+  /** Recorded in the same step as the charge; the same job of the same channel is not recorded twice. */
+  readonly job?: JobOrigin;
   readonly callId: string;
   readonly progress: CallProgress;
   readonly status: CallStatus;
@@ -113,6 +136,18 @@ export interface Ledger extends LedgerReader {
   recordProgress(progress: ReadonlyMap<string, CallProgress>): Promise<void>;
   /** Exactly once per call id; a repetition answers with the first result. Frees the call's slots too. */
   settle(settlement: Settlement): Promise<SettleResult>;
+  /** A key's job; undefined where there is none or it is another key's. */
+  readJob(keyUid: string, jobId: string): Promise<JobRecord | undefined>;
+  /**
+   * Running jobs whose time to be looked at has come, at most so many; each is given to one caller, and comes again after
+   * `againMs` if nobody says how it ended.
+   */
+  claimJobs(nowMs: number, againMs: number, limit: number): Promise<readonly JobRecord[]>;
+  /**
+   * How a job ended, once: only the first counts, and later ones are answered with it. Failed gives the call's cost back to
+   * key and account in the windows that it was billed in; its record then costs nothing and has the status Refunded.
+   */
+  finishJob(job: Pick<JobRecord, 'jobId' | 'origin'>, state: 'Completed' | 'Failed'): Promise<JobRecord>;
   /** The record of a call, running ones included; undefined where there is none or it is another key's. */
   readUsage(keyUid: string, callId: string): Promise<UsageRecord | undefined>;
   gauges(): LedgerGauges;

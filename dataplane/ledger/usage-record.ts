@@ -19,8 +19,11 @@ export const NO_TOKENS: TokenCounts = { input: 0, cached: 0, cacheWrite5m: 0, ca
  */
 export type UsageSource = 'Provider' | 'Estimated' | 'Partial';
 
-/** Running: not settled yet. Abandoned: its process died, and a reaper settled it at its last recorded progress. */
-export type CallStatus = 'Running' | 'Succeeded' | 'Failed' | 'ClientClosed' | 'ProviderCut' | 'Abandoned';
+/**
+ * Running: not settled yet. Abandoned: its process died, and a reaper settled it at its last recorded progress.
+ * Refunded: it made a job that failed at the provider, and what it cost was given back.
+ */
+export type CallStatus = 'Running' | 'Succeeded' | 'Failed' | 'ClientClosed' | 'ProviderCut' | 'Abandoned' | 'Refunded';
 
 /** What is known of a call while it runs: what a reaper would bill. */
 export interface CallProgress {

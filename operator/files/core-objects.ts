@@ -16,6 +16,7 @@ const FIELDS: Readonly<Record<CoreKind, ReadonlySet<string>>> = {
   Secret: new Set(['apiVersion', 'kind', 'metadata', 'type', 'immutable', 'data', 'stringData']),
   Namespace: new Set(['apiVersion', 'kind', 'metadata', 'spec', 'status']),
 };
+const NONE: Labels = Object.freeze({});
 const ENTRY_NAME = /^[-._a-zA-Z0-9]{1,253}$/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
@@ -36,8 +37,13 @@ export function secretData(object: JsonObject): ReadonlyMap<string, string> {
 
 /** Labels or annotations as strings; null is the empty string, as on an API server. */
 export function stringMap(value: Json | undefined): Labels {
-  if (!isJsonObject(value)) return {};
-  return Object.fromEntries(Object.entries(value).map(([key, text]) => [key, typeof text === 'string' ? text : '']));
+  if (!isJsonObject(value)) return NONE;
+  const map: Record<string, string> = {};
+  for (const key of Object.keys(value)) {
+    const text = value[key];
+    map[key] = typeof text === 'string' ? text : '';
+  }
+  return map;
 }
 
 function secretErrors(object: JsonObject): FieldError[] {

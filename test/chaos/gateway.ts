@@ -54,6 +54,10 @@ export interface Gateway {
 }
 
 const IN_FORCE_DEADLINE_MS = 10_000;
+/** A process that is not stopped answers sooner. */
+export const ANSWER_MS = 10_000;
+/** Longer than any call may take. */
+const DRAIN_DEADLINE_MS = 20_000;
 /** Time for any number of files to be noticed and read. */
 const SETTLED_MS = 1_500;
 
@@ -122,7 +126,7 @@ class Life implements Gateway {
 
   async metrics(): Promise<string> {
     const { adminUrl } = await this.#running.promise;
-    return (await fetch(`${adminUrl}/metrics`)).text();
+    return (await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(ANSWER_MS) })).text();
   }
 
   async apply(config: Config): Promise<void> {
@@ -160,7 +164,7 @@ class Life implements Gateway {
   /** Undefined: it does not answer. */
   async #generation({ adminUrl }: GatewayProcess): Promise<string | undefined> {
     try {
-      const page = await (await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(5_000) })).text();
+      const page = await (await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(ANSWER_MS) })).text();
       return /^modelgateway_config_generation (\S+)/m.exec(page)?.[1];
     } catch {
       return undefined;
@@ -199,9 +203,11 @@ class Life implements Gateway {
     const process = await this.#down();
     const drain = { fromMs: Date.now(), toMs: Number.POSITIVE_INFINITY };
     this.#happened.drains.push(drain);
-    const code = await process.terminate();
+    const code = await Promise.race([process.terminate(), sleep(DRAIN_DEADLINE_MS, 'late' as const)]);
+    if (code === 'late') await process.kill();
     drain.toMs = Date.now();
-    if (code !== 0) this.#happened.violations.push(`SIGTERM ended the gateway with ${code}`);
+    if (code === 'late') this.#happened.kills.push(drain.toMs);
+    if (code !== 0) this.#happened.violations.push(code === 'late' ? `SIGTERM did not end the gateway in ${DRAIN_DEADLINE_MS} ms` : `SIGTERM ended the gateway with ${code}`);
     await this.begin();
   }
 

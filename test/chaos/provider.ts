@@ -19,11 +19,16 @@ export interface ChaosProvider {
   stop(): Promise<void>;
 }
 
+const ANSWER_MS = 30_000;
+
 export async function startProvider(): Promise<ChaosProvider> {
   const child = fork(join(import.meta.dirname, 'provider-process.ts'), { serialization: 'advanced' });
   const exited = once(child, 'exit');
   const next = async <K extends Report['kind']>(kind: K): Promise<Extract<Report, { kind: K }>> => {
-    const [report] = await Promise.race([once(child, 'message'), exited.then(() => { throw new Error('the mock provider has ended'); })]) as [Report];
+    const [report] = await Promise.race([
+      once(child, 'message', { signal: AbortSignal.timeout(ANSWER_MS) }),
+      exited.then(() => { throw new Error('the mock provider has ended'); }),
+    ]) as [Report];
     if (report.kind !== kind) throw new Error(`the mock provider said ${report.kind}, not ${kind}`);
     return report as Extract<Report, { kind: K }>;
   };

@@ -7,7 +7,7 @@ import { ACCOUNT_NAMES, edited, KEY_NAMES, KEYS, keyString } from './config.ts';
 import type { Config, KeyName } from './config.ts';
 import { send } from './client.ts';
 import type { CallLog } from './client.ts';
-import { startChaosGateway, sumOfMetric } from './gateway.ts';
+import { ANSWER_MS, startChaosGateway, sumOfMetric } from './gateway.ts';
 import type { Gateway } from './gateway.ts';
 import { byName, readRecords, readTally, uidOf } from './ledger-file.ts';
 import type { Tally } from './ledger-file.ts';
@@ -158,7 +158,7 @@ async function books(gateway: Gateway): Promise<string[]> {
 
 async function keyTells(gateway: Gateway, name: KeyName, tally: Tally): Promise<string[]> {
   const { config } = gateway;
-  const response = await fetch(`${await gateway.url()}/v1/key`, { headers: { authorization: `Bearer ${keyString(name, config.keys[name].rotation)}` } });
+  const response = await fetch(`${await gateway.url()}/v1/key`, { headers: { authorization: `Bearer ${keyString(name, config.keys[name].rotation)}` }, signal: AbortSignal.timeout(ANSWER_MS) });
   const body = await response.json() as { spent_usd?: string; held_usd?: string; balance_usd?: string };
   const balance = config.creditsNanoUsd[KEYS[name].account] - tally.accountSpent[KEYS[name].account];
   const expected = [tally.spent[name], 0n, balance].map(String).join(', ');

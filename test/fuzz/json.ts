@@ -125,22 +125,24 @@ const IMAGE_TOKENS = 4096;
 function inputTokens(request: ProviderRequest): number {
   const body = jsonOf(request);
   const most = CONTEXT_TOKENS[String(body['model'])] ?? 100_000;
-  return Math.min(most, ['messages', 'system', 'tools', 'functions', 'input', 'prompt', 'response_format'].reduce((sum, field) => sum + tokensOf(body[field]), 0));
+  return Math.min(most, ['messages', 'system', 'tools', 'functions', 'input', 'prompt', 'response_format'].reduce((sum, field) => sum + tokensOf(body[field], field === 'system'), 0));
 }
 
-function tokensOf(value: unknown): number {
+/** `content`: a part of it is an image where it says so; elsewhere a field is text, or nothing that a provider knows. */
+function tokensOf(value: unknown, content = false): number {
   if (typeof value === 'string') return Buffer.byteLength(value);
   if (typeof value === 'number') return 1;
   if (typeof value !== 'object' || value === null) return 0;
-  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + tokensOf(item), 0);
+  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + tokensOf(item, content), 0);
   const { type } = value as { type?: unknown };
-  if (type === 'image' || type === 'image_url') return IMAGE_TOKENS;
-  return Object.entries(value).reduce((sum, [name, item]) => (name === 'type' || name === 'role' ? sum : sum + tokensOf(item)), 0);
+  if (content && (type === 'image' || type === 'image_url')) return IMAGE_TOKENS;
+  return Object.entries(value).reduce((sum, [name, item]) => (name === 'type' || name === 'role' ? sum : sum + tokensOf(item, name === 'content')), 0);
 }
 
 /** As much as it was allowed. */
 function outputTokens(request: ProviderRequest): number {
   const { n, max_tokens: limit, max_completion_tokens: newer, prediction } = jsonOf(request);
+  if (request.path.endsWith('/messages')) return Number(limit); // a protocol of one answer, without predictions
   const each = [newer, limit].find((field) => typeof field === 'number') ?? 0;
   return (typeof n === 'number' ? n : 1) * each + tokensOf((prediction as { content?: unknown } | null | undefined)?.content);
 }

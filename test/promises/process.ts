@@ -67,8 +67,8 @@ export async function createHome(files: Readonly<Record<string, string>>): Promi
 }
 
 async function whenReady(cli: RunningCli): Promise<GatewayProcess> {
-  const [, url = '', adminUrl = ''] = await cli.until(ANSWERS);
-  await eventually('the gateway is ready', async () => (await fetch(`${adminUrl}/readyz`)).ok);
+  const [, url = '', adminUrl = ''] = await Promise.race([cli.until(ANSWERS), silent(cli)]);
+  await eventually('the gateway is ready', async () => (await fetch(`${adminUrl}/readyz`, { signal: AbortSignal.timeout(DEADLINE_MS) })).ok);
   const exited = cli.finished.then(({ exitCode }) => exitCode);
   const end = (signal: NodeJS.Signals): Promise<number | null> => {
     cli.kill(signal);
@@ -81,6 +81,14 @@ async function whenReady(cli: RunningCli): Promise<GatewayProcess> {
     terminate: () => end('SIGTERM'),
     output: () => cli.stdout() + cli.stderr(),
   };
+}
+
+/** Rejects with all that a process has said that does not begin to answer; one that ends is no matter of this. */
+async function silent(cli: RunningCli): Promise<never> {
+  const ended = new AbortController();
+  void cli.finished.then(() => ended.abort());
+  await sleep(DEADLINE_MS, undefined, { ref: false, signal: ended.signal }).catch(() => new Promise(() => undefined));
+  throw new Error(`not in ${DEADLINE_MS} ms: the gateway answers. It said:\n${cli.stdout()}${cli.stderr()}`);
 }
 
 /** The first result that is not false or undefined; rejects when it does not come, or when looking for it fails. */
