@@ -15,6 +15,10 @@ import { keyOf, randomFrom, seedOfRun } from './scene.ts';
 
 /** What may be in flight at once: at a channel, of a group on it, of a key anywhere. */
 const LIMITS: Readonly<Record<string, number>> = { 'channel a': 6, 'channel b': 4, 'group capped on a': 3, 'group capped on b': 3, 'key lone': 2 };
+/** Calls that both channels take together. */
+const CAPACITY = 10;
+/** How calls may end in a storm; 0: no answer came. */
+const FATES = [0, 200, 429, 502];
 /** Keys and their groups. */
 const GROUPS = { wide: 'wide', lone: 'wide', first: 'capped', second: 'capped' } as const;
 type KeyName = keyof typeof GROUPS;
@@ -91,6 +95,21 @@ function call(name: KeyName, { stream = false, signal, onText }: { stream?: bool
   });
 }
 
+/** As many calls as both channels can take, none of which is answered before all have arrived or one of them is refused. */
+async function takeAll(): Promise<readonly Seen[]> {
+  const waiting = gate();
+  let arrived = 0;
+  scriptBoth(() => {
+    if (++arrived === CAPACITY) waiting.open();
+    return { ...openaiChat(), beforeHead: [waiting] };
+  });
+  return Promise.all(Array.from({ length: CAPACITY }, async () => {
+    const seen = await call('wide');
+    waiting.open();
+    return seen;
+  }));
+}
+
 function assertWithin(): void {
   for (const [what, limit] of Object.entries(LIMITS)) assert.ok((most[what] ?? 0) <= limit, `${what}: ${most[what]} in flight, ${limit} allowed`);
 }
@@ -148,19 +167,18 @@ describe('thresholds', () => {
         statuses.set(seen.status, (statuses.get(seen.status) ?? 0) + 1);
       }
     };
-    await Promise.all(Array.from({ length: 30 }, client));
-    await eventually('nothing is left behind', () => nothingLeaks(world));
-    assertWithin();
+    // chance decides what becomes of a call: as many storms as it takes to see all of it
+    for (let storm = 0; storm < 20 && !FATES.every((status) => statuses.has(status)); storm++) {
+      await Promise.all(Array.from({ length: 30 }, client));
+      await eventually('nothing is left behind', () => nothingLeaks(world));
+      assertWithin();
+    }
     for (const [what, limit] of Object.entries(LIMITS)) assert.ok((most[what] ?? 0) >= limit - 1, `${what} was hardly tried: ${most[what]} of ${limit}`);
-    for (const status of [0, 200, 429, 502]) assert.ok((statuses.get(status) ?? 0) > 0, `no call ended with ${status}: ${JSON.stringify([...statuses])}`);
-    assert.ok([...statuses.keys()].every((status) => [0, 200, 429, 502].includes(status)), JSON.stringify([...statuses]));
+    assert.deepEqual([...statuses.keys()].sort((a, b) => a - b), FATES);
     // what was taken is free again: all of it can be had once more
-    const waiting = gate();
-    scriptBoth(() => ({ ...openaiChat(), beforeHead: [waiting] }));
-    const again = Promise.all(Array.from({ length: 10 }, () => call('wide')));
-    await eventually('all slots are taken at once', () => providers.a.inFlight + providers.b.inFlight === 10);
-    waiting.open();
-    assert.ok((await again).every(({ status }) => status === 200));
+    let answers: readonly Seen[] = [];
+    for (let tries = 0; tries < 5 && !(answers.length > 0 && answers.every(({ status }) => status === 200)); tries++) answers = await takeAll();
+    assert.deepEqual(answers.map(({ status, text }) => (status === 200 ? 200 : { status, text })), Array.from({ length: CAPACITY }, () => 200));
     assertBalanced(readBooks(world.gateway.dataDir));
   });
 });
