@@ -1,7 +1,10 @@
 /** The command line: commands and their flags are in commands/; how they end becomes an exit code here. */
 import { Command, CommanderError } from 'commander';
+import { dataplaneCommand } from './commands/dataplane.ts';
 import { demoProviderCommand } from './commands/demo-provider.ts';
+import { operatorCommand } from './commands/operator.ts';
 import { runCommand } from './commands/run.ts';
+import { usageCommand } from './commands/usage.ts';
 import { validateCommand } from './commands/validate.ts';
 import { CommandFailed, EXIT } from './exit.ts';
 import { withoutUnset } from './options.ts';
@@ -22,14 +25,14 @@ function buildProgram(): Command {
     .helpCommand('help [command]', 'print the help of a command')
     .showHelpAfterError('(mgw --help tells what there is)');
   const ended = (code: number): void => { exitCode = code; };
-  for (const make of [runCommand, validateCommand, demoProviderCommand]) program.addCommand(make(ended).helpOption('-h, --help', 'print this help'));
+  for (const make of [runCommand, validateCommand, operatorCommand, dataplaneCommand, usageCommand, demoProviderCommand]) program.addCommand(make(ended).helpOption('-h, --help', 'print this help'));
   for (const command of [program, ...program.commands]) command.exitOverride();
   return program;
 }
 
 /** Runs the command line; resolves with the exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
-  process.env = withoutUnset(process.env, ['MGW_HELLO']);
+  process.env = withoutUnset(process.env, ['MGW_HELLO', 'MGW_INSECURE_XDS']);
   try {
     await buildProgram().parseAsync(argv);
     return exitCode;

@@ -1,5 +1,6 @@
 /** Values of flags and environment variables: text → typed, or a message that says what would be right. */
 import { InvalidArgumentError, Option } from 'commander';
+import { isValkeyUrl, parseValkeyUrl } from '../dataplane/ledger/valkey/location.ts';
 
 export interface Address {
   readonly host: string;
@@ -28,6 +29,19 @@ export function parseAddress(text: string): Address {
   return { host: bracketed ?? (plain || '0.0.0.0'), port };
 }
 
+/** One or more "host:port", separated by commas, after those of earlier flags. */
+export function parseHostPorts(text: string, earlier: readonly string[] = []): readonly string[] {
+  const addresses = text.split(',').map((each) => each.trim());
+  const wrong = addresses.find((each) => !/^(?:\[[0-9a-f:.]+\]|[^\s:[\]/]+):\d{1,5}$/i.test(each));
+  if (wrong !== undefined) throw new InvalidArgumentError(`"${wrong}" is not HOST:PORT, such as model-gateway-operator.model-gateway.svc:18000.`);
+  return [...earlier, ...addresses];
+}
+
+/** Whether a "host:port" is this machine itself. */
+export function isLoopback(hostPort: string): boolean {
+  return /^(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost):\d+$/.test(hostPort);
+}
+
 /** Bytes, plain or with a unit: 67108864, 64MiB, 10MB. */
 export function parseBytes(text: string): number {
   const [, digits, unit = ''] = /^(\d{1,10})\s*([kmg]?i?b)?$/i.exec(text.trim()) ?? [];
@@ -36,18 +50,31 @@ export function parseBytes(text: string): number {
   return bytes;
 }
 
-/** "file:PATH" → the path. */
-export function parseLedger(text: string): string {
+/** Where a ledger is kept. */
+export type LedgerPlace = { readonly kind: 'file'; readonly path: string } | { readonly kind: 'valkey'; readonly url: string };
+
+/** "file:PATH" or "valkey://HOST:PORT". */
+export function parseLedger(text: string): LedgerPlace {
   const path = /^file:(?:\/\/(?=\/))?(.+)$/.exec(text)?.[1];
-  if (path !== undefined) return path;
-  if (/^(?:rediss?|valkeys?):/i.test(text)) throw new InvalidArgumentError('This version keeps the ledger in a file of this machine: file:PATH. A shared ledger comes with the cluster.');
-  throw new InvalidArgumentError('It must be file:PATH.');
+  if (path !== undefined) return { kind: 'file', path };
+  if (!isValkeyUrl(text)) throw new InvalidArgumentError('It must be file:PATH, valkey://HOST:PORT or valkeys://USER:PASSWORD@HOST:PORT.');
+  try {
+    parseValkeyUrl(text);
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
+  }
+  return { kind: 'valkey', url: text };
 }
 
 /** A namespace's name, as Kubernetes has them. */
 export function parseNamespace(text: string): string {
   if (!/^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/.test(text)) throw new InvalidArgumentError('It must be a namespace: at most 63 lower-case letters, digits and hyphens.');
   return text;
+}
+
+/** Namespaces' names, separated by commas. */
+export function parseNamespaces(text: string): string[] {
+  return text.split(',').map((name) => parseNamespace(name.trim()));
 }
 
 /** An address as people write it. */

@@ -18,7 +18,7 @@ export function runCommand(ended: (exitCode: number) => void): Command {
     .addOption(flag('--listen <ADDRESS>', 'where SDKs call').default({ host: '127.0.0.1', port: 8080 }, '127.0.0.1:8080').argParser(parseAddress))
     .addOption(flag('--admin <ADDRESS>', 'where healthz, readyz, metrics and config_dump are; keep it private').default({ host: '127.0.0.1', port: 9090 }, '127.0.0.1:9090').argParser(parseAddress))
     .addOption(flag('--data <DIR>', 'folder for the ledger and generated keys (default: the folder of manifests with .mgw-data added to its name)'))
-    .addOption(flag('--ledger <URL>', 'the ledger: file:PATH (default: ledger.db in the data folder)').argParser(parseLedger))
+    .addOption(flag('--ledger <URL>', 'the ledger: file:PATH (default: ledger.db in the data folder), or valkey://HOST:PORT, which several gateways may share').argParser(parseLedger))
     .addOption(flag('--ledger-sync <MODE>', 'what an acknowledged step survives: the end of the process (normal), or a loss of power too (full)').choices(['normal', 'full']).default('normal'))
     .addOption(flag('--max-body <SIZE>', 'largest request body').default(64 * 2 ** 20, '64MiB').argParser(parseBytes))
     .addOption(flag('--max-buffered <SIZE>', 'what all request bodies together may hold at a time; a call beyond it is refused with 503 (default: 256MiB, or two of the largest bodies)').argParser(parseBytes))

@@ -3,16 +3,16 @@
  * told to.
  */
 import { flushCompileCache } from 'node:module';
-import { join, resolve } from 'node:path';
-import { openEmbeddedLedger } from '../../dataplane/ledger/embedded.ts';
+import { resolve } from 'node:path';
 import type { Ledger } from '../../dataplane/ledger/ledger.ts';
 import { createLogger } from '../../dataplane/telemetry/log.ts';
 import type { LogOptions } from '../../dataplane/telemetry/log.ts';
 import type { DemoProvider } from '../../demo/provider.ts';
 import { DEMO_ADDRESS } from '../defaults.ts';
 import { EXIT } from '../exit.ts';
+import { openLedger } from '../open-ledger.ts';
 import { urlOf } from '../options.ts';
-import type { Address } from '../options.ts';
+import type { Address, LedgerPlace } from '../options.ts';
 import { assertFolder, defaultDataFolder, prepareDataFolder, shortPath } from './data-folder.ts';
 import { startGateway } from './gateway.ts';
 import type { Gateway } from './gateway.ts';
@@ -27,8 +27,7 @@ export interface RunFlags {
   readonly listen: Address;
   readonly admin: Address;
   readonly data?: string;
-  /** The file's path. */
-  readonly ledger?: string;
+  readonly ledger?: LedgerPlace;
   readonly ledgerSync: 'normal' | 'full';
   readonly maxBody: number;
   readonly maxBuffered?: number;
@@ -50,7 +49,7 @@ interface Parts {
 /** Runs until told to stop; resolves with the exit code. */
 export async function run(flags: RunFlags): Promise<number> {
   const signals = listenStopSignals();
-  const log = createLogger({ level: flags.logLevel });
+  const log = createLogger({ level: flags.logLevel, to: process });
   const parts = await start(flags, log);
   log.info({ address: urlOf({ ...flags.listen, port: parts.gateway.port }), admin: urlOf({ ...flags.admin, port: parts.gateway.adminPort }) }, 'the gateway answers');
   flushCompileCache(); // at the end otherwise, which a killed process does not reach
@@ -76,11 +75,7 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
   try {
     assertFolder('--config', flags.config);
     prepareDataFolder(dataDir);
-    const path = flags.ledger ?? join(dataDir, 'ledger.db');
-    const ledger = started.adopt(await openEmbeddedLedger({
-      path, sync: flags.ledgerSync,
-      onFault: ({ state, reason }) => log[state === 'Failing' ? 'error' : 'info']({ reason }, state === 'Failing' ? 'the ledger fails: calls are refused' : 'the ledger works again'),
-    }), (each) => each.close());
+    const ledger = started.adopt(await openLedger({ place: flags.ledger, sync: flags.ledgerSync, dataDir, log, ownGenerations: true }), (each) => each.close());
     const demo = demoAddress && started.adopt(await startDemo(demoAddress), (each) => each.stop());
     const gateway = started.adopt(await startGateway({
       configDir: flags.config, dataDir, ledger, log,

@@ -2,8 +2,10 @@
  * [P] The books: what every key and account has spent and holds. A key is counted in its day, in its month and in total at
  * once, so that a changed period is exact from the start. A call stays in the windows that it was admitted in: one that ends
  * after midnight is booked on the day before, whose window is kept until then.
- * ledger-core.ts moves money between the tallies; `changes` says what of it is not on disk yet.
+ * ledger-core.ts moves money between the tallies, and tells the log of each movement in the same step.
  */
+import { createJobs } from './jobs.ts';
+import type { Job, Jobs } from './jobs.ts';
 import type { Limits, QuotaPeriod } from './ledger.ts';
 import { spanAt, windowKindOf } from './periods.ts';
 import type { Span, WindowKind } from './periods.ts';
@@ -70,29 +72,46 @@ export interface SettledCall {
   readonly settledMs: number;
 }
 
-/** What is not on disk yet. Values are read from the books when they are written, so that writing twice does no harm. */
-export interface Changes {
-  readonly keys: Set<KeyBook>;
-  readonly accounts: Set<AccountBook>;
-  /** Call ids whose hold is new, replaced or gone. */
-  readonly holds: Set<string>;
-  /** Call ids of which only the progress is new. */
-  readonly progress: Set<string>;
-  readonly settled: SettledCall[];
+/** Told of every movement as it happens, in order: replaying it makes the same books again. */
+export interface MovementLog {
+  /** A hold is new, replaces another of its call, or is the earlier one again. */
+  held(hold: Hold): void;
+  /** A hold was withdrawn. */
+  gone(callId: string): void;
+  /** A hold's progress is new. */
+  renewed(hold: Hold): void;
+  /** A hold was replaced by the cost of its call, in its windows. */
+  settled(call: SettledCall, hold: Hold): void;
+  /** A job is new, or has ended; one that failed was given back. */
+  job(job: Job): void;
+}
+
+/** Settlements of the last moments by call id, so that a repetition gets the same answer. */
+export interface RecentCalls {
+  has(callId: string): boolean;
+  get(callId: string): SettledCall | undefined;
 }
 
 export interface Books {
   readonly keys: Map<string, KeyBook>;
   readonly accounts: Map<string, AccountBook>;
   readonly holds: Map<string, Hold>;
-  /** The latest settlements by call id, so that a repetition gets the same answer. */
-  readonly recent: Map<string, SettledCall>;
-  changes: Changes;
+  readonly jobs: Jobs;
+  recent: RecentCalls;
+  log: MovementLog;
+  /** Keys and accounts whose spending or windows have changed since somebody emptied these. */
+  readonly changedKeys: Set<KeyBook>;
+  readonly changedAccounts: Set<AccountBook>;
   heldNanoUsd: bigint;
   /** The calendar at the latest moment asked for. */
   today: Span;
   thisMonth: Span;
 }
+
+/** Tells nobody. */
+export const NO_LOG: MovementLog = {
+  held: () => undefined, gone: () => undefined, renewed: () => undefined, settled: () => undefined, job: () => undefined,
+};
 
 /** Windows of one kind that are kept although no call is in flight in them: a clock that is set back finds its day again. */
 const PAST_WINDOWS_KEPT = 2;
@@ -100,13 +119,9 @@ const NO_SPAN: Span = { startMs: 0, endMs: 0 };
 
 export function createBooks(): Books {
   return {
-    keys: new Map(), accounts: new Map(), holds: new Map(), recent: new Map(), changes: noChanges(),
-    heldNanoUsd: 0n, today: NO_SPAN, thisMonth: NO_SPAN,
+    keys: new Map(), accounts: new Map(), holds: new Map(), jobs: createJobs(), recent: new Map<string, SettledCall>(), log: NO_LOG,
+    changedKeys: new Set(), changedAccounts: new Set(), heldNanoUsd: 0n, today: NO_SPAN, thisMonth: NO_SPAN,
   };
-}
-
-export function noChanges(): Changes {
-  return { keys: new Set(), accounts: new Set(), holds: new Set(), progress: new Set(), settled: [] };
 }
 
 export function newWindow(kind: WindowKind, startMs: number, spentNanoUsd = 0n): Window {
@@ -129,7 +144,7 @@ function addKey(books: Books, uid: string): KeyBook {
     month: newWindow('Month', books.thisMonth.startMs), past: [], lastUsedMs: null, seen: undefined,
   };
   books.keys.set(uid, key);
-  books.changes.keys.add(key);
+  books.changedKeys.add(key);
   return key;
 }
 
@@ -146,7 +161,7 @@ function turnWindow(books: Books, key: KeyBook, kind: WindowKind): void {
   else key.month = window;
   key.past.push(previous);
   trimPast(key);
-  books.changes.keys.add(key);
+  books.changedKeys.add(key);
 }
 
 function takePast(key: KeyBook, kind: WindowKind, startMs: number): Window {
@@ -165,9 +180,15 @@ export function windowStarting(key: KeyBook, kind: WindowKind, startMs: number):
   return window;
 }
 
+/** A key's window, where it is known. */
+export function findWindow(key: KeyBook, kind: WindowKind, startMs: number): Window | undefined {
+  const current = kind === 'Day' ? key.day : key.month;
+  return current.startMs === startMs ? current : key.past.find((window) => window.kind === kind && window.startMs === startMs);
+}
+
 /** A key's window as it is known, or an empty one; the key is not turned to it. */
 export function knownWindow(key: KeyBook, kind: WindowKind, startMs: number): Window {
-  return [key.day, key.month, ...key.past].find((window) => window.kind === kind && window.startMs === startMs) ?? newWindow(kind, startMs);
+  return findWindow(key, kind, startMs) ?? newWindow(kind, startMs);
 }
 
 /** Forgets windows that no call is in, but for the latest few. */
@@ -183,7 +204,7 @@ export function openAccount(books: Books, id: string): AccountBook {
   if (!account) {
     account = { id, spentNanoUsd: 0n, heldNanoUsd: 0n, seen: undefined };
     books.accounts.set(id, account);
-    books.changes.accounts.add(account);
+    books.changedAccounts.add(account);
   }
   return account;
 }
@@ -206,6 +227,20 @@ export function recount(books: Books, hold: Hold, amountNanoUsd: bigint): void {
   const by = amountNanoUsd - hold.countedNanoUsd;
   if (by === 0n) return;
   hold.countedNanoUsd = amountNanoUsd;
-  for (const tally of [hold.day, hold.month, hold.key.total, hold.account]) tally.heldNanoUsd += by;
+  hold.day.heldNanoUsd += by;
+  hold.month.heldNanoUsd += by;
+  hold.key.total.heldNanoUsd += by;
+  hold.account.heldNanoUsd += by;
   books.heldNanoUsd += by;
+}
+
+/** Adds what a call cost to all that it counts in, or takes it back (a negative amount). Windows that are forgotten count nothing. */
+export function spend(books: Books, of: Pick<Hold, 'key' | 'account'> & { day: Window | undefined; month: Window | undefined }, amountNanoUsd: bigint): void {
+  const { key, account, day, month } = of;
+  if (day) day.spentNanoUsd += amountNanoUsd;
+  if (month) month.spentNanoUsd += amountNanoUsd;
+  key.total.spentNanoUsd += amountNanoUsd;
+  account.spentNanoUsd += amountNanoUsd;
+  books.changedKeys.add(key);
+  books.changedAccounts.add(account);
 }

@@ -1,183 +1,198 @@
 /**
- * Group commit: whatever has changed in one turn of the event loop, and while a commit runs, goes to the file as one message
- * and one transaction. A commit that fails is tried again with what the books say by then: the values are absolute, so that
- * it does not matter whether the failed one was written. Only what is in the file is acknowledged.
+ * Group commit: whatever has changed in one turn of the event loop goes to the journal in one write, and is acknowledged then
+ * (sync normal), or once the disk has confirmed it (full); what comes meanwhile joins the next confirmation. A write that fails
+ * is tried again. Holds that are not in the journal in time are refused and undone, there as well.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { noChanges } from './books.ts';
-import type { Books, Changes } from './books.ts';
-import { Deadlines } from './deadlines.ts';
-import { encodeChanges } from './embedded-rows.ts';
-import type { FileThread } from './embedded-thread.ts';
-import { trimRecent } from './ledger-core.ts';
+import type { Books } from './books.ts';
+import type { LedgerSync } from './embedded-schema.ts';
+import type { Journal } from './embedded-journal.ts';
+import { confirmHold, withdrawHold } from './ledger-core.ts';
+import type { PendingHold } from './ledger-core.ts';
 import { LedgerUnavailable } from './ledger.ts';
 
-/** Somebody who waits for what the books say now to be in the file. */
-export interface Waiter {
-  readonly committed: () => void;
-  /** The ledger was closed first. */
-  readonly abandoned: (error: LedgerUnavailable) => void;
-}
-
-/** The file began to fail, or works again. */
+/** The journal began to fail (calls are refused), or works again; or the file lags behind the journal (calls go on), or has caught up. */
 export interface LedgerFault {
-  readonly state: 'Failing' | 'Recovered';
+  readonly state: 'Failing' | 'Recovered' | 'Lagging' | 'CaughtUp';
   readonly reason: string;
 }
 
 export interface CommitterDeps {
   readonly books: Books;
-  readonly nowMs: () => number;
-  readonly reopen: () => Promise<FileThread>;
+  readonly journal: Journal;
+  readonly sync: LedgerSync;
   readonly onFault: (fault: LedgerFault) => void;
-  /** A commit that takes longer means that nothing can be promised now. */
-  readonly lateAfterMs: number;
+  /** A hold that is not in the journal by then is refused. */
+  readonly patienceMs: number;
 }
 
+/** Those who wait for the same write. Each promise is there only if somebody waits. */
+interface Batch {
+  sinceMs: number;
+  readonly holds: PendingHold[];
+  held: PromiseWithResolvers<void> | undefined;
+  renewed: PromiseWithResolvers<void> | undefined;
+  durable: PromiseWithResolvers<void> | undefined;
+}
+
+/** Progress may be late without harm: the next one says more. */
+const PROGRESS_PATIENCE_MS = 5_000;
+/** After this part of the patience, a write is late: nothing more is promised until it is done. */
+const LATE = 0.75;
 const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 500;
-/** So many failures in a row, and the file is opened afresh. */
-const FAILURES_TO_REOPEN = 6;
-/** Settlements kept in memory for those who ask again. */
-const RECENT_KEPT = 4096;
+/** So many failures in a row, and the journal's files are made again. */
+const FAILURES_TO_RENEW = 6;
 
 export class Committer {
   readonly #deps: CommitterDeps;
-  #thread: FileThread;
-  #waiters: Waiter[] = [];
+  #batch = emptyBatch();
+  /** Written or to be written again, and not acknowledged. */
+  #waiting: Batch[] = [];
   #scheduled = false;
-  #running = false;
-  #committing = false;
+  #retry: NodeJS.Timeout | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #syncing = false;
   #late = false;
-  readonly #deadlines: Deadlines;
   #failures = 0;
-  /** The file was opened afresh: it is made to agree with the books, which are right. */
-  #whole = false;
   #reported = false;
   #stopped = false;
 
-  constructor(deps: CommitterDeps, thread: FileThread) {
+  constructor(deps: CommitterDeps) {
     this.#deps = deps;
-    this.#deadlines = new Deadlines(deps.lateAfterMs);
-    this.#thread = thread;
   }
 
-  get thread(): FileThread {
-    return this.#thread;
-  }
-
-  /** The last commit failed, or the present one is late. Either is being mended: there is something left to write. */
+  /** The last write failed, or the present one is late. Either is being mended: there is something left to write. */
   get failing(): boolean {
     return this.#failures > 0 || this.#late;
   }
 
-  /** Has the present state of the books written, and tells when it is. */
-  enlist(waiter: Waiter): void {
-    this.#waiters.push(waiter);
+  /** Resolves when everything that was logged so far is durable, however long that takes. */
+  durable(): Promise<void> {
     this.touch();
+    return (this.#batch.durable ??= Promise.withResolvers()).promise;
   }
 
-  /** Has the present state of the books written. */
+  /** Confirms a hold once it is durable; undoes it when that is late, and rejects. */
+  held(pending: PendingHold): Promise<void> {
+    this.touch();
+    this.#batch.holds.push(pending);
+    return (this.#batch.held ??= Promise.withResolvers()).promise;
+  }
+
+  /** Resolves when the progress that was logged is durable; rejects when that is late. */
+  renewed(): Promise<void> {
+    this.touch();
+    return (this.#batch.renewed ??= Promise.withResolvers()).promise;
+  }
+
+  /** Has written what was logged, in this turn of the event loop. */
   touch(): void {
-    if (this.#scheduled || this.#running || this.#stopped) return;
+    if (this.#scheduled || this.#retry || this.#stopped) return;
     this.#scheduled = true;
-    setImmediate(() => {
-      this.#scheduled = false;
-      void this.#run();
-    });
+    setImmediate(this.#turn);
   }
 
   /** Resolves when nothing is left to write, or after this time. What waits then is abandoned. */
   async stop(graceMs: number): Promise<void> {
     const untilMs = performance.now() + graceMs;
-    // a refused hold may have opened a book without anyone waiting for it
-    this.touch();
-    while (this.#hasWork() && performance.now() < untilMs) await sleep(5);
+    while (this.#hasWork() && performance.now() < untilMs) {
+      this.touch();
+      await sleep(2);
+    }
     this.#stopped = true;
-    this.#abandonWaiters();
-  }
-
-  #abandonWaiters(): void {
-    const error = new LedgerUnavailable('the ledger was closed before its file took everything');
-    for (const { abandoned } of this.#waiters.splice(0)) abandoned(error);
+    clearTimeout(this.#retry);
+    clearTimeout(this.#timer);
+    const error = new LedgerUnavailable('the ledger was closed before its journal took everything');
+    for (const batch of [...this.#waiting.splice(0), this.#batch]) refuseAll(this.#deps.books, batch, error);
   }
 
   #hasWork(): boolean {
-    const { keys, accounts, holds, progress, settled } = this.#deps.books.changes;
-    return this.#committing || this.#waiters.length > 0 || this.#whole
-      || keys.size + accounts.size + holds.size + progress.size + settled.length > 0;
+    return this.#waiting.length > 0 || !this.#deps.journal.isFlushed || !isEmpty(this.#batch);
   }
 
-  /** Never rejects. */
-  async #run(): Promise<void> {
-    if (this.#running) return;
-    this.#running = true;
-    while (this.#hasWork() && !this.#stopped) {
-      await this.#commit();
-      if (this.#failures > 0) await sleep(Math.min(FIRST_PAUSE_MS * 2 ** (this.#failures - 1), LONGEST_PAUSE_MS));
+  readonly #turn = (): void => {
+    this.#scheduled = false;
+    if (!this.#stopped) this.#write();
+  };
+
+  #write(): void {
+    const { journal, sync } = this.#deps;
+    if (!isEmpty(this.#batch)) {
+      this.#batch.sinceMs = performance.now();
+      this.#waiting.push(this.#batch);
+      this.#batch = emptyBatch();
     }
-    this.#running = false;
-  }
-
-  async #commit(): Promise<void> {
-    if (!await this.#threadIsOpen()) return;
-    const { books, nowMs } = this.#deps;
-    const { changes } = books;
-    const waiters = this.#waiters;
-    this.#waiters = [];
-    books.changes = noChanges();
     try {
-      await this.#inTime(this.#thread.commit(encodeChanges(books, changes, { whole: this.#whole, nowMs: nowMs() })));
+      if (journal.isStalled) {
+        this.#writeAgainIn(FIRST_PAUSE_MS);
+        return;
+      }
+      if (this.#failures > 0) this.#renew();
+      journal.flush();
     } catch (error) {
-      putBack(books, changes);
-      this.#waiters = [...waiters, ...this.#waiters];
-      this.#failed(error);
-      if (this.#stopped) this.#abandonWaiters();
+      this.failed(error);
       return;
     }
-    this.#succeeded();
-    for (const { committed } of waiters) committed();
-    trimRecent(books, RECENT_KEPT);
+    if (sync === 'full') this.#sync();
+    else this.#acknowledge(this.#waiting.splice(0));
   }
 
-  /** Notices when a commit is late, and goes on waiting for it. */
-  async #inTime(commit: Promise<void>): Promise<void> {
-    const deadline = this.#deadlines.add(() => {
-      this.#late = true;
-      this.#report('a commit is late');
+  /** What is written to a file that has no name any more is lost with the process. */
+  #renew(): void {
+    const { journal } = this.#deps;
+    const all = this.#failures % FAILURES_TO_RENEW === 0;
+    if (all || journal.isGone) journal.renew(all);
+  }
+
+  /** At most one at a time: what is written while it runs waits for the next. */
+  #sync(): void {
+    if (this.#syncing || this.#waiting.length === 0) return;
+    this.#syncing = true;
+    this.#watch();
+    const batches = this.#waiting.slice();
+    this.#deps.journal.sync().then(() => {
+      this.#syncing = false;
+      if (this.#stopped) return;
+      this.#waiting.splice(0, batches.length);
+      this.#acknowledge(batches);
+      this.#sync();
+    }, (error: unknown) => {
+      this.#syncing = false;
+      if (!this.#stopped) this.failed(error);
     });
-    this.#committing = true;
-    try {
-      await commit;
-    } finally {
-      deadline.over = true;
-      this.#committing = false;
-      this.#late = false;
+  }
+
+  #acknowledge(batches: readonly Batch[]): void {
+    if (this.failing || this.#reported) this.#recovered();
+    const { books } = this.#deps;
+    for (const { holds, held, renewed, durable } of batches) {
+      for (const pending of holds) confirmHold(books, pending);
+      held?.resolve();
+      renewed?.resolve();
+      durable?.resolve();
     }
   }
 
-  /** A thread that ended, or whose file keeps failing, is replaced. */
-  async #threadIsOpen(): Promise<boolean> {
-    try {
-      if (!this.#thread.ended && this.#failures > 0 && this.#failures % FAILURES_TO_REOPEN === 0) await this.#thread.kill();
-      if (!this.#thread.ended) return true;
-      this.#whole = true;
-      this.#thread = await this.#deps.reopen();
-      return true;
-    } catch (error) {
-      this.#failed(error);
-      return false;
-    }
-  }
-
-  #failed(error: unknown): void {
+  /** A write failed, here or of who else writes to the journal. It is tried again. */
+  failed(error: unknown): void {
     this.#failures++;
     this.#report(error instanceof Error ? error.message : String(error));
+    this.#writeAgainIn(Math.min(FIRST_PAUSE_MS * 2 ** (this.#failures - 1), LONGEST_PAUSE_MS));
   }
 
-  #succeeded(): void {
+  #writeAgainIn(pauseMs: number): void {
+    this.#watch();
+    if (this.#retry || this.#stopped) return;
+    this.#retry = setTimeout(() => {
+      this.#retry = undefined;
+      this.#write();
+    }, pauseMs);
+  }
+
+  #recovered(): void {
     this.#failures = 0;
-    this.#whole = false;
+    this.#late = false;
     if (this.#reported) this.#deps.onFault({ state: 'Recovered', reason: '' });
     this.#reported = false;
   }
@@ -187,14 +202,70 @@ export class Committer {
     this.#reported = true;
     this.#deps.onFault({ state: 'Failing', reason });
   }
+
+  /** One timer for all that wait: the oldest is late first. */
+  #watch(): void {
+    const [oldest] = this.#waiting;
+    if (this.#timer || !oldest || this.#stopped) return;
+    const { patienceMs } = this.#deps;
+    const nowMs = performance.now();
+    const dueMs = [oldest.sinceMs + patienceMs * LATE, ...this.#waiting.flatMap((batch) => [...dueOf(batch, patienceMs)])].filter((ms) => ms > nowMs);
+    if (dueMs.length === 0) return;
+    // where the loop itself was late, what is already done gets to say so first
+    this.#timer = setTimeout(() => setImmediate(this.#expire), Math.min(...dueMs) - nowMs + 1);
+    // what is waited for keeps the process, not the waiting
+    this.#timer.unref();
+  }
+
+  readonly #expire = (): void => {
+    this.#timer = undefined;
+    if (this.#stopped) return;
+    const { books, patienceMs } = this.#deps;
+    const nowMs = performance.now();
+    for (const batch of this.#waiting) {
+      if (batch.sinceMs + patienceMs * LATE > nowMs) break;
+      this.#late = true;
+      this.#report('a write to the journal is late');
+      if (batch.sinceMs + patienceMs <= nowMs) refuseHolds(books, batch, late());
+      if (batch.sinceMs + PROGRESS_PATIENCE_MS <= nowMs) refuseRenewal(batch, late());
+    }
+    // the undoing of holds is to be written as well
+    if (!this.#deps.journal.isFlushed) this.touch();
+    this.#watch();
+  };
 }
 
-/** What could not be written is to be written with what has changed since. */
-function putBack(books: Books, { keys, accounts, holds, progress, settled }: Changes): void {
-  const { changes } = books;
-  for (const key of keys) changes.keys.add(key);
-  for (const account of accounts) changes.accounts.add(account);
-  for (const callId of holds) changes.holds.add(callId);
-  for (const callId of progress) changes.progress.add(callId);
-  changes.settled.unshift(...settled);
+function emptyBatch(): Batch {
+  return { sinceMs: 0, holds: [], held: undefined, renewed: undefined, durable: undefined };
+}
+
+function isEmpty({ held, renewed, durable }: Batch): boolean {
+  return held === undefined && renewed === undefined && durable === undefined;
+}
+
+function* dueOf({ sinceMs, held, renewed }: Batch, patienceMs: number): Generator<number> {
+  if (held) yield sinceMs + patienceMs;
+  if (renewed) yield sinceMs + PROGRESS_PATIENCE_MS;
+}
+
+function refuseHolds(books: Books, batch: Batch, error: LedgerUnavailable): void {
+  for (const pending of batch.holds.splice(0)) withdrawHold(books, pending);
+  batch.held?.reject(error);
+  batch.held = undefined;
+}
+
+function refuseRenewal(batch: Batch, error: LedgerUnavailable): void {
+  batch.renewed?.reject(error);
+  batch.renewed = undefined;
+}
+
+function refuseAll(books: Books, batch: Batch, error: LedgerUnavailable): void {
+  refuseHolds(books, batch, error);
+  refuseRenewal(batch, error);
+  batch.durable?.reject(error);
+  batch.durable = undefined;
+}
+
+function late(): LedgerUnavailable {
+  return new LedgerUnavailable('the ledger\'s journal does not take anything now');
 }

@@ -4,8 +4,9 @@
  */
 import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
-import type { StoredBooks } from './embedded-rows.ts';
-import { ACCOUNT_COLUMNS, HOLD_COLUMNS, KEY_COLUMNS } from './embedded-rows.ts';
+import type { StoredBooks } from './embedded-messages.ts';
+import type { FileMark } from './journal-segments.ts';
+import { ACCOUNT_COLUMNS, decodeMark, HOLD_COLUMNS, JOB_COLUMNS, KEY_COLUMNS } from './embedded-rows.ts';
 import type { Row } from './row-reader.ts';
 
 /** "MGWL" */
@@ -16,6 +17,12 @@ const CALL_COLUMNS = `
   group_name TEXT NOT NULL, model TEXT NOT NULL, channel TEXT NOT NULL, catalog TEXT NOT NULL,
   cost_nano_usd INTEGER NOT NULL, input INTEGER NOT NULL, cached INTEGER NOT NULL, cache_write_5m INTEGER NOT NULL,
   cache_write_1h INTEGER NOT NULL, output INTEGER NOT NULL, usage_source TEXT NOT NULL`;
+
+/**
+ * Ids of calls are random: in one index of a million, every record would touch a page of its own, which costs more than all the
+ * rest of it. So they are indexed in blocks of 16,384 records; who asks for one looks into each block.
+ */
+const USAGE_BLOCK_BITS = 14;
 
 /**
  * The step at index n leads from version n to n + 1; an empty file is version 0. A published step is never edited: a change
@@ -32,21 +39,46 @@ const MIGRATIONS: readonly string[] = [
    CREATE TABLE usage (seq INTEGER PRIMARY KEY, call_id TEXT NOT NULL UNIQUE, ${CALL_COLUMNS}, status TEXT NOT NULL,
      unbilled_nano_usd INTEGER NOT NULL, duration_ms INTEGER NOT NULL, key_spent_nano_usd INTEGER NOT NULL,
      key_remaining_nano_usd INTEGER, settled_ms INTEGER NOT NULL) STRICT;`,
+  // holds are kept in the journal from here on: the table has those of a process that knew no journal
+  `CREATE TABLE journal (id INTEGER PRIMARY KEY CHECK (id = 1), ledger_id TEXT NOT NULL, folded INTEGER NOT NULL) STRICT;
+   INSERT INTO journal VALUES (1, lower(hex(randomblob(8))), 0);
+   CREATE TABLE jobs (call_id TEXT NOT NULL, key_uid TEXT NOT NULL, account TEXT NOT NULL, created_ms INTEGER NOT NULL, group_name TEXT NOT NULL,
+     model TEXT NOT NULL, channel TEXT NOT NULL, catalog TEXT NOT NULL, job_id TEXT NOT NULL, cost_nano_usd INTEGER NOT NULL,
+     day_start_ms INTEGER NOT NULL, month_start_ms INTEGER NOT NULL, state TEXT NOT NULL, poll_ms INTEGER NOT NULL, ended_ms INTEGER,
+     PRIMARY KEY (channel, job_id)) STRICT, WITHOUT ROWID;
+   CREATE INDEX jobs_of_keys ON jobs (key_uid, job_id);
+   CREATE INDEX jobs_by_end ON jobs (ended_ms) WHERE ended_ms IS NOT NULL;
+   CREATE INDEX jobs_running ON jobs (state) WHERE state = 'Running';
+   ALTER TABLE usage RENAME TO usage_1;
+   CREATE TABLE usage (seq INTEGER PRIMARY KEY, call_id TEXT NOT NULL, ${CALL_COLUMNS}, status TEXT NOT NULL,
+     unbilled_nano_usd INTEGER NOT NULL, duration_ms INTEGER NOT NULL, key_spent_nano_usd INTEGER NOT NULL,
+     key_remaining_nano_usd INTEGER, settled_ms INTEGER NOT NULL) STRICT;
+   INSERT INTO usage SELECT * FROM usage_1;
+   DROP TABLE usage_1;
+   CREATE INDEX usage_by_call ON usage (seq >> ${USAGE_BLOCK_BITS}, call_id);`,
 ];
 
-/** What a commit survives: the end of the process (normal), or of the machine too (full). */
+/** The record of a call, by its id; the latest blocks are looked through first. */
+export const SEQ_OF_CALL = `WITH RECURSIVE block(n) AS (
+    SELECT max(seq) >> ${USAGE_BLOCK_BITS} FROM usage UNION ALL SELECT n - 1 FROM block WHERE n > (SELECT min(seq) >> ${USAGE_BLOCK_BITS} FROM usage))
+  SELECT usage.seq FROM block CROSS JOIN usage ON usage.seq >> ${USAGE_BLOCK_BITS} = block.n AND usage.call_id = ? LIMIT 1`;
+
+/** What an acknowledged step survives: the end of the process (normal), or of the machine too (full). */
 export type LedgerSync = 'normal' | 'full';
 
-/** So long a commit waits for someone else who writes to the file. */
-const BUSY_TIMEOUT_MS = 50;
-/** Pages in the write-ahead log before they are moved to the file: commits wait for it, so that it is kept short. */
-const CHECKPOINT_PAGES = 1000;
+/** So long the thread waits for someone else who writes to the file: nobody waits for it. */
+const BUSY_TIMEOUT_MS = 2_000;
+/** Pages in the write-ahead log before they are moved to the file. */
+const CHECKPOINT_PAGES = 4000;
 
-/** Opens the file and brings it to this version's schema. Throws with a message that says what is wrong with it. */
-export function openFile(path: string, sync: LedgerSync): DatabaseSync {
+/**
+ * Opens the file and brings it to this version's schema. Throws with a message that says what is wrong with it. Commits are
+ * always synchronous: after one, what it has taken in leaves the journal.
+ */
+export function openFile(path: string): DatabaseSync {
   const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
   try {
-    db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${sync === 'full' ? 'FULL' : 'NORMAL'};
+    db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
       PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY`);
     migrate(db);
     return db;
@@ -75,7 +107,7 @@ function readPragma(db: DatabaseSync, name: 'user_version' | 'application_id'): 
 
 /** Reads all that the books are made of, and checks these tables; usage records are not read. */
 export function readStoredBooks(db: DatabaseSync): StoredBooks {
-  for (const table of ['keys', 'accounts', 'holds']) {
+  for (const table of ['keys', 'accounts', 'holds', 'jobs']) {
     const verdict = db.prepare(`PRAGMA integrity_check('${table}')`).get()?.['integrity_check'];
     if (verdict !== 'ok') throw new Error(`its table ${table} is damaged: ${String(verdict)}`);
   }
@@ -83,7 +115,15 @@ export function readStoredBooks(db: DatabaseSync): StoredBooks {
     keys: readRows(db, `SELECT ${KEY_COLUMNS.join(', ')} FROM keys`),
     accounts: readRows(db, `SELECT ${ACCOUNT_COLUMNS.join(', ')} FROM accounts`),
     holds: readRows(db, `SELECT ${HOLD_COLUMNS.join(', ')} FROM holds`),
+    jobs: readRows(db, `SELECT ${JOB_COLUMNS.join(', ')} FROM jobs WHERE state = 'Running'`),
   };
+}
+
+/** How far the file has taken in its journal. */
+export function readMark(db: DatabaseSync): FileMark {
+  const [row] = readRows(db, 'SELECT ledger_id, folded FROM journal');
+  if (!row) throw new Error('it does not say what it has of its journal');
+  return decodeMark(row);
 }
 
 function readRows(db: DatabaseSync, sql: string): Row[] {

@@ -2,8 +2,8 @@
  * The main thread's end of the file's thread: requests with promises.
  */
 import { Worker } from 'node:worker_threads';
-import type { FileAnswer, FileRequest, FileSettings } from './embedded-messages.ts';
-import type { Batch, StoredBooks } from './embedded-rows.ts';
+import type { FileAnswer, FileRequest, FileSettings, StoredBooks } from './embedded-messages.ts';
+import type { FileMark } from './journal-segments.ts';
 import type { Row } from './row-reader.ts';
 
 /** A request without its number. */
@@ -36,14 +36,19 @@ export class FileThread {
     return this.#ended;
   }
 
-  /** Resolves when the batch is in the file. */
-  async commit(batch: Batch): Promise<void> {
-    await this.#ask({ type: 'Commit', batch });
+  /** Resolves when the segments are in the file, and removed. */
+  async fold(span: Omit<Extract<FileRequest, { type: 'Fold' }>, 'type' | 'seq'>): Promise<void> {
+    await this.#ask({ type: 'Fold', ...span });
   }
 
   /** The row of a settled call. */
-  find(callId: string): Promise<Row | undefined> {
-    return this.#ask({ type: 'Find', callId });
+  findCall(callId: string): Promise<Row | undefined> {
+    return this.#ask({ type: 'FindCall', callId });
+  }
+
+  /** The row of a job, by the key that made it or by its channel. */
+  findJob(by: 'Key' | 'Channel', of: string, jobId: string): Promise<Row | undefined> {
+    return this.#ask({ type: 'FindJob', by, of, jobId });
   }
 
   /** Resolves when the file is closed, its log folded in. */
@@ -87,13 +92,20 @@ export class FileThread {
   }
 }
 
+/** A file that was opened, and what it had. */
+export interface OpenFile {
+  readonly thread: FileThread;
+  readonly mark: FileMark;
+  readonly stored: StoredBooks;
+}
+
 /** Starts a thread that opens the file; rejects with what is wrong with the file. */
-export function openFileThread(settings: FileSettings): Promise<{ readonly thread: FileThread; readonly stored: StoredBooks }> {
+export function openFileThread(settings: FileSettings): Promise<OpenFile> {
   const worker = new Worker(new URL('embedded-worker.ts', import.meta.url), { workerData: settings });
   const thread = new FileThread(worker);
   return new Promise((resolve, reject) => {
     worker.once('message', (answer: FileAnswer) => {
-      if (answer.type === 'Opened') resolve({ thread, stored: answer.stored });
+      if (answer.type === 'Opened') resolve({ thread, mark: answer.mark, stored: answer.stored });
       else reject(new Error(answer.type === 'NotOpened' ? answer.reason : 'an answer before the file was open'));
     });
     worker.once('error', reject);

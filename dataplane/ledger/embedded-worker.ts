@@ -1,90 +1,130 @@
 /**
- * The thread that writes the file, so that a slow disk never stops the main thread. One message is one transaction; what
- * happens to it is answered, and trying again is the main thread's business (embedded-committer.ts).
+ * The thread that keeps the SQLite file: takes in segments of the journal, which it reads itself, and finds old records. Nobody
+ * waits for it but those who ask for records, so that it gives way to the main thread where they share a core. A fold is one
+ * transaction; what happens to it is answered, and trying again is the main thread's business (embedded-folding.ts).
  */
+import { statSync } from 'node:fs';
+import { platform, setPriority } from 'node:os';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { FileAnswer, FileRequest, FileSettings } from './embedded-messages.ts';
 import { injectFault } from './embedded-faults.ts';
-import { ACCOUNT_COLUMNS, HOLD_COLUMNS, KEY_COLUMNS, PROGRESS_COLUMNS, USAGE_COLUMNS } from './embedded-rows.ts';
-import type { Batch } from './embedded-rows.ts';
-import { openFile, prepareRows, readStoredBooks, rowsOf } from './embedded-schema.ts';
+import type { FileAnswer, FileRequest, FileSettings, StoredBooks } from './embedded-messages.ts';
+import { ACCOUNT_COLUMNS, JOB_COLUMNS, jobRow, KEY_COLUMNS, keyRow, USAGE_COLUMNS, usageRow } from './embedded-rows.ts';
+import { openFile, prepareRows, readMark, readStoredBooks, rowsOf, SEQ_OF_CALL } from './embedded-schema.ts';
+import type { JobStateRecord, RecordVisitor, SettledRecord } from './journal-reader.ts';
+import { readSegment, removeSegments, visitSegment } from './journal-segments.ts';
 import { readRow } from './row-reader.ts';
 import type { Row, Value } from './row-reader.ts';
 
 const settings: FileSettings = workerData;
 
-interface Statement {
-  readonly prepared: StatementSync;
-  readonly width: number;
-}
-
 /** Usage records removed per transaction beyond twice what it adds: pruning keeps up and never takes long. */
 const PRUNE_STEP = 64;
+/** A statement for so many rows costs a fifth less than one for each. */
+const ROWS_AT_ONCE = 8;
+/** A quarter of the main thread's share where both want the same core. */
+const NICE = 5;
+const NOTHING_STORED: StoredBooks = { keys: [], accounts: [], holds: [], jobs: [] };
 
 /** A file with its statements. */
 class LedgerFile {
   readonly #db: DatabaseSync;
-  readonly #upsertKey: Statement;
-  readonly #upsertAccount: Statement;
-  readonly #upsertHold: Statement;
-  readonly #updateProgress: Statement;
-  readonly #deleteHold: Statement;
-  readonly #insertUsage: Statement;
-  readonly #findUsage: StatementSync;
+  readonly #inode = statSync(settings.path).ino;
+  readonly #replaceKey: StatementSync;
+  readonly #replaceAccount: StatementSync;
+  readonly #replaceJob: StatementSync;
+  readonly #insertUsage: { readonly one: StatementSync; readonly several: StatementSync };
+  /** Rows that are not inserted yet, one after the other. */
+  #usageRows: Value[] = [];
+  readonly #refundUsage: StatementSync;
+  readonly #mark: StatementSync;
   readonly #usageBounds: StatementSync;
   readonly #settledBefore: StatementSync;
   readonly #pruneUsage: StatementSync;
+  readonly #pruneJobs: StatementSync;
+  readonly #findUsage: StatementSync;
+  readonly #findJob: Readonly<Record<'Key' | 'Channel', StatementSync>>;
 
   constructor(db: DatabaseSync) {
     this.#db = db;
-    this.#upsertKey = this.#replaceIn('keys', KEY_COLUMNS);
-    this.#upsertAccount = this.#replaceIn('accounts', ACCOUNT_COLUMNS);
-    this.#upsertHold = this.#replaceIn('holds', HOLD_COLUMNS);
-    // a record is never changed: a batch that is tried again finds it there
-    this.#insertUsage = {
-      prepared: db.prepare(`INSERT INTO usage ${valuesOf(USAGE_COLUMNS)} ON CONFLICT (call_id) DO NOTHING`),
-      width: USAGE_COLUMNS.length,
-    };
-    this.#updateProgress = {
-      prepared: db.prepare(`UPDATE holds SET ${PROGRESS_COLUMNS.map((column) => `${column} = ?`).join(', ')} WHERE call_id = ?`),
-      width: PROGRESS_COLUMNS.length + 1,
-    };
-    this.#deleteHold = { prepared: db.prepare('DELETE FROM holds WHERE call_id = ?'), width: 1 };
-    this.#findUsage = prepareRows(db, `SELECT ${USAGE_COLUMNS.join(', ')} FROM usage WHERE call_id = ?`);
-    this.#usageBounds = prepareRows(db, `SELECT seq, settled_ms, (SELECT max(seq) FROM usage) FROM usage ORDER BY seq LIMIT 1`);
+    this.#replaceKey = db.prepare(`REPLACE INTO keys ${valuesOf(KEY_COLUMNS)}`);
+    this.#replaceAccount = db.prepare(`REPLACE INTO accounts ${valuesOf(ACCOUNT_COLUMNS)}`);
+    this.#replaceJob = db.prepare(`REPLACE INTO jobs ${valuesOf(JOB_COLUMNS)}`);
+    const insertUsage = (rows: number): StatementSync => db.prepare(`INSERT INTO usage ${valuesOf(USAGE_COLUMNS, rows)}`);
+    this.#insertUsage = { one: insertUsage(1), several: insertUsage(ROWS_AT_ONCE) };
+    this.#refundUsage = db.prepare(`UPDATE usage SET cost_nano_usd = 0, unbilled_nano_usd = 0, status = 'Refunded' WHERE seq = (${SEQ_OF_CALL})`);
+    this.#mark = db.prepare('UPDATE journal SET ledger_id = ?, folded = ?');
+    this.#usageBounds = prepareRows(db, 'SELECT seq, settled_ms, (SELECT max(seq) FROM usage) FROM usage ORDER BY seq LIMIT 1');
     this.#settledBefore = prepareRows(db, 'SELECT max(seq) FROM usage WHERE seq >= ? AND seq < ? AND settled_ms < ?');
     this.#pruneUsage = db.prepare('DELETE FROM usage WHERE seq <= ?');
+    this.#pruneJobs = db.prepare('DELETE FROM jobs WHERE ended_ms < (SELECT settled_ms FROM usage ORDER BY seq LIMIT 1)');
+    this.#findUsage = prepareRows(db, `SELECT ${USAGE_COLUMNS.join(', ')} FROM usage WHERE seq = (${SEQ_OF_CALL})`);
+    const findJob = (column: string): StatementSync =>
+      prepareRows(db, `SELECT ${JOB_COLUMNS.join(', ')} FROM jobs WHERE ${column} = ? AND job_id = ? ORDER BY created_ms DESC LIMIT 1`);
+    this.#findJob = { Key: findJob('key_uid'), Channel: findJob('channel') };
   }
 
-  #replaceIn(table: string, columns: readonly string[]): Statement {
-    return { prepared: this.#db.prepare(`REPLACE INTO ${table} ${valuesOf(columns)}`), width: columns.length };
+  /** Somebody has removed the file, or put another in its place: what is written here would be lost. */
+  get isGone(): boolean {
+    return statSync(settings.path, { throwIfNoEntry: false })?.ino !== this.#inode;
   }
 
-  /** All of a batch, or (throwing) nothing. */
-  commit(batch: Batch): void {
+  /** All of the segments, or (throwing) nothing. */
+  fold({ from, to, ledgerId, nowMs }: Extract<FileRequest, { type: 'Fold' }>): void {
     this.#db.exec('BEGIN IMMEDIATE');
+    this.#usageRows = [];
     try {
-      this.#write(batch);
-      injectFault(settings.faults, 'BeforeCommit');
+      const mark = readMark(this.#db);
+      const first = mark.ledgerId === ledgerId ? Math.max(from, mark.folded + 1) : from;
+      for (let number = first; number <= to; number++) this.#take(number, nowMs);
+      this.#db.exec('DELETE FROM holds');
+      this.#mark.run(ledgerId, to);
+      injectFault(settings.faults, 'WithinFold');
       this.#db.exec('COMMIT');
     } catch (error) {
       // some errors have ended the transaction already
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
       throw error;
     }
-    injectFault(settings.faults, 'AfterCommit');
+    removeSegments(settings.path, to);
   }
 
-  #write(batch: Batch): void {
-    if (batch.whole) this.#db.exec('DELETE FROM keys; DELETE FROM accounts; DELETE FROM holds');
-    runAll(this.#upsertKey, batch.keys);
-    runAll(this.#upsertAccount, batch.accounts);
-    runAll(this.#upsertHold, batch.holds);
-    runAll(this.#updateProgress, batch.progress);
-    runAll(this.#deleteHold, batch.gone);
-    runAll(this.#insertUsage, batch.settled);
-    this.#prune(PRUNE_STEP + 2 * batch.settled.length / USAGE_COLUMNS.length, batch.nowMs);
+  #take(number: number, nowMs: number): void {
+    const segment = readSegment(settings.path, number);
+    if (segment.whole) this.#db.exec('DELETE FROM keys; DELETE FROM accounts; DELETE FROM jobs WHERE state = \'Running\'');
+    let added = 0;
+    const visitor: RecordVisitor = {
+      settled: (record) => {
+        this.#addUsage(record);
+        added++;
+      },
+      key: (state) => { this.#replaceKey.run(...keyRow(state)); },
+      account: ({ id, spentNanoUsd }) => { this.#replaceAccount.run(id, spentNanoUsd); },
+      job: (job) => this.#takeJob(job),
+    };
+    // its end may be torn if an earlier process wrote it; which one is the last was checked at the start
+    visitSegment(segment, true, visitor);
+    this.#insertRest();
+    this.#prune(PRUNE_STEP + 2 * added, nowMs);
+  }
+
+  #addUsage(record: SettledRecord): void {
+    this.#usageRows.push(...usageRow(record));
+    if (this.#usageRows.length < ROWS_AT_ONCE * USAGE_COLUMNS.length) return;
+    this.#insertUsage.several.run(...this.#usageRows);
+    this.#usageRows = [];
+  }
+
+  #insertRest(): void {
+    const rows = this.#usageRows;
+    this.#usageRows = [];
+    for (let at = 0; at < rows.length; at += USAGE_COLUMNS.length) this.#insertUsage.one.run(...rows.slice(at, at + USAGE_COLUMNS.length));
+  }
+
+  #takeJob(job: JobStateRecord): void {
+    this.#insertRest();
+    this.#replaceJob.run(...jobRow(job));
+    if (job.state === 'Failed') this.#refundUsage.run(job.origin.callId);
   }
 
   /** Records leave in the order that they came in; sequence numbers have no large gaps, so that they count them. */
@@ -100,11 +140,17 @@ class LedgerFile {
       const [expired = []] = rowsOf(this.#settledBefore.all(oldest, reach, expiredMs));
       last = Math.max(last, readRow(expired).count());
     }
-    if (last >= oldest) this.#pruneUsage.run(last);
+    if (last < oldest) return;
+    this.#pruneUsage.run(last);
+    this.#pruneJobs.run();
   }
 
-  find(callId: string): Row | undefined {
+  findCall(callId: string): Row | undefined {
     return rowsOf(this.#findUsage.all(callId))[0];
+  }
+
+  findJob({ by, of, jobId }: Extract<FileRequest, { type: 'FindJob' }>): Row | undefined {
+    return rowsOf(this.#findJob[by].all(of, jobId))[0];
   }
 
   close(): void {
@@ -112,26 +158,24 @@ class LedgerFile {
   }
 }
 
-function valuesOf(columns: readonly string[]): string {
-  return `(${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
-}
-
-function runAll({ prepared, width }: Statement, values: readonly Value[]): void {
-  for (let start = 0; start < values.length; start += width) prepared.run(...values.slice(start, start + width));
+function valuesOf(columns: readonly string[], rows = 1): string {
+  const row = `(${columns.map(() => '?').join(', ')})`;
+  return `(${columns.join(', ')}) VALUES ${Array.from({ length: rows }, () => row).join(', ')}`;
 }
 
 function serve(): void {
   if (!parentPort) throw new Error('the ledger\'s worker was started outside a worker thread');
   const port = parentPort;
-  const answer = (message: FileAnswer): void => port.postMessage(message);
-  const db = openFile(settings.path, settings.sync);
-  const stored = readStoredBooks(db);
+  const db = openFile(settings.path);
+  const opened: FileAnswer = { type: 'Opened', mark: readMark(db), stored: settings.reading ? readStoredBooks(db) : NOTHING_STORED };
   const file = new LedgerFile(db);
   port.on('message', (request: FileRequest) => {
-    answer(perform(file, request));
+    port.postMessage(perform(file, request));
     if (request.type === 'Close') port.close();
   });
-  answer({ type: 'Opened', stored });
+  port.postMessage(opened);
+  // somebody waits for a file that is being opened
+  giveWay();
 }
 
 function perform(file: LedgerFile, request: FileRequest): FileAnswer {
@@ -144,10 +188,29 @@ function perform(file: LedgerFile, request: FileRequest): FileAnswer {
 }
 
 function resultOf(file: LedgerFile, request: FileRequest): Row | undefined {
-  if (request.type === 'Find') return file.find(request.callId);
-  if (request.type === 'Commit') file.commit(request.batch);
-  else file.close();
-  return undefined;
+  switch (request.type) {
+    case 'FindCall': return file.findCall(request.callId);
+    case 'FindJob': return file.findJob(request);
+    case 'Fold': return fold(file, request);
+    case 'Close':
+      file.close();
+      return undefined;
+  }
+}
+
+function fold(file: LedgerFile, request: Extract<FileRequest, { type: 'Fold' }>): undefined {
+  if (file.isGone) throw new Error('the file was removed, or another was put in its place');
+  file.fold(request);
+}
+
+/** Of this thread alone, on Linux; elsewhere it would be the whole process's. */
+function giveWay(): void {
+  if (platform() !== 'linux') return;
+  try {
+    setPriority(NICE);
+  } catch {
+    // some sandboxes do not allow it: it only makes the process's answers more even
+  }
 }
 
 function reasonOf(error: unknown): string {

@@ -1,45 +1,56 @@
 /**
- * The ledger of one machine: decided in memory, on one thread, so that every step is atomic without a lock; kept in an SQLite
- * file by another thread, in group commits, so that what was acknowledged survives. docs/design/ledger.md has the reasons.
- * The file is this process's alone. At the start, what a dead process held is settled at its last recorded progress.
+ * The ledger of one machine: decided in memory, on one thread, so that every step is atomic without a lock; every movement is
+ * appended to a journal, in one write per turn of the event loop, so that what was acknowledged survives; another thread takes
+ * the journal into an SQLite file every two seconds. docs/design/ledger.md has the reasons.
+ * The files are this process's alone. At the start, what a dead process held is settled at its last recorded progress.
  */
 import { closeSync, mkdirSync, openSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { createBooks } from './books.ts';
 import type { Books, SettledCall } from './books.ts';
-import { Deadlines, within } from './deadlines.ts';
+import { within } from './deadlines.ts';
 import { Committer } from './embedded-committer.ts';
 import type { LedgerFault } from './embedded-committer.ts';
+import { Folding } from './embedded-folding.ts';
+import { Journal } from './embedded-journal.ts';
 import { lockLedger } from './embedded-lock.ts';
 import type { FileSettings, UsageRetention } from './embedded-messages.ts';
-import { decodeSettled, restoreBooks } from './embedded-rows.ts';
-import type { Row } from './row-reader.ts';
+import { decodeJob, decodeSettled, restoreBooks } from './embedded-rows.ts';
 import type { LedgerSync } from './embedded-schema.ts';
 import { openFileThread } from './embedded-thread.ts';
-import type { FileThread } from './embedded-thread.ts';
-import { confirmHold, placeHold, readKeySpending, readRecord, recordProgress, settleCall, withdrawHold } from './ledger-core.ts';
-import type { PendingHold } from './ledger-core.ts';
+import type { OpenFile } from './embedded-thread.ts';
+import { claimDue, jobOfChannel, jobOfKey, recordOfJob } from './jobs.ts';
+import type { Job } from './jobs.ts';
+import type { RecordVisitor } from './journal-reader.ts';
+import { replayInto } from './journal-replay.ts';
+import { segmentsAfter, visitSegment } from './journal-segments.ts';
+import { endJob, placeHold, readKeySpending, readRecord, recordProgress, settleCall } from './ledger-core.ts';
 import { LedgerUnavailable } from './ledger.ts';
 import type {
-  AccountSpending, HoldRequest, HoldResult, KeySpending, Ledger, LedgerGauges, QuotaPeriod, Settlement, SettleResult, SlotLimit, SlotResult,
+  AccountSpending, HoldRequest, HoldResult, JobRecord, KeySpending, Ledger, LedgerGauges, QuotaPeriod, Settlement, SettleResult, SlotLimit, SlotResult,
 } from './ledger.ts';
+import { noLeftCalls } from './recent-calls.ts';
+import type { LeftCalls } from './recent-calls.ts';
+import type { Row } from './row-reader.ts';
 import { countSlots, createSlots, releaseSlots, takeSlots } from './slots.ts';
 import type { Slots } from './slots.ts';
 import type { CallProgress, UsageRecord } from './usage-record.ts';
 
 export interface EmbeddedLedgerOptions {
-  /** The file; its folder is made where it is missing. Undefined: in memory only, gone with the process. */
-  readonly path?: string | undefined;
+  /** The file; its folder is made where it is missing, and the journal is kept beside it. */
+  readonly path: string;
   /** What an acknowledged step survives: the end of the process (normal, default), or a loss of power too (full). */
   readonly sync?: LedgerSync;
   /** Milliseconds since the epoch. */
   readonly clock?: () => number;
-  /** Told when the file begins to fail and when it works again. */
+  /** Told when the journal or the file begins to fail and when it works again. */
   readonly onFault?: (fault: LedgerFault) => void;
   /** What is kept of settled calls. Default: the latest million, for 35 days. */
   readonly retention?: Partial<UsageRetention>;
-  /** A hold that is not in the file by then is refused: nobody is to wait for a disk that hangs. Default 2000. */
+  /** A hold that is not in the journal by then is refused: nobody is to wait for a disk that hangs. Default 2000. */
   readonly patienceMs?: number;
+  /** So often the file takes in what has changed. Default 2000. */
+  readonly foldEveryMs?: number;
   /** For tests: see embedded-faults.ts. */
   readonly faults?: Int32Array;
 }
@@ -47,16 +58,15 @@ export interface EmbeddedLedgerOptions {
 const DAY_MS = 86_400_000;
 const DEFAULT_RETENTION: UsageRetention = { maxRecords: 1_000_000, maxAgeMs: 35 * DAY_MS };
 const DEFAULT_PATIENCE_MS = 2_000;
-/** Progress may be late without harm: the next one says more. */
-const PROGRESS_PATIENCE_MS = 5_000;
+const DEFAULT_FOLD_MS = 2_000;
 const READ_PATIENCE_MS = 2_000;
 /** So long opening and closing wait for a file that fails. */
 const GRACE_MS = 5_000;
 
-/** Opens the file, or says what is wrong with it. */
+/** Opens the ledger, or says what is wrong with its files. */
 export async function openEmbeddedLedger(options: EmbeddedLedgerOptions): Promise<Ledger> {
-  const path = options.path === undefined ? ':memory:' : prepareFile(options.path);
-  const unlock = path === ':memory:' ? () => undefined : lockLedger(path);
+  const path = prepareFile(options.path);
+  const unlock = lockLedger(path);
   try {
     return await openLocked(path, options, unlock);
   } catch (error) {
@@ -67,20 +77,56 @@ export async function openEmbeddedLedger(options: EmbeddedLedgerOptions): Promis
 
 async function openLocked(path: string, options: EmbeddedLedgerOptions, unlock: () => void): Promise<Ledger> {
   const { sync = 'normal', clock: nowMs = Date.now, onFault = () => undefined, retention, faults, patienceMs = DEFAULT_PATIENCE_MS } = options;
-  const settings: FileSettings = { path, sync, retention: { ...DEFAULT_RETENTION, ...retention }, faults };
-  const { thread, stored } = await openFileThread(settings);
+  const settings: FileSettings = { path, reading: true, retention: { ...DEFAULT_RETENTION, ...retention }, faults };
+  const file = await openFileThread(settings);
   try {
     const books = createBooks();
-    restoreBooks(books, stored, nowMs());
-    const reopen = async (): Promise<FileThread> => (await openFileThread(settings)).thread;
-    const committer = new Committer({ books, nowMs, reopen, onFault, lateAfterMs: patienceMs * 0.75 }, thread);
-    const ledger = new EmbeddedLedger(books, committer, { nowMs, unlock, patienceMs });
+    const { mark, lastSegment, left } = restore(books, path, { file, nowMs: nowMs() });
+    const journal = new Journal({ path, ledgerId: mark.ledgerId, number: lastSegment + 1, faults }, books, left);
+    books.log = journal;
+    books.recent = journal.calls;
+    const committer = new Committer({ books, journal, sync, onFault, patienceMs });
+    const reopen = (): Promise<OpenFile> => openFileThread({ ...settings, reading: false });
+    const folding = new Folding({ books, journal, committer, nowMs, reopen, onFault, everyMs: options.foldEveryMs ?? DEFAULT_FOLD_MS }, file.thread, mark);
+    const ledger = new EmbeddedLedger({ books, journal, committer, folding }, { nowMs, unlock });
     await ledger.settleAbandoned();
     return ledger;
   } catch (error) {
-    await thread.kill();
+    await file.thread.kill();
     throw error;
   }
+}
+
+/** The books as the last process left them: what the file had, and the journal since. */
+function restore(books: Books, path: string, { file, nowMs }: { readonly file: OpenFile; readonly nowMs: number }): { readonly mark: OpenFile['mark']; readonly lastSegment: number; readonly left: LeftCalls } {
+  const { mark, stored } = file;
+  const segments = segmentsAfter(path, mark);
+  const [first] = segments;
+  // where the file was replaced, the journal has begun again with everything
+  const isOwn = first === undefined || first.ledgerId === mark.ledgerId;
+  if (isOwn) restoreBooks(books, stored, nowMs);
+  const left = noLeftCalls();
+  const replay = remembering(left, replayInto(books, nowMs));
+  for (const [index, segment] of segments.entries()) visitSegment(segment, index === segments.length - 1, replay);
+  return {
+    left,
+    mark: isOwn ? mark : { ledgerId: first.ledgerId, folded: first.number - 1 },
+    lastSegment: segments.at(-1)?.number ?? mark.folded,
+  };
+}
+
+function remembering(left: LeftCalls, replay: Required<RecordVisitor>): RecordVisitor {
+  return {
+    ...replay,
+    settled: (call) => {
+      left.settled.set(call.record.callId, call);
+      replay.settled(call);
+    },
+    job: (job) => {
+      if (job.state === 'Failed') left.refunded.add(job.origin.callId);
+      replay.job(job);
+    },
+  };
 }
 
 /** Only its owner may read it: it tells who called what. SQLite gives the files beside it the same mode. */
@@ -90,36 +136,47 @@ function prepareFile(path: string): string {
   return realpathSync(path);
 }
 
+interface Parts {
+  readonly books: Books;
+  readonly journal: Journal;
+  readonly committer: Committer;
+  readonly folding: Folding;
+}
+
 interface Life {
   readonly nowMs: () => number;
   readonly unlock: () => void;
-  readonly patienceMs: number;
 }
 
 class EmbeddedLedger implements Ledger {
   readonly #books: Books;
+  readonly #journal: Journal;
   readonly #committer: Committer;
+  readonly #folding: Folding;
   readonly #life: Life;
   readonly #slots: Slots = createSlots();
-  readonly #holdDeadlines: Deadlines;
-  readonly #progressDeadlines = new Deadlines(PROGRESS_PATIENCE_MS);
   #closing: Promise<void> | undefined;
 
-  constructor(books: Books, committer: Committer, life: Life) {
+  constructor({ books, journal, committer, folding }: Parts, life: Life) {
     this.#books = books;
+    this.#journal = journal;
     this.#committer = committer;
+    this.#folding = folding;
     this.#life = life;
-    this.#holdDeadlines = new Deadlines(life.patienceMs);
   }
 
   /** Settles what a process that died has left. */
   async settleAbandoned(): Promise<void> {
-    const left = [...this.#books.holds.values()];
+    const left = [...this.#books.holds.values()].sort((a, b) => (a.origin.callId < b.origin.callId ? -1 : 1));
     for (const { origin, progress, renewedMs } of left)
       settleCall(this.#books, { callId: origin.callId, progress, status: 'Abandoned', durationMs: renewedMs - origin.createdMs }, this.#life.nowMs());
-    if (left.length === 0 || await within(GRACE_MS, this.#committed())) return;
-    await this.#committer.stop(0);
-    throw unavailable();
+    if (left.length > 0 && !await within(GRACE_MS, this.#committer.durable())) {
+      await this.#committer.stop(0);
+      this.#folding.abandon();
+      this.#journal.close();
+      throw unavailable();
+    }
+    this.#folding.begin();
   }
 
   async takeSlots(callId: string, slots: readonly SlotLimit[]): Promise<SlotResult> {
@@ -134,24 +191,48 @@ class EmbeddedLedger implements Ledger {
   async hold(request: HoldRequest): Promise<HoldResult> {
     this.#assertPromising();
     const { result, pending } = placeHold(this.#books, request, this.#life.nowMs());
-    if (pending) await this.#heldDurably(pending);
+    if (pending) await this.#committer.held(pending);
     return result;
   }
 
   async recordProgress(progress: ReadonlyMap<string, CallProgress>): Promise<void> {
     this.#assertOpen();
     recordProgress(this.#books, progress, this.#life.nowMs());
-    this.#assertPromising();
-    if (progress.size > 0) await this.#renewedDurably();
+    if (this.#committer.failing) {
+      // it is written once that is possible
+      this.#committer.touch();
+      throw unavailable();
+    }
+    if (progress.size > 0) await this.#committer.renewed();
   }
 
   async settle(settlement: Settlement): Promise<SettleResult> {
     this.#assertOpen();
     releaseSlots(this.#slots, settlement.callId);
     const settled = settleCall(this.#books, settlement, this.#life.nowMs());
-    if (settled) await this.#committed();
-    const { record, keySpentNanoUsd, keyRemainingNanoUsd } = settled ?? await this.#findSettled(settlement.callId) ?? refuseUnknown();
+    if (settled) await this.#committer.durable();
+    const { record, keySpentNanoUsd, keyRemainingNanoUsd } = settled ?? await this.#findSettled(settlement.callId) ?? refuseUnknown('no hold and no record of this call');
     return { record, keySpentNanoUsd, keyRemainingNanoUsd };
+  }
+
+  async readJob(keyUid: string, jobId: string): Promise<JobRecord | undefined> {
+    this.#assertOpen();
+    const job = jobOfKey(this.#books.jobs, keyUid, jobId) ?? await this.#findJob('Key', keyUid, jobId);
+    return job && recordOfJob(job);
+  }
+
+  async claimJobs(nowMs: number, againMs: number, limit: number): Promise<readonly JobRecord[]> {
+    this.#assertOpen();
+    return claimDue(this.#books.jobs, nowMs, { againMs, limit });
+  }
+
+  async finishJob({ jobId, origin }: Pick<JobRecord, 'jobId' | 'origin'>, state: 'Completed' | 'Failed'): Promise<JobRecord> {
+    this.#assertOpen();
+    const job = jobOfChannel(this.#books.jobs, origin.channel, jobId);
+    if (!job) return recordOfJob(await this.#findJob('Channel', origin.channel, jobId) ?? refuseUnknown('nobody made this job'));
+    endJob(this.#books, job, { state, nowMs: this.#life.nowMs() });
+    await this.#committer.durable();
+    return recordOfJob(job);
   }
 
   async readUsage(keyUid: string, callId: string): Promise<UsageRecord | undefined> {
@@ -181,62 +262,22 @@ class EmbeddedLedger implements Ledger {
 
   async #close(): Promise<void> {
     await this.#committer.stop(GRACE_MS);
-    const { thread } = this.#committer;
+    await within(GRACE_MS, this.#folding.finish());
+    const { thread } = this.#folding;
     const closed = await within(GRACE_MS, thread.close().catch(() => undefined));
     if (!closed) await within(GRACE_MS, thread.kill());
+    this.#journal.close();
     this.#life.unlock();
   }
 
-  /** Resolves when the books, as they are now, are in the file, however long that takes. */
-  #committed(): Promise<void> {
-    return new Promise((resolve, reject) => this.#committer.enlist({ committed: resolve, abandoned: reject }));
-  }
-
-  /** Confirms a hold once it is in the file; undoes it, also there, when that is late. */
-  #heldDurably(pending: PendingHold): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const undo = (error: LedgerUnavailable): void => {
-        withdrawHold(this.#books, pending);
-        this.#committer.touch();
-        reject(error);
-      };
-      const deadline = this.#holdDeadlines.add(() => undo(unavailable()));
-      this.#committer.enlist({
-        committed: () => {
-          if (deadline.over) return;
-          deadline.over = true;
-          confirmHold(this.#books, pending);
-          resolve();
-        },
-        abandoned: (error) => {
-          if (deadline.over) return;
-          deadline.over = true;
-          undo(error);
-        },
-      });
-    });
-  }
-
-  #renewedDurably(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const deadline = this.#progressDeadlines.add(() => reject(unavailable()));
-      const end = (then: () => void): void => {
-        deadline.over = true;
-        then();
-      };
-      this.#committer.enlist({ committed: () => end(resolve), abandoned: (error) => end(() => reject(error)) });
-    });
-  }
-
   async #findSettled(callId: string): Promise<SettledCall | undefined> {
-    let found: { readonly result: Row | undefined } | undefined;
-    try {
-      found = await within(READ_PATIENCE_MS, this.#committer.thread.find(callId));
-    } catch (error) {
-      throw new LedgerUnavailable('the ledger\'s file cannot be read', { cause: error });
-    }
-    if (!found) throw unavailable();
-    return found.result && decodeSettled(found.result);
+    const row = await findInTime(this.#folding.thread.findCall(callId));
+    return row && this.#journal.calls.corrected(decodeSettled(row));
+  }
+
+  async #findJob(by: 'Key' | 'Channel', of: string, jobId: string): Promise<Job | undefined> {
+    const row = await findInTime(this.#folding.thread.findJob(by, of, jobId));
+    return row && decodeJob(row);
   }
 
   #assertOpen(): void {
@@ -249,10 +290,21 @@ class EmbeddedLedger implements Ledger {
   }
 }
 
-function unavailable(): LedgerUnavailable {
-  return new LedgerUnavailable('the ledger\'s file does not take anything now');
+async function findInTime(finding: Promise<Row | undefined>): Promise<Row | undefined> {
+  let found: { readonly result: Row | undefined } | undefined;
+  try {
+    found = await within(READ_PATIENCE_MS, finding);
+  } catch (error) {
+    throw new LedgerUnavailable('the ledger\'s file cannot be read', { cause: error });
+  }
+  if (!found) throw unavailable();
+  return found.result;
 }
 
-function refuseUnknown(): never {
-  throw new LedgerUnavailable('no hold and no record of this call');
+function unavailable(): LedgerUnavailable {
+  return new LedgerUnavailable('the ledger\'s files do not take anything now');
+}
+
+function refuseUnknown(what: string): never {
+  throw new LedgerUnavailable(what);
 }

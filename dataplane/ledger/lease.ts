@@ -27,8 +27,9 @@ export interface LeaseKeeper {
 }
 
 interface Lease {
-  readonly progress: () => CallProgress;
-  readonly lost: () => void;
+  /** These two hold all that there is of a call. */
+  progress: () => CallProgress;
+  lost: () => void;
   /** When the ledger was last known to keep the hold. */
   renewedMs: number;
   recorded: CallProgress | undefined;
@@ -76,7 +77,12 @@ export function createLeaseKeeper(deps: LeaseKeeperDeps): LeaseKeeper {
       leases.set(callId, { progress, lost, renewedMs: monotonicMs(), recorded: undefined, isLost: false });
     },
     untrack: (callId) => {
+      const lease = leases.get(callId);
+      if (!lease) return;
       leases.delete(callId);
+      // a busy map changes its table now and then, and an outgrown table keeps what was in it until a full collection
+      lease.progress = endedProgress;
+      lease.lost = ignore;
     },
     stop,
   };
@@ -109,6 +115,13 @@ function isSame(a: CallProgress, b: CallProgress): boolean {
     && a.tokens.cached === b.tokens.cached && a.tokens.cacheWrite5m === b.tokens.cacheWrite5m
     && a.tokens.cacheWrite1h === b.tokens.cacheWrite1h && a.tokens.output === b.tokens.output;
 }
+
+/** Nobody asks: a renewal goes through what is tracked. */
+function endedProgress(): never {
+  throw new Error('the call has ended');
+}
+
+function ignore(): void { /* it has ended */ }
 
 function everyInterval(intervalMs: number, tick: () => void): () => void {
   const timer = setInterval(tick, intervalMs);

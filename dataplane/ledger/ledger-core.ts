@@ -3,12 +3,14 @@
  * withdrawn, renewed, and settled once. The caller makes what is granted durable before it tells anyone (embedded.ts).
  */
 import { cleanProgress, least, MAX_NANO_USD, notNegative, wholeNumber } from './amounts.ts';
-import { admitTo, knownWindow, openAccount, openKey, recount, tallyOf, trimPast } from './books.ts';
+import { admitTo, findWindow, knownWindow, openAccount, openKey, recount, spend, tallyOf, trimPast } from './books.ts';
 import type { AccountBook, Books, Hold, KeyBook, SettledCall } from './books.ts';
+import { addJob } from './jobs.ts';
+import type { Job } from './jobs.ts';
 import { LedgerUnavailable } from './ledger.ts';
-import type { HoldRequest, HoldResult, KeySpending, Limits, QuotaPeriod, Settlement } from './ledger.ts';
+import type { HoldRequest, HoldResult, KeySpending, Limits, QuotaPeriod, JobOrigin, Settlement } from './ledger.ts';
 import { spanAt, windowKindOf } from './periods.ts';
-import type { CallProgress, UsageRecord } from './usage-record.ts';
+import type { CallOrigin, CallProgress, UsageRecord } from './usage-record.ts';
 
 /** A granted hold that is not durable yet, and what it replaces. */
 export interface PendingHold {
@@ -50,7 +52,7 @@ export function placeHold(books: Books, request: HoldRequest, nowMs: number): Pl
 function enter(books: Books, hold: Hold, previous: Hold | undefined): void {
   const { origin, key, grantedNanoUsd, countedNanoUsd } = hold;
   books.holds.set(origin.callId, hold);
-  books.changes.holds.add(origin.callId);
+  books.log.held(hold);
   // until it is durable, either amount may turn out to be the one that counts
   recount(books, hold, grantedNanoUsd > countedNanoUsd ? grantedNanoUsd : countedNanoUsd);
   if (!previous) admitTo(hold, 1);
@@ -77,16 +79,17 @@ export function confirmHold(books: Books, { hold }: PendingHold): void {
 export function withdrawHold(books: Books, { hold, previous }: PendingHold): void {
   const { callId } = hold.origin;
   if (books.holds.get(callId) !== hold) return;
-  books.changes.holds.add(callId);
-  if (previous) {
-    previous.countedNanoUsd = hold.countedNanoUsd;
-    previous.progress = hold.progress;
-    previous.renewedMs = hold.renewedMs;
-    books.holds.set(callId, previous);
-    recount(books, previous, previous.grantedNanoUsd);
-  } else {
-    drop(books, hold);
+  if (!previous) {
+    dropHold(books, hold);
+    books.log.gone(callId);
+    return;
   }
+  previous.countedNanoUsd = hold.countedNanoUsd;
+  previous.progress = hold.progress;
+  previous.renewedMs = hold.renewedMs;
+  books.holds.set(callId, previous);
+  recount(books, previous, previous.grantedNanoUsd);
+  books.log.held(previous);
 }
 
 /** Notes what a reaper would bill. It caps nothing: the settlement decides. Unknown calls are ignored. */
@@ -96,32 +99,72 @@ export function recordProgress(books: Books, progress: ReadonlyMap<string, CallP
     if (!hold) continue;
     hold.progress = cleanProgress(latest);
     hold.renewedMs = nowMs;
-    books.changes.progress.add(callId);
+    books.log.renewed(hold);
   }
 }
 
-/** Replaces a call's hold by its cost; undefined where there is no hold. A call settled already answers as it did. */
+/**
+ * Replaces a call's hold by its cost, and records its job; undefined where there is no hold. A call settled already answers as
+ * it did.
+ */
 export function settleCall(books: Books, settlement: Omit<Settlement, 'origin'> & Partial<Pick<Settlement, 'origin'>>, nowMs: number): SettledCall | undefined {
-  const { callId } = settlement;
+  const { callId, job } = settlement;
   const hold = books.holds.get(callId);
   if (!hold) return books.recent.get(callId);
-  const { key, account } = hold;
   const progress = cleanProgress(settlement.progress);
-  const cost = progress.costNanoUsd;
   const reach = hold.countedNanoUsd + notNegative(freeFor(hold));
-  const billed = least(cost, reach);
-  drop(books, hold);
-  for (const tally of [hold.day, hold.month, key.total, account]) tally.spentNanoUsd += billed;
-  key.lastUsedMs = Math.max(key.lastUsedMs ?? 0, hold.origin.createdMs);
-  books.changes.keys.add(key);
-  books.changes.accounts.add(account);
-  const settled = answer(hold, {
-    ...hold.origin, ...routeOf(settlement.origin ?? hold.origin), ...progress, costNanoUsd: billed, unbilledNanoUsd: cost - billed,
-    status: settlement.status, durationMs: wholeNumber(settlement.durationMs),
-  }, nowMs);
-  books.recent.set(callId, settled);
-  books.changes.settled.push(settled);
+  const billedNanoUsd = least(progress.costNanoUsd, reach);
+  dropHold(books, hold);
+  spend(books, hold, billedNanoUsd);
+  hold.key.lastUsedMs = Math.max(hold.key.lastUsedMs ?? 0, hold.origin.createdMs);
+  const settled = answer(hold, recordOf(hold, settlement, { progress, billedNanoUsd }), nowMs);
+  books.log.settled(settled, hold);
+  if (job) recordJob(books, job, { hold, record: settled.record });
   return settled;
+}
+
+/** Written out: spreading costs more than all the rest of a settlement. */
+function recordOf({ origin }: Hold, settlement: Omit<Settlement, 'origin'> & Partial<Pick<Settlement, 'origin'>>,
+  { progress, billedNanoUsd }: { readonly progress: CallProgress; readonly billedNanoUsd: bigint }): UsageRecord {
+  const route = settlement.origin ?? origin;
+  return {
+    callId: origin.callId, keyUid: origin.keyUid, account: origin.account, createdMs: origin.createdMs,
+    group: route.group, model: route.model, channel: route.channel, catalog: route.catalog,
+    costNanoUsd: billedNanoUsd, tokens: progress.tokens, usageSource: progress.usageSource,
+    status: settlement.status, unbilledNanoUsd: progress.costNanoUsd - billedNanoUsd, durationMs: wholeNumber(settlement.durationMs),
+  };
+}
+
+function recordJob(books: Books, { jobId, pollMs }: JobOrigin, { hold, record }: { readonly hold: Hold; readonly record: UsageRecord }): void {
+  const job: Job = {
+    jobId, origin: originOf(record), costNanoUsd: record.costNanoUsd, dayStartMs: hold.day.startMs, monthStartMs: hold.month.startMs,
+    state: 'Running', pollMs: wholeNumber(pollMs), endedMs: null,
+  };
+  if (addJob(books.jobs, job)) books.log.job(job);
+}
+
+function originOf({ callId, keyUid, account, createdMs, group, model, channel, catalog }: UsageRecord): CallOrigin {
+  return { callId, keyUid, account, createdMs, group, model, channel, catalog };
+}
+
+/** Ends a running job. One that failed gives what was billed for it back, in the windows that it was billed in. */
+export function endJob(books: Books, job: Job, { state, nowMs }: { readonly state: 'Completed' | 'Failed'; readonly nowMs: number }): void {
+  if (job.state !== 'Running') return;
+  job.state = state;
+  job.endedMs = wholeNumber(nowMs);
+  if (state === 'Failed') refund(books, job, nowMs);
+  books.log.job(job);
+}
+
+function refund(books: Books, { origin, costNanoUsd, dayStartMs, monthStartMs }: Job, nowMs: number): void {
+  const key = books.keys.get(origin.keyUid) ?? openKey(books, origin.keyUid, nowMs);
+  const account = openAccount(books, origin.account);
+  spend(books, { key, account, day: findWindow(key, 'Day', dayStartMs), month: findWindow(key, 'Month', monthStartMs) }, -costNanoUsd);
+}
+
+/** A settled call whose cost was given back. */
+export function asRefunded(call: SettledCall): SettledCall {
+  return { ...call, record: { ...call.record, costNanoUsd: 0n, unbilledNanoUsd: 0n, status: 'Refunded' } };
 }
 
 /** The record of a call that is running or was settled lately. */
@@ -142,21 +185,12 @@ export function readKeySpending(books: Books, uid: string, { period, nowMs }: { 
   return { ...periodSpan, spentNanoUsd, heldNanoUsd, totalSpentNanoUsd: key.total.spentNanoUsd, lastUsedMs: key.lastUsedMs };
 }
 
-/** Forgets the oldest settlements that are on disk, beyond so many. */
-export function trimRecent(books: Books, keep: number): void {
-  let surplus = books.recent.size - keep - books.changes.settled.length;
-  for (const callId of books.recent.keys()) {
-    if (surplus-- <= 0) return;
-    books.recent.delete(callId);
-  }
-}
-
-function drop(books: Books, hold: Hold): void {
+/** Ends a hold without settling it. */
+export function dropHold(books: Books, hold: Hold): void {
   const { key, origin } = hold;
   recount(books, hold, 0n);
   admitTo(hold, -1);
   books.holds.delete(origin.callId);
-  books.changes.holds.add(origin.callId);
   if (key.past.length > 0) trimPast(key);
 }
 
@@ -185,11 +219,6 @@ function answer(hold: Hold, record: UsageRecord, settledMs: number): SettledCall
     record, settledMs, keySpentNanoUsd: spentNanoUsd,
     keyRemainingNanoUsd: keyLimitNanoUsd === null ? null : notNegative(least(keyLimitNanoUsd, MAX_NANO_USD) - spentNanoUsd),
   };
-}
-
-/** What a retry may change of a call's origin. */
-function routeOf({ group, model, channel, catalog }: UsageRecord | Hold['origin']): Pick<UsageRecord, 'group' | 'model' | 'channel' | 'catalog'> {
-  return { group, model, channel, catalog };
 }
 
 function refuseMisuse(books: Books, { origin }: HoldRequest, previous: Hold | undefined): void {

@@ -125,6 +125,13 @@ export interface LedgerGauges {
   readonly slots: Readonly<Record<SlotLimit['scope'], number>>;
 }
 
+/** Whether it can promise anything now. */
+export interface LedgerHealth {
+  readonly ok: boolean;
+  /** In words, where it is not ok. */
+  readonly reason: string;
+}
+
 export interface Ledger extends LedgerReader {
   /** All of them, or none. The call owns them until it gives them back by the same call id. */
   takeSlots(callId: string, slots: readonly SlotLimit[]): Promise<SlotResult>;
@@ -151,6 +158,8 @@ export interface Ledger extends LedgerReader {
   /** The record of a call, running ones included; undefined where there is none or it is another key's. */
   readUsage(keyUid: string, callId: string): Promise<UsageRecord | undefined>;
   gauges(): LedgerGauges;
+  /** For readiness. Absent: a ledger that is as ready as its process. */
+  health?(): LedgerHealth;
   /** Resolves once everything that was acknowledged is on disk and the store is closed. */
   close(): Promise<void>;
 }

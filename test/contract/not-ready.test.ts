@@ -1,12 +1,16 @@
 /** A process that has no configuration yet: it asks to be tried again, and never says that a key is unknown. */
 import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { it } from 'node:test';
 import { pino } from 'pino';
 import { openEmbeddedLedger } from '../../dataplane/ledger/embedded.ts';
 import { startDataplane } from '../../dataplane/main.ts';
 
 it('answers 503 in the dialect of the path until a configuration is in force', async () => {
-  const ledger = await openEmbeddedLedger({});
+  const folder = await mkdtemp(join(tmpdir(), 'mgw-not-ready-'));
+  const ledger = await openEmbeddedLedger({ path: join(folder, 'ledger.sqlite') });
   const at = { host: '127.0.0.1', port: 0 };
   const dataplane = await startDataplane({ listen: at, admin: at, ledger, log: pino({ level: 'silent' }), maxBodyBytes: 1000, version: 'test' });
   try {
@@ -25,5 +29,6 @@ it('answers 503 in the dialect of the path until a configuration is in force', a
   } finally {
     await dataplane.drain();
     await ledger.close();
+    await rm(folder, { recursive: true });
   }
 });

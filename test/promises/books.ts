@@ -1,7 +1,8 @@
-/** The ledger's file as it stands on disk, read beside whoever writes it: what is in it is what a crash leaves. */
+/** The ledger as it stands on disk, read beside whoever writes it: what is in it is what a crash leaves. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import type { CallOrigin, CallProgress } from '#ledger/usage-record.ts';
+import { readLedgerOnDisk } from '../support/ledger-on-disk.ts';
 
 export interface BookRecord {
   readonly id: string;
@@ -33,34 +34,20 @@ export interface BooksOnDisk {
   readonly accounts: ReadonlyMap<string, bigint>;
 }
 
-type Row = Readonly<Record<string, unknown>>;
-
 export function readBooks(dataDir: string): BooksOnDisk {
-  const db = new DatabaseSync(join(dataDir, 'ledger.db'), { readOnly: true, timeout: 5_000 });
-  try {
-    // one moment for all four tables
-    db.exec('BEGIN');
-    const all = (sql: string): Row[] => {
-      const statement = db.prepare(sql);
-      statement.setReadBigInts(true);
-      return statement.all();
-    };
-    return {
-      records: all('SELECT * FROM usage').map((row) => ({ ...callOf(row), status: String(row['status']), unbilledNanoUsd: row['unbilled_nano_usd'] as bigint })),
-      holds: all('SELECT * FROM holds').map((row) => ({ ...callOf(row), heldNanoUsd: row['held_nano_usd'] as bigint })),
-      keys: new Map(all('SELECT * FROM keys').map((row) => [String(row['uid']), row['total_spent_nano_usd'] as bigint])),
-      accounts: new Map(all('SELECT * FROM accounts').map((row) => [String(row['id']), row['spent_nano_usd'] as bigint])),
-    };
-  } finally {
-    db.close();
-  }
+  const ledger = readLedgerOnDisk(join(dataDir, 'ledger.db'), 0);
+  assert.ok(ledger, `${dataDir} has no ledger`);
+  const { books, records } = ledger;
+  return {
+    records: records.map((record) => ({ ...callOf(record, record), status: record.status, unbilledNanoUsd: record.unbilledNanoUsd })),
+    holds: [...books.holds.values()].map((hold) => ({ ...callOf(hold.origin, hold.progress), heldNanoUsd: hold.grantedNanoUsd })),
+    keys: new Map([...books.keys.values()].map(({ uid, total }) => [uid, total.spentNanoUsd])),
+    accounts: new Map([...books.accounts.values()].map(({ id, spentNanoUsd }) => [id, spentNanoUsd])),
+  };
 }
 
-function callOf(row: Row): Omit<BookRecord, 'status' | 'unbilledNanoUsd'> {
-  return {
-    id: String(row['call_id']), key: String(row['key_uid']), account: String(row['account']), model: String(row['model']),
-    costNanoUsd: row['cost_nano_usd'] as bigint, input: Number(row['input']), output: Number(row['output']),
-  };
+function callOf({ callId, keyUid, account, model }: CallOrigin, { costNanoUsd, tokens }: CallProgress): Omit<BookRecord, 'status' | 'unbilledNanoUsd'> {
+  return { id: callId, key: keyUid, account, model, costNanoUsd, input: tokens.input, output: tokens.output };
 }
 
 /** To the nano-dollar: what keys and accounts have spent is the sum of their records, and nothing is negative. */

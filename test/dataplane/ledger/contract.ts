@@ -4,6 +4,7 @@
 import { describe, test } from 'node:test';
 import { testClock } from './calls.ts';
 import { endScenarios } from './contract-ends.ts';
+import { jobScenarios } from './contract-jobs.ts';
 import { holdScenarios, settleScenarios } from './contract-money.ts';
 import { periodScenarios } from './contract-periods.ts';
 import { readerScenarios, slotScenarios } from './contract-reading.ts';
@@ -27,5 +28,6 @@ export function ledgerContract(name: string, open: OpenLedger): void {
   void describe(`${name}: periods`, () => periodScenarios(scenario));
   void describe(`${name}: slots`, () => slotScenarios(scenario));
   void describe(`${name}: readers`, () => readerScenarios(scenario));
+  void describe(`${name}: jobs`, () => jobScenarios(scenario));
   void describe(`${name}: the end of a process`, () => endScenarios(scenario));
 }

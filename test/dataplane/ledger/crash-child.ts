@@ -12,7 +12,7 @@ const [path = '', sync = 'normal', round = '0', said = '/dev/null'] = process.ar
 const output = openSync(said, 'a');
 
 /** What a step says: what happened, to which call, and an amount. */
-export type Line = readonly ['try' | 'held' | 'progress' | 'settling' | 'settled', string, string];
+export type Line = readonly ['try' | 'held' | 'progress' | 'settling' | 'settled' | 'refunding' | 'refunded', string, string];
 
 function say(...line: Line): void {
   writeSync(output, `${line.join(' ')}\n`);
@@ -34,8 +34,13 @@ async function call(ledger: Awaited<ReturnType<typeof openEmbeddedLedger>>, id: 
   // now and then beyond the hold
   const cost = BigInt(1 + Math.floor(Math.random() * 130));
   say('settling', id, String(cost));
-  const { record } = await ledger.settle(settlement(id, cost, { origin: origin(id, over) }));
+  const settled = origin(id, over);
+  const { record } = await ledger.settle(settlement(id, cost, { origin: settled, job: { jobId: id, pollMs: 0 } }));
   say('settled', id, String(record.costNanoUsd));
+  if (Math.random() < 0.7) return;
+  say('refunding', id, '0');
+  await ledger.finishJob({ jobId: id, origin: settled }, 'Failed');
+  say('refunded', id, '0');
 }
 
 if (path !== '') {

@@ -21,6 +21,8 @@ interface Said {
   held: boolean;
   settling: bigint | undefined;
   settled: bigint | undefined;
+  refunding: bigint | undefined;
+  refunded: bigint | undefined;
 }
 
 /** Runs the child until it has begun to settle, and a random while longer, then kills it. */
@@ -48,7 +50,7 @@ function readLines(output: string): Map<string, Said> {
   const calls = new Map<string, Said>();
   for (const text of output.split('\n').slice(0, -1)) {
     const [what, id, amount] = text.split(' ') as unknown as Line;
-    const said = calls.get(id) ?? { progress: [], held: false, settling: undefined, settled: undefined };
+    const said = calls.get(id) ?? { progress: [], held: false, settling: undefined, settled: undefined, refunding: undefined, refunded: undefined };
     calls.set(id, said);
     if (what === 'try' || what === 'progress') said.progress.push(BigInt(amount));
     else if (what === 'held') said.held = true;
@@ -66,6 +68,10 @@ async function findRecord(ledger: Ledger, id: string): Promise<UsageRecord | und
 }
 
 function assertKept(id: string, said: Said, record: UsageRecord | undefined): void {
+  if (said.refunded !== undefined || (said.refunding !== undefined && record?.status === 'Refunded')) {
+    assert.deepEqual([record?.status, record?.costNanoUsd], ['Refunded', 0n], `${id}: an acknowledged refund`);
+    return;
+  }
   if (said.settled !== undefined) {
     assert.deepEqual([record?.status, record?.costNanoUsd], ['Succeeded', said.settled], `${id}: an acknowledged settlement`);
     return;
@@ -77,11 +83,18 @@ function assertKept(id: string, said: Said, record: UsageRecord | undefined): vo
   else assert.ok(record.status === 'Abandoned' && said.progress.slice(-2).includes(due), `${id}: its last progress, or the one before if that was not acknowledged`);
 }
 
+/** A call that was settled in the ordinary way has made a job; it failed exactly where its cost was given back. */
+async function assertJob(ledger: Ledger, id: string, record: UsageRecord | undefined): Promise<void> {
+  const state = record?.status === 'Refunded' ? 'Failed' : record?.status === 'Succeeded' ? 'Running' : undefined;
+  assert.equal(record && (await ledger.readJob(record.keyUid, id))?.state, state, `${id}: its job`);
+}
+
 async function assertBooks(ledger: Ledger, everyone: ReadonlyMap<string, Said>): Promise<void> {
   let billed = 0n;
   for (const [id, said] of everyone) {
     const record = await findRecord(ledger, id);
     assertKept(id, said, record);
+    await assertJob(ledger, id, record);
     billed += record?.costNanoUsd ?? 0n;
   }
   assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: billed, heldNanoUsd: 0n });

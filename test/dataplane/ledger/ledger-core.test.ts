@@ -3,55 +3,65 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
-import { createBooks, noChanges } from '#ledger/books.ts';
-import type { Books } from '#ledger/books.ts';
-import { ACCOUNT_COLUMNS, encodeChanges, HOLD_COLUMNS, KEY_COLUMNS, PROGRESS_COLUMNS, restoreBooks } from '#ledger/embedded-rows.ts';
+import { createBooks, NO_LOG } from '#ledger/books.ts';
+import type { Books, MovementLog, SettledCall } from '#ledger/books.ts';
+import { encodeHeader, JournalEncoder } from '#ledger/journal-encoder.ts';
+import { readFrames } from '#ledger/journal-reader.ts';
+import { replayInto } from '#ledger/journal-replay.ts';
 import { confirmHold, placeHold, readKeySpending, recordProgress, settleCall, withdrawHold } from '#ledger/ledger-core.ts';
 import type { PendingHold } from '#ledger/ledger-core.ts';
-import type { Value } from '#ledger/row-reader.ts';
 import { progress, settlement } from './calls.ts';
 import { ACCOUNTS, histories, KEYS, PERIODS, World } from './histories.ts';
 import type { Step } from './histories.ts';
 import { accountSums, createModel, keySums, modelConfirm, modelCrash, modelHold, modelSettle, modelSpending, modelWithdraw } from './model.ts';
 import type { Model } from './model.ts';
 
-/** A disk: rows by their first column. */
+/** A journal in memory: what is flushed is on disk. Settlements are remembered, as they are until the file has them. */
 class Disk {
-  #tables = { keys: new Map<Value, Value[]>(), accounts: new Map<Value, Value[]>(), holds: new Map<Value, Value[]>() };
+  readonly #segments: Buffer[] = [];
+  #encoder = new JournalEncoder(crc32);
+  #bytes = header(1);
 
-  write(books: Books, nowMs: number): void {
-    const batch = encodeChanges(books, books.changes, { whole: false, nowMs });
-    books.changes = noChanges();
-    for (const row of chunk(batch.keys, KEY_COLUMNS.length)) this.#tables.keys.set(row[0]!, row);
-    for (const row of chunk(batch.accounts, ACCOUNT_COLUMNS.length)) this.#tables.accounts.set(row[0]!, row);
-    for (const row of chunk(batch.holds, HOLD_COLUMNS.length)) this.#tables.holds.set(row[0]!, row);
-    for (const row of chunk(batch.progress, PROGRESS_COLUMNS.length + 1)) {
-      const hold = this.#tables.holds.get(row.at(-1)!);
-      assert.ok(hold, 'progress of a hold that is on disk');
-      PROGRESS_COLUMNS.forEach((column, index) => {
-        hold[HOLD_COLUMNS.indexOf(column)] = row[index]!;
-      });
-    }
-    for (const callId of batch.gone) this.#tables.holds.delete(callId);
+  /** Has the books tell this disk of their movements. */
+  attach(books: Books): void {
+    const recent = new Map<string, SettledCall>();
+    const encoder = this.#encoder;
+    const log: MovementLog = {
+      held: (hold) => encoder.held(hold), gone: (callId) => encoder.gone(callId), renewed: (hold) => encoder.renewed(hold), job: (job) => encoder.job(job),
+      settled: (call, hold) => {
+        encoder.settled(call, hold);
+        recent.set(call.record.callId, call);
+      },
+    };
+    Object.assign(books, { log, recent });
+  }
+
+  flush(): void {
+    this.#bytes = Buffer.concat([this.#bytes, this.#encoder.seal()]);
+    this.#encoder.written();
+  }
+
+  /** What was not flushed is lost; another segment begins. */
+  crash(nowMs: number): Books {
+    this.#segments.push(this.#bytes);
+    this.#encoder = new JournalEncoder(crc32);
+    this.#bytes = header(this.#segments.length + 1);
+    return this.read(nowMs);
   }
 
   read(nowMs: number): Books {
     const books = createBooks();
-    const rows = (table: Map<Value, Value[]>): Value[][] => [...table.values()].map((row) => row.map((value) => (typeof value === 'number' ? BigInt(value) : value)));
-    const { keys, accounts, holds } = this.#tables;
-    restoreBooks(books, { keys: rows(keys), accounts: rows(accounts), holds: rows(holds).sort(([a], [b]) => (String(a) < String(b) ? -1 : 1)) }, nowMs);
+    assert.equal(books.log, NO_LOG);
+    for (const bytes of [...this.#segments, this.#bytes])
+      assert.deepEqual(readFrames(bytes, replayInto(books, nowMs), crc32), { bytes: bytes.length, torn: false, damaged: false });
     return books;
-  }
-
-  get holds(): number {
-    return this.#tables.holds.size;
   }
 }
 
-function chunk(values: readonly Value[], width: number): Value[][] {
-  assert.equal(values.length % width, 0);
-  return Array.from({ length: values.length / width }, (_, n) => values.slice(n * width, (n + 1) * width));
+function header(number: number): Buffer {
+  return encodeHeader({ number, ledgerId: '0011223344556677', whole: false }, crc32);
 }
 
 class History {
@@ -60,6 +70,11 @@ class History {
   books = createBooks();
   model = createModel();
   readonly #pending = new Map<string, PendingHold>();
+
+  constructor() {
+    this.disk.attach(this.books);
+  }
+
   #onDisk: Model = createModel();
 
   take(step: Step): void {
@@ -137,20 +152,22 @@ class History {
   }
 
   #flush(): void {
-    this.disk.write(this.books, this.world.nowMs);
+    this.disk.flush();
     this.#onDisk = structuredClone(this.model);
   }
 
   #crash(): void {
     const running = [...this.books.holds.values()].map(({ origin }) => origin.callId);
-    this.books = this.disk.read(this.world.nowMs);
+    this.books = this.disk.crash(this.world.nowMs);
+    this.disk.attach(this.books);
     this.model = structuredClone(this.#onDisk);
     modelCrash(this.model);
-    for (const { origin, progress } of this.books.holds.values())
+    const left = [...this.books.holds.values()].sort((a, b) => (a.origin.callId < b.origin.callId ? -1 : 1));
+    for (const { origin, progress } of left)
       settleCall(this.books, { callId: origin.callId, progress, status: 'Abandoned', durationMs: 0 }, this.world.nowMs);
     this.#pending.clear();
     this.#flush();
-    assert.equal(this.disk.holds, 0);
+    assert.equal(this.books.holds.size, 0);
     for (let slot = 0; slot < 7; slot++)
       if (running.includes(this.world.callId(slot)) || this.model.calls.has(this.world.callId(slot))) this.world.endCall(slot);
   }
@@ -174,7 +191,7 @@ class History {
     for (let slot = 0; slot < 7; slot++) this.#settle(slot, 1n);
     this.assertAgrees();
     this.#flush();
-    assert.deepEqual([this.books.holds.size, this.books.heldNanoUsd, this.disk.holds], [0, 0n, 0]);
+    assert.deepEqual([this.books.holds.size, this.books.heldNanoUsd, this.disk.read(this.world.nowMs).holds.size], [0, 0n, 0]);
     for (const { day, month, total, past } of this.books.keys.values()) {
       assert.deepEqual([day.holds, month.holds, total.heldNanoUsd], [0, 0, 0n]);
       assert.ok(past.length <= 4 && past.every(({ holds, heldNanoUsd }) => holds === 0 && heldNanoUsd === 0n));

@@ -1,0 +1,33 @@
+/** `mgw operator`: the control plane of a cluster. */
+import { Command } from 'commander';
+import type { OperatorFlags } from '../operator/run-operator.ts';
+import { flag, paragraphs, parseAddress, parseLedger, parseNamespace, parseNamespaces } from '../options.ts';
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
+
+export function operatorCommand(ended: (exitCode: number) => void): Command {
+  return new Command('operator')
+    .summary('the control plane of a cluster: Kubernetes objects in, configuration for the proxies out')
+    .description(paragraphs(
+      'Reads Accounts, ApiKeys, Groups, ModelRoutes and PriceCatalogs from a Kubernetes API server, gives them to the proxies (mgw dataplane) over xDS, makes keys, and says in each object\'s status whether the proxies have it.',
+      'Any number of replicas may run: all of them serve the proxies, one of them writes. SIGTERM hands the lead over at once; the proxies go on with what they have.',
+      'Every flag may be given as the environment variable that stands beside it. docs/kubernetes.md has the manifests and the rights that it needs.',
+    ))
+    .addOption(flag('--kubeconfig <FILE>', 'how to reach the API server (default: the pod\'s ServiceAccount, or as kubectl does)'))
+    .addOption(flag('--namespace <NAME>', 'namespace of the gateway (default: the pod\'s own, or model-gateway)').argParser(parseNamespace))
+    .addOption(flag('--watch-namespaces <NAMES>', 'only these namespaces and the gateway\'s own, separated by commas (default: all)').argParser(parseNamespaces))
+    .addOption(flag('--xds-listen <ADDRESS>', 'where proxies connect').default({ host: '0.0.0.0', port: 18_000 }, ':18000').argParser(parseAddress))
+    .addOption(flag('--xds-name <NAME>', 'the DNS name by which proxies know it, which its certificate is made for (default: model-gateway-operator.NAMESPACE.svc)'))
+    .addOption(flag('--insecure-xds', 'neither TLS nor tokens, for one machine; only on a loopback address'))
+    .addOption(flag('--token-file <FILE>', 'the token with which a replica shows itself to the leader').default('/var/run/secrets/modelgateway.dev/xds/token'))
+    .addOption(flag('--advertise <HOST:PORT>', 'where other replicas reach this one\'s --xds-listen; needed with more than one'))
+    .addOption(flag('--admin <ADDRESS>', 'where healthz, readyz, metrics and config_dump are; keep it private').default({ host: '127.0.0.1', port: 9090 }, '127.0.0.1:9090').argParser(parseAddress))
+    .addOption(flag('--ledger <URL>', 'the fleet\'s ledger, valkey://HOST:PORT, for what statuses say of spending (default: they say nothing of it)').argParser(parseLedger))
+    .addOption(flag('--lease-name <NAME>', 'the Lease by which replicas elect a leader').default('model-gateway-operator'))
+    .addOption(flag('--identity <NAME>', 'what this replica calls itself in the Lease (default: the host\'s name and a random part)'))
+    .addOption(flag('--log-level <LEVEL>', 'least level that is logged').choices(LOG_LEVELS).default('info'))
+    .action(async (flags: OperatorFlags) => {
+      const { runOperator } = await import('../operator/run-operator.ts');
+      ended(await runOperator(flags));
+    });
+}

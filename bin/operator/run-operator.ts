@@ -1,0 +1,183 @@
+/**
+ * What `mgw operator` does: reaches the API server, opens the ports, and runs until it is told to stop. The admin port answers
+ * from the first moment, so that what is still missing can be read there.
+ */
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { createAdmin } from '../../dataplane/admin/server.ts';
+import type { Admin } from '../../dataplane/admin/server.ts';
+import type { Ledger, LedgerReader } from '../../dataplane/ledger/ledger.ts';
+import { createLogger } from '../../dataplane/telemetry/log.ts';
+import type { LogOptions } from '../../dataplane/telemetry/log.ts';
+import { CONTENT_TYPE, recorderOf } from '../../dataplane/telemetry/recorder.ts';
+import type { Recorder } from '../../dataplane/telemetry/recorder.ts';
+import { NoKubeAccess, openAccess } from '../../operator/kube/access.ts';
+import type { KubeAccess } from '../../operator/kube/access.ts';
+import { createKubeClient } from '../../operator/kube/client.ts';
+import type { KubeClient } from '../../operator/kube/client.ts';
+import { startKubernetesOperator } from '../../operator/kubernetes.ts';
+import type { KubernetesOperator } from '../../operator/kubernetes.ts';
+import { OPERATOR_METRICS } from '../../operator/metrics.ts';
+import type { OperatorMetricName } from '../../operator/metrics.ts';
+import { startDistribution } from '../../operator/xds/distribution.ts';
+import type { Distribution } from '../../operator/xds/distribution.ts';
+import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';
+import { CommandFailed, EXIT } from '../exit.ts';
+import { openLedger } from '../open-ledger.ts';
+import { formatAddress, urlOf } from '../options.ts';
+import type { Address, LedgerPlace } from '../options.ts';
+import { explainStart } from '../run/start-errors.ts';
+import { listenStopSignals } from '../run/stop-signals.ts';
+import { VERSION } from '../version.ts';
+import { readinessOf } from './readiness.ts';
+import { secureXds } from './secure-xds.ts';
+
+/** The flags of `mgw operator`, parsed. */
+export interface OperatorFlags {
+  readonly kubeconfig?: string;
+  readonly namespace?: string;
+  readonly watchNamespaces?: readonly string[];
+  readonly xdsListen: Address;
+  readonly xdsName?: string;
+  readonly insecureXds?: boolean;
+  readonly tokenFile: string;
+  readonly advertise?: string;
+  readonly admin: Address;
+  readonly ledger?: LedgerPlace;
+  readonly leaseName: string;
+  readonly identity?: string;
+  readonly logLevel: NonNullable<LogOptions['level']>;
+}
+
+interface Running {
+  operator?: KubernetesOperator;
+  distribution?: Distribution;
+}
+
+interface Context {
+  readonly flags: OperatorFlags;
+  readonly log: ReturnType<typeof createLogger>;
+  readonly access: KubeAccess;
+  readonly client: KubeClient;
+  readonly recorder: Recorder<OperatorMetricName>;
+  readonly namespace: string;
+  readonly running: Running;
+}
+
+const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|::1|localhost)$/;
+
+/** Runs until told to stop; resolves with the exit code. */
+export async function runOperator(flags: OperatorFlags): Promise<number> {
+  check(flags);
+  const signals = listenStopSignals();
+  const log = createLogger({ level: flags.logLevel, to: process });
+  const context = prepare(flags, log);
+  await using ending = new AsyncDisposableStack();
+  ending.defer(() => context.client.close());
+  try {
+    const admin = ending.adopt(adminOf(context), (each) => each.close());
+    const port = await admin.listen(flags.admin.host, flags.admin.port);
+    log.info({ server: context.access.server, namespace: context.namespace, admin: urlOf({ ...flags.admin, port }) }, 'the operator starts');
+    const started = start(context, ending).then(() => 'started' as const);
+    if (await Promise.race([signals.first, started]) === 'started') log.info({ xds: context.running.distribution?.port }, 'proxies can connect');
+    const signal = await signals.first;
+    log.info({ signal }, 'the lead is given back; proxies go on with what they have');
+  } catch (error) {
+    throw explainStart(error, [{ flag: '--admin', ...flags.admin }, { flag: '--xds-listen', ...flags.xdsListen }]);
+  }
+  await ending.disposeAsync();
+  signals.ignore();
+  log.info('ended');
+  await new Promise<void>((resolve) => { log.flush(() => resolve()); });
+  return EXIT.ok;
+}
+
+function check({ insecureXds, xdsListen, ledger }: OperatorFlags): void {
+  if (insecureXds && !LOOPBACK.test(xdsListen.host))
+    throw new CommandFailed(`--insecure-xds: the configuration holds providers' credentials, so it is given out without TLS only on a loopback address, such as --xds-listen 127.0.0.1:${xdsListen.port}; this one is ${formatAddress(xdsListen)}.`, EXIT.usage);
+  if (ledger?.kind === 'file')
+    throw new CommandFailed('--ledger: a file belongs to one process, the proxy that writes it. Statuses read the fleet\'s ledger: valkey://HOST:PORT.', EXIT.usage);
+}
+
+function prepare(flags: OperatorFlags, log: Context['log']): Context {
+  const recorder = recorderOf<OperatorMetricName>(OPERATOR_METRICS);
+  try {
+    const access = openAccess({ ...flags.kubeconfig !== undefined && { kubeconfig: flags.kubeconfig }, nowMs: () => Date.now() });
+    const client = createKubeClient({ access, userAgent: `model-gateway-operator/${VERSION}`, meter: recorder });
+    const namespace = flags.namespace ?? namespaceOf(access, flags) ?? DEFAULT_GATEWAY_NAMESPACE;
+    return { flags, log, access, client, recorder, namespace, running: {} };
+  } catch (error) {
+    if (error instanceof NoKubeAccess) throw new CommandFailed(error.message, EXIT.failed, error);
+    throw error;
+  }
+}
+
+/** A pod's own namespace is the gateway's; the one that a person's kubeconfig happens to name is not. */
+function namespaceOf({ namespace }: KubeAccess, { kubeconfig }: OperatorFlags): string | undefined {
+  return kubeconfig === undefined && process.env['KUBERNETES_SERVICE_HOST'] !== undefined ? namespace : undefined;
+}
+
+async function start(context: Context, ending: AsyncDisposableStack): Promise<void> {
+  const { flags, log, client, recorder, namespace, running } = context;
+  const security = flags.insecureXds ? { insecure: true } as const : await secureXds({
+    client, log, namespace, tokenFile: flags.tokenFile, serverName: flags.xdsName ?? `model-gateway-operator.${namespace}.svc`,
+    leading: () => running.operator?.leading ?? true,
+  });
+  if (!security.insecure) ending.defer(() => security.stop());
+  const distribution = ending.adopt(await startDistribution({
+    listen: flags.xdsListen, gatewayNamespace: namespace, security, log,
+    onAcknowledged: (latencyMs) => recorder.observe('modelgateway_operator_xds_acknowledge_duration_seconds', {}, latencyMs / 1000),
+  }), (each) => each.stop());
+  running.distribution = distribution;
+  const ledger = flags.ledger && openFleetLedger(context, flags.ledger);
+  if (ledger) ending.defer(() => ledger.close());
+  running.operator = ending.adopt(startKubernetesOperator({
+    client, fleet: distribution, gatewayNamespace: namespace, log, meter: recorder,
+    ...flags.watchNamespaces && { watchNamespaces: flags.watchNamespaces },
+    ...ledger && { ledger: ledger.reader },
+    lease: { name: flags.leaseName, identity: flags.identity ?? `${hostname()}-${randomUUID().slice(0, 8)}`, ...flags.advertise !== undefined && { address: flags.advertise } },
+  }), (each) => each.stop());
+  void running.operator.ready.then(() => log.info('the configuration is given to the proxies'));
+}
+
+/** Opened beside everything else: a store that begins anew asks for what the statuses remember. */
+function openFleetLedger({ log, running }: Context, place: LedgerPlace): { readonly reader: LedgerReader; close(): Promise<void> } {
+  const opened: Promise<Ledger> = openLedger({
+    place, sync: 'normal', dataDir: undefined, log,
+    refill: async () => await running.operator?.knownSpending() ?? { keys: [], accounts: [] },
+  });
+  opened.catch((error: unknown) => log.error({ err: error }, 'the ledger cannot be used; statuses say nothing of spending'));
+  return {
+    reader: {
+      readKey: async (keyUid, period) => (await opened).readKey(keyUid, period),
+      readAccount: async (account) => (await opened).readAccount(account),
+    },
+    close: () => opened.then((ledger) => ledger.close(), () => undefined),
+  };
+}
+
+function adminOf({ recorder, running, flags, namespace }: Context): Admin {
+  recorder.set('modelgateway_operator_leader', {}, 0);
+  return createAdmin({
+    metrics: {
+      contentType: CONTENT_TYPE,
+      async render() {
+        const figures = running.distribution?.figures();
+        running.operator?.countObjects();
+        if (figures) readFigures(recorder, figures);
+        return recorder.render();
+      },
+    },
+    readiness: () => readinessOf(running),
+    dump: () => ({ version: VERSION, namespace, watchNamespaces: flags.watchNamespaces ?? 'all', leading: running.operator?.leading ?? false, problems: running.operator?.problems() ?? [], proxies: running.distribution?.figures(), statuses: running.operator?.statuses() ?? [] }),
+  });
+}
+
+function readFigures(recorder: Recorder<OperatorMetricName>, figures: ReturnType<Distribution['figures']>): void {
+  recorder.set('modelgateway_operator_proxies', { at: 'here' }, figures.connectedProxies);
+  recorder.set('modelgateway_operator_proxies', { at: 'other_replicas' }, figures.remoteProxies);
+  recorder.set('modelgateway_operator_xds_resources', {}, figures.resources);
+  recorder.set('modelgateway_operator_xds_snapshot_bytes', {}, figures.snapshotBytes);
+  recorder.set('modelgateway_operator_xds_pushes', {}, figures.pushesTotal);
+  recorder.set('modelgateway_operator_xds_rejections', {}, figures.rejectionsTotal);
+}

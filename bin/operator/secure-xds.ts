@@ -1,0 +1,42 @@
+/** TLS and tokens of the xDS port: certificates that the operator makes and keeps in the cluster, and who may connect. */
+import { readFile } from 'node:fs/promises';
+import type { Logger } from 'pino';
+import { certificateStore } from '../../operator/kube/certificate-store.ts';
+import type { KubeClient } from '../../operator/kube/client.ts';
+import { SYSTEM_CLOCK } from '../../operator/kube/clock.ts';
+import { createTokenReviewer } from '../../operator/xds/authenticate.ts';
+import { keepCertificates } from '../../operator/xds/certificates.ts';
+import type { StoredCertificates } from '../../operator/xds/certificates.ts';
+import type { DistributionSecurity } from '../../operator/xds/distribution.ts';
+
+/** What the tokens of proxies and replicas are made for. */
+export const XDS_AUDIENCE = 'model-gateway-xds';
+const SECRET = 'model-gateway-xds-tls';
+const CONFIG_MAP = 'model-gateway-xds-ca';
+
+export interface SecureXdsOptions {
+  readonly client: KubeClient;
+  readonly log: Logger;
+  readonly namespace: string;
+  readonly serverName: string;
+  readonly tokenFile: string;
+  /** Whether this replica may renew certificates. */
+  readonly leading: () => boolean;
+}
+
+/** Resolves once there are certificates. */
+export async function secureXds({ client, log, namespace, serverName, tokenFile, leading }: SecureXdsOptions): Promise<Extract<DistributionSecurity, { insecure: false }> & { stop(): void }> {
+  const tls = await keepCertificates({
+    store: certificateStore<StoredCertificates>({ client, namespace, secretName: SECRET, configMapName: CONFIG_MAP }, isStored),
+    serverNames: [serverName, `${serverName}.cluster.local`], mayWrite: leading, log,
+    nowMs: () => SYSTEM_CLOCK.nowMs(), after: (ms, run) => SYSTEM_CLOCK.after(ms, run),
+  });
+  const authenticate = createTokenReviewer({
+    post: (path, body) => client.request({ method: 'POST', path, body }), audience: XDS_AUDIENCE, nowMs: () => SYSTEM_CLOCK.nowMs(),
+  });
+  return { insecure: false, authenticate, tls, serverName, token: async () => (await readFile(tokenFile, 'utf8')).trim(), stop: () => tls.stop() };
+}
+
+function isStored(entries: Readonly<Record<string, string | undefined>>): entries is Readonly<Record<string, string | undefined>> & StoredCertificates {
+  return ['caCertificate', 'caKey', 'servingCertificate', 'servingKey'].every((name) => entries[name] !== undefined);
+}

@@ -1,0 +1,68 @@
+/** What `mgw usage` does: reads the records that are asked for, and writes them as they come. */
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { LedgerUnavailable } from '../../dataplane/ledger/ledger.ts';
+import { readUsageFile } from '../../dataplane/ledger/usage-file.ts';
+import type { UsageFilter } from '../../dataplane/ledger/usage-filter.ts';
+import type { UsageRecord } from '../../dataplane/ledger/usage-record.ts';
+import { CommandFailed, EXIT } from '../exit.ts';
+import type { LedgerPlace } from '../options.ts';
+import { defaultDataFolder } from '../run/data-folder.ts';
+import { usageWriter } from './format.ts';
+import type { UsageFormat } from './format.ts';
+
+export interface UsageRequest {
+  readonly place: LedgerPlace | undefined;
+  readonly data: string | undefined;
+  readonly config: string | undefined;
+  readonly format: UsageFormat;
+  readonly filter: UsageFilter;
+}
+
+/** Resolves with the exit code. */
+export async function printUsage(request: UsageRequest): Promise<number> {
+  const writer = usageWriter(request.format);
+  // whoever reads may have seen enough: head, for example
+  process.stdout.once('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failed));
+  try {
+    await print(writer.begin);
+    for await (const record of records(request)) await print(writer.row(record));
+    await print(writer.end());
+    return EXIT.ok;
+  } catch (error) {
+    if (error instanceof LedgerUnavailable) throw new CommandFailed(error.message, undefined, error);
+    throw error;
+  }
+}
+
+async function* records({ place, data, config, filter }: UsageRequest): AsyncGenerator<UsageRecord> {
+  if (place?.kind === 'valkey') {
+    const { openValkeyReader } = await import('../../dataplane/ledger/valkey-reader.ts');
+    const reader = openValkeyReader(place.url);
+    try {
+      yield* reader.records(filter);
+    } finally {
+      reader.close();
+    }
+    return;
+  }
+  const path = place?.path ?? defaultFile(data, config);
+  if (!existsSync(path)) throw new CommandFailed(`${path}: there is no such ledger`);
+  try {
+    yield* readUsageFile(path, filter);
+  } catch (error) {
+    throw new CommandFailed(`${path} cannot be read as a ledger: ${error instanceof Error ? error.message : String(error)}`, undefined, error);
+  }
+}
+
+function defaultFile(data: string | undefined, config: string | undefined): string {
+  const folder = data ?? (config === undefined ? undefined : defaultDataFolder(config));
+  if (folder === undefined) throw new CommandFailed('Name the ledger: --ledger URL, --data DIR or --config DIR.', EXIT.usage);
+  return join(folder, 'ledger.db');
+}
+
+/** Waits where the reader is slower than the ledger. */
+async function print(text: string): Promise<void> {
+  if (!process.stdout.write(text)) await once(process.stdout, 'drain');
+}

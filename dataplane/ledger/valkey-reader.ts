@@ -1,0 +1,99 @@
+/**
+ * The reading half of a shared ledger: spending for statuses, and the records of calls for exports. It changes nothing, so that
+ * a user of the server who may only read is enough. While the store is empty or being filled again it tells nothing: what it
+ * would say is too little, and statuses are what such a store is filled from.
+ */
+import { LedgerUnavailable } from './ledger.ts';
+import type { AccountSpending, KeySpending, LedgerReader, QuotaPeriod } from './ledger.ts';
+import { isAskedFor } from './usage-filter.ts';
+import type { UsageFilter } from './usage-filter.ts';
+import type { UsageRecord } from './usage-record.ts';
+import { openLink } from './valkey/link.ts';
+import type { Link } from './valkey/link.ts';
+import { bucketBases, bucketOf, parseValkeyUrl } from './valkey/location.ts';
+import { parseKeySpending } from './valkey/spending.ts';
+import { amount, asReply, encodeBatch, parseRecord } from './valkey/steps.ts';
+import type { Reply, Step } from './valkey/steps.ts';
+
+export interface ValkeyReader extends LedgerReader {
+  /** Records by account, each in the order of settlement. */
+  records(filter: UsageFilter): AsyncGenerator<UsageRecord>;
+  close(): void;
+}
+
+const PAGE = 500;
+const RETRY_MS = 50;
+const PATIENCE_MS = 5_000;
+
+/** Connects in the background; what is asked waits for it for some seconds, and is then refused. */
+export function openValkeyReader(url: string): ValkeyReader {
+  const location = parseValkeyUrl(url);
+  const link = openLink(location);
+  const bases = bucketBases(location);
+  const baseOf = (account: string): string => bases[bucketOf(account, bases.length)] ?? '';
+  return {
+    async readKey(keyUid: string, period: QuotaPeriod): Promise<KeySpending> {
+      const replies = await Promise.all(bases.map((base) => ask(link, base, { name: 'key', args: [keyUid] })));
+      const [none = []] = replies;
+      return parseKeySpending(replies.find(([word]) => word === 'key') ?? none, period);
+    },
+    async readAccount(account: string): Promise<AccountSpending> {
+      const [, spent, held] = await ask(link, baseOf(account), { name: 'account', args: [account] });
+      return { spentNanoUsd: amount(spent), heldNanoUsd: amount(held) };
+    },
+    async *records(filter) {
+      for (const base of filter.account === undefined ? bases : [baseOf(filter.account)]) {
+        await ask(link, base, { name: 'beat', args: [] });
+        const accounts = filter.account === undefined ? await listAccounts(link, base) : [filter.account];
+        for (const account of accounts) yield* recordsOf(link, { base, account }, filter);
+      }
+    },
+    close: () => link.close(),
+  };
+}
+
+async function ask(link: Link, base: string, step: Step): Promise<Reply> {
+  const reply = await patiently(() => link.read(base, ['', '', '', '0', '0', 'read', '0', '0', '0', '0', '', ...encodeBatch([step])]));
+  if (!Array.isArray(reply) || reply[0] !== 'ok') throw new LedgerUnavailable('the ledger\'s store is empty, or is being filled again');
+  return asReply(reply[1]);
+}
+
+async function listAccounts(link: Link, base: string): Promise<readonly string[]> {
+  return asReply(await patiently(() => link.command(base, ['SMEMBERS', `${base}accounts`]))).toSorted();
+}
+
+async function* recordsOf(link: Link, { base, account }: { base: string; account: string }, filter: UsageFilter): AsyncGenerator<UsageRecord> {
+  // a record is written when its call is over, never before the call was admitted
+  let from = String(Math.max(0, filter.sinceMs ?? 0));
+  for (;;) {
+    const entries = await patiently(() => link.command(base, ['XRANGE', `${base}s:${account}`, from, '+', 'COUNT', String(PAGE)]));
+    if (!Array.isArray(entries) || entries.length === 0) return;
+    for (const entry of entries) {
+      const [id, text] = parseEntry(entry);
+      const { record } = parseRecord(['done', account, ...text.split('\t')]);
+      if (isAskedFor(record, filter)) yield record;
+      from = `(${id}`;
+    }
+  }
+}
+
+/** An entry's id, and its only value. */
+function parseEntry(entry: unknown): [id: string, text: string] {
+  const [id, fields] = Array.isArray(entry) ? entry : [];
+  const text: unknown = Array.isArray(fields) ? fields[1] : undefined;
+  if (typeof id !== 'string' || typeof text !== 'string') throw new LedgerUnavailable('the ledger has a record that is none');
+  return [id, text];
+}
+
+/** Until the server is there, for some seconds. */
+async function patiently(work: () => Promise<unknown>): Promise<unknown> {
+  const untilMs = performance.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (performance.now() > untilMs) throw new LedgerUnavailable(`the ledger cannot be reached: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+      await new Promise((resolve) => { setTimeout(resolve, RETRY_MS); });
+    }
+  }
+}

@@ -1,0 +1,296 @@
+/**
+ * One bucket of the ledger: what is asked of it in a turn of the event loop travels as one batch, which the script takes whole
+ * or not at all. A bucket is open while the server answers, knows the epoch that this process knows, and remembers what it
+ * acknowledged to it; otherwise everything prompt is refused at once, and this process finds out what happened and puts back
+ * what it knows (docs/design/valkey.md, "Epochs").
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Deadlines } from '../deadlines.ts';
+import type { Deadline } from '../deadlines.ts';
+import { LedgerUnavailable } from '../ledger.ts';
+import type { Link } from './link.ts';
+import { asReply, encodeBatch } from './steps.ts';
+import type { Reply, Step } from './steps.ts';
+
+export interface BucketSettings {
+  /** This process, for as long as it lives. */
+  readonly instance: string;
+  /** After so long without a word of a process its holds are billed and its slots free. */
+  readonly leaseMs: number;
+  /** So long records and the ids of settled calls are kept. */
+  readonly keepMs: number;
+  readonly records: number;
+  /** So long limits of a later generation keep earlier ones away. */
+  readonly generationMs: number;
+  /** Whether earlier limits that are the same as later ones are taken: see openValkeyLedger. */
+  readonly lenient: boolean;
+  /** So long a store that lost something waits for what all processes know. */
+  readonly refillMs: number;
+  /** What is not answered by then is refused. */
+  readonly patienceMs: number;
+  /** Undefined: the server's. */
+  readonly clock: (() => number) | undefined;
+}
+
+/** Why a process puts back what it knows: it has just come, the store was empty, or had lost the end of what was written. */
+export type Rejoining = 'Start' | 'Empty' | 'Lost';
+
+export interface BucketDeps {
+  readonly link: Link;
+  readonly base: string;
+  readonly settings: BucketSettings;
+  /** What this process knows that the store may not know. */
+  readonly contribute: (why: Rejoining) => Promise<readonly Step[]>;
+  /** How many of these were news to the store. */
+  readonly onRejoined: (why: Rejoining, putBack: number) => void;
+  readonly onState: (state: 'Open' | 'Refilling' | 'Down', reason: string) => void;
+}
+
+interface Work {
+  readonly step: Step;
+  /** Until it is done, also over disconnections. */
+  readonly sure: boolean;
+  readonly resolve: (reply: Reply) => void;
+  readonly reject: (error: LedgerUnavailable) => void;
+  readonly deadline: Deadline | undefined;
+}
+
+/** Why the script takes no batch. */
+const REFUSALS = ['empty', 'epoch', 'lost', 'refilling'] as const;
+type Refusal = (typeof REFUSALS)[number];
+
+const MOST_STEPS = 64;
+/** While so many batches are on their way, further work waits and gathers. */
+const MOST_BATCHES = 2;
+const RETRY_MS = 100;
+const PUT_BACK = new Set(['adopted', 'refilled']);
+
+export class Bucket {
+  readonly #deps: BucketDeps;
+  readonly #deadlines: Deadlines;
+  #queue: Work[] = [];
+  #state: 'Open' | 'Refilling' | 'Down' | 'Closed' = 'Down';
+  #reason = 'the server has not been reached yet';
+  #recovering = false;
+  #scheduled = false;
+  #batches = 0;
+  #epoch = '';
+  #seq = 0;
+  #acked = 0;
+
+  constructor(deps: BucketDeps) {
+    this.#deps = deps;
+    this.#deadlines = new Deadlines(deps.settings.patienceMs);
+  }
+
+  get open(): boolean {
+    return this.#state === 'Open';
+  }
+
+  /** Why it is not open. */
+  get reason(): string {
+    return this.#reason;
+  }
+
+  /** Work that is not done yet, of the kind that will be. */
+  get unfinished(): number {
+    return this.#queue.length + this.#batches;
+  }
+
+  start(): void {
+    this.#recover('the server has not been reached yet');
+  }
+
+  /** Answered soon, or refused; what is refused may have been done. */
+  ask(step: Step): Promise<Reply> {
+    if (this.#state !== 'Open') return Promise.reject(this.#unavailable());
+    return new Promise((resolve, reject) => {
+      const deadline = this.#deadlines.add(() => {
+        reject(new LedgerUnavailable('the ledger does not answer'));
+        this.#recover('the server does not answer in time');
+      });
+      this.#enqueue({ step, sure: false, resolve, reject, deadline });
+    });
+  }
+
+  /** Done as soon as the server takes it, however long that is; once or more often. Rejects only where the ledger is closed. */
+  askSurely(step: Step): Promise<Reply> {
+    if (this.#state === 'Closed') return Promise.reject(this.#unavailable());
+    return new Promise((resolve, reject) => this.#enqueue({ step, sure: true, resolve, reject, deadline: undefined }));
+  }
+
+  close(): void {
+    this.#state = 'Closed';
+    this.#reason = 'the ledger is closed';
+    for (const work of this.#queue.splice(0)) this.#refuse(work);
+  }
+
+  #enqueue(work: Work): void {
+    this.#queue.push(work);
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#state !== 'Open' || this.#batches >= MOST_BATCHES || this.#queue.length === 0) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      while (this.#state === 'Open' && this.#batches < MOST_BATCHES && this.#queue.length > 0) void this.#send(this.#queue.splice(0, MOST_STEPS));
+    });
+  }
+
+  async #send(taken: readonly Work[]): Promise<void> {
+    const batch = taken.filter(({ deadline }) => deadline?.over !== true);
+    if (batch.length === 0) return;
+    this.#batches++;
+    try {
+      const replies = await this.#run('', batch.map(({ step }) => step));
+      if (typeof replies === 'string') this.#failed(batch, WORDS[replies]);
+      else for (const [index, work] of batch.entries()) this.#answer(work, asReply(replies[index]));
+    } catch (error) {
+      this.#failed(batch, error instanceof Error ? error.message : String(error));
+    } finally {
+      this.#batches--;
+      this.#schedule();
+    }
+  }
+
+  #answer(work: Work, reply: Reply): void {
+    if (work.deadline?.over) return;
+    if (work.deadline) work.deadline.over = true;
+    if (reply[0] === 'error') work.reject(new LedgerUnavailable(`the ledger's script failed at ${work.step.name}: ${reply[1] ?? ''}`));
+    else work.resolve(reply);
+  }
+
+  #failed(batch: readonly Work[], reason: string): void {
+    const sure = batch.filter((work) => work.sure);
+    for (const work of batch) if (!work.sure) this.#refuse(work);
+    if (this.#state === 'Closed') for (const work of sure) this.#refuse(work);
+    else this.#queue.unshift(...sure);
+    this.#recover(reason);
+  }
+
+  #refuse(work: Work): void {
+    if (work.deadline?.over) return;
+    if (work.deadline) work.deadline.over = true;
+    work.reject(this.#unavailable());
+  }
+
+  #unavailable(): LedgerUnavailable {
+    return new LedgerUnavailable(`the ledger cannot promise anything now: ${this.#reason}`);
+  }
+
+  /** The replies, or the word with which the script took nothing. */
+  async #run(mode: '' | 'refill', steps: readonly Step[]): Promise<readonly unknown[] | Refusal> {
+    const seq = ++this.#seq;
+    const epoch = this.#epoch;
+    const reply = await this.#deps.link.run(this.#deps.base, [...this.#head(mode, seq), ...encodeBatch(steps)]);
+    if (!Array.isArray(reply)) throw new Error('the ledger\'s script gave no list');
+    const [word, ...rest] = reply;
+    if (word !== 'ok') return this.#note(String(word), rest);
+    if (this.#epoch === epoch) this.#acked = Math.max(this.#acked, seq);
+    return rest;
+  }
+
+  /** The script took nothing: why, and what it says of the epoch. */
+  #note(word: string, [id, mode, remainingMs]: readonly unknown[]): Refusal {
+    const refusal = REFUSALS.find((known) => known === word);
+    if (!refusal) throw new Error(`the ledger's script said ${word}`);
+    this.#seen = String(id);
+    this.#seenMode = String(mode);
+    this.#remainingMs = Number(remainingMs);
+    return refusal;
+  }
+
+  /** What the script last said of the epoch. */
+  #seen = '';
+  #seenMode = '';
+  #remainingMs = 0;
+
+  #head(mode: string, seq: number): string[] {
+    const { instance, leaseMs, keepMs, records, generationMs, lenient, clock } = this.#deps.settings;
+    return [clock ? String(clock()) : '', instance, this.#epoch, String(this.#acked), String(seq), mode, String(leaseMs), String(keepMs), String(records), String(generationMs), lenient ? '1' : ''];
+  }
+
+  #recover(reason: string): void {
+    if (this.#state === 'Closed' || this.#recovering) return;
+    this.#recovering = true;
+    this.#become('Down', reason);
+    this.#rejoin().catch((error: unknown) => this.#become('Down', String(error))).finally(() => {
+      this.#recovering = false;
+      this.#schedule();
+    });
+  }
+
+  #become(state: 'Open' | 'Refilling' | 'Down', reason: string): void {
+    if (this.#state === 'Closed') return;
+    this.#state = state;
+    this.#reason = reason;
+    this.#deps.onState(state, reason);
+  }
+
+  /** Ends when the bucket is open, or closed. */
+  async #rejoin(): Promise<void> {
+    const life: { why: Rejoining | undefined } = { why: undefined };
+    while (this.#state !== 'Closed') {
+      try {
+        if (await this.#advance(life)) return this.#become('Open', '');
+      } catch (error) {
+        this.#become('Down', error instanceof Error ? error.message : String(error));
+        await pause(RETRY_MS);
+      }
+    }
+  }
+
+  /** One step towards an open bucket; true: it is. */
+  async #advance(life: { why: Rejoining | undefined }): Promise<boolean> {
+    const replies = await this.#run(life.why ? 'refill' : '', []);
+    switch (replies) {
+      case 'empty': return this.#found('');
+      case 'lost': return this.#found(this.#epoch);
+      case 'epoch':
+        life.why = this.#epoch === '' ? 'Start' : this.#seenMode === 'set' ? 'Empty' : 'Lost';
+        this.#epoch = this.#seen;
+        this.#acked = 0;
+        return false;
+      case 'refilling':
+        this.#become('Refilling', 'the store had lost something, and waits for what all processes know');
+        await pause(Math.min(this.#remainingMs, RETRY_MS * 10));
+        return false;
+      default:
+        if (!life.why) return true;
+        await this.#contribute(life.why);
+        life.why = undefined;
+        return false;
+    }
+  }
+
+  async #found(after: string): Promise<false> {
+    const { link, base, settings } = this.#deps;
+    await link.run(base, [...this.#head('found', this.#seq), randomUUID(), after, String(settings.refillMs)]);
+    return false;
+  }
+
+  async #contribute(why: Rejoining): Promise<void> {
+    // a process that comes when a store begins anew has as much to tell as one that was there
+    const anew = why === 'Start' && this.#remainingMs > 0 && this.#seenMode === 'set';
+    const steps = await this.#deps.contribute(anew ? 'Empty' : why);
+    let putBack = 0;
+    for (let at = 0; at < steps.length; at += MOST_STEPS) {
+      const replies = await this.#run('refill', steps.slice(at, at + MOST_STEPS));
+      if (typeof replies === 'string') throw new Error(`the store changed while it was filled: ${replies}`);
+      putBack += replies.map(asReply).filter(([word = '']) => PUT_BACK.has(word)).length;
+    }
+    this.#deps.onRejoined(anew ? 'Empty' : why, putBack);
+  }
+}
+
+const WORDS: Readonly<Record<Refusal, string>> = {
+  empty: 'the store is empty', lost: 'the store has lost what it acknowledged', epoch: 'the store has begun anew', refilling: 'the store is being filled again',
+};
+
+/** Does not keep the process. */
+function pause(ms: number): Promise<void> {
+  return sleep(ms, undefined, { ref: false });
+}

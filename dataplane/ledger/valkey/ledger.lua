@@ -1,0 +1,705 @@
+-- The ledger's steps. One call of this script is one atomic batch of steps on one bucket: all that belongs to the bucket's
+-- accounts lives under KEYS[1], which carries the hash tag, so that everything here is in one hash slot.
+-- docs/design/valkey.md says what is kept where. Money is exact: two limbs of whole USD and nano-USD, each far below 2^53;
+-- it enters and leaves as decimal text.
+local base = KEYS[1]
+local head = { now = tonumber(ARGV[1]), instance = ARGV[2], epoch = ARGV[3], acked = tonumber(ARGV[4]), seq = tonumber(ARGV[5]),
+  mode = ARGV[6], leaseMs = tonumber(ARGV[7]), keepMs = ARGV[8], records = tonumber(ARGV[9]), generationMs = tonumber(ARGV[10]), lenient = ARGV[11] == '1' }
+local FIRST_STEP = 12
+local DAY_MS = 86400000
+local INSTANCE_MS = 86400000
+local DEDUP_MS = 3600000
+local SLOT_KEY_MS = 600000
+local SEEN_AGAIN_MS = 5000
+local TRIM_AT_ONCE = 4
+
+local call = redis.call
+local now = head.now
+if not now then
+  local time = call('TIME')
+  now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function whole(number) return string.format('%d', number) end
+
+-- Money -----------------------------------------------------------------------------------------------------------------
+local LIMB = 1000000000
+local ZERO = { 0, 0 }
+local MAX = { 9223372036, 854775807 }
+
+local function add(a, b)
+  local high, low = a[1] + b[1], a[2] + b[2]
+  if low >= LIMB then return { high + 1, low - LIMB } end
+  return { high, low }
+end
+local function sub(a, b)
+  local high, low = a[1] - b[1], a[2] - b[2]
+  if low < 0 then return { high - 1, low + LIMB } end
+  return { high, low }
+end
+local function less(a, b) return a[1] < b[1] or (a[1] == b[1] and a[2] < b[2]) end
+local function least(a, b) if less(b, a) then return b end return a end
+local function notNegative(a) if a[1] < 0 then return ZERO end return a end
+local function money(text)
+  if not text or text == '' then return ZERO end
+  if string.byte(text) == 45 then return sub(ZERO, money(string.sub(text, 2))) end
+  if #text <= 9 then return { 0, tonumber(text) } end
+  return { tonumber(string.sub(text, 1, -10)), tonumber(string.sub(text, -9)) }
+end
+-- Of what is not negative.
+local function digits(a)
+  if a[1] == 0 then return string.format('%d', a[2]) end
+  return string.format('%d%09d', a[1], a[2])
+end
+
+-- Books -----------------------------------------------------------------------------------------------------------------
+local function dayOf(ms) return math.floor(ms / DAY_MS) end
+-- Months since year 0, from days since 1970 (the usual civil-from-days reckoning, in years that begin in March).
+local function monthOf(ms)
+  local shifted = dayOf(ms) + 719468
+  local era = math.floor(shifted / 146097)
+  local dayOfEra = shifted - era * 146097
+  local yearOfEra = math.floor((dayOfEra - math.floor(dayOfEra / 1460) + math.floor(dayOfEra / 36524) - math.floor(dayOfEra / 146096)) / 365)
+  local dayOfYear = dayOfEra - (365 * yearOfEra + math.floor(yearOfEra / 4) - math.floor(yearOfEra / 100))
+  local march = math.floor((5 * dayOfYear + 2) / 153)
+  local month = march < 10 and march + 2 or march - 10
+  return (yearOfEra + era * 400 + (month <= 1 and 1 or 0)) * 12 + month
+end
+
+local today, thisMonth = dayOf(now), monthOf(now)
+
+local function window(kind, index, spent, held, calls)
+  return { kind = kind, index = index, spent = spent or ZERO, held = held or ZERO, calls = calls or 0 }
+end
+local function trimPast(key)
+  table.sort(key.past, function(a, b) return a.index > b.index end)
+  local kept, result = { d = 0, m = 0 }, {}
+  for _, w in ipairs(key.past) do
+    if w.calls <= 0 then kept[w.kind] = kept[w.kind] + 1 end
+    if w.calls > 0 or kept[w.kind] <= 2 then result[#result + 1] = w end
+  end
+  key.past = result
+end
+
+-- Limits as last seen, with when that was. A generation that nobody has presented for long counts no more, so that an object
+-- that was deleted and made again is not refused for ever. Packed behind what they belong to.
+local SEEN = '<c1BdddBc0'
+local UNSEEN = '-'
+
+local function readSeen(text, at)
+  if string.sub(text, at, at) == UNSEEN then return nil, at + 1 end
+  local period, unlimited, high, low, ms, generation, next = struct.unpack(SEEN, text, at)
+  return { generation = generation, limit = unlimited == 0 and { high, low } or nil, period = period, ms = ms }, next
+end
+local function writeSeen(seen)
+  if not seen then return UNSEEN end
+  local limit = seen.limit or ZERO
+  return struct.pack(SEEN, seen.period, seen.limit and 0 or 1, limit[1], limit[2], seen.ms, #seen.generation, seen.generation)
+end
+
+-- A key's book is packed: day, month (index, spent, held, calls), spent and held of all time, last use, filled up to, limits as
+-- last seen, past windows.
+local KEY = '<I4ddddI4I4ddddI4dddddd'
+local PAST = '<c1I4ddddI4'
+
+local function loadKey(uid)
+  local name = base .. 'k:' .. uid
+  local text = call('GET', name)
+  if not text then
+    return { name = name, d = window('d', today), m = window('m', thisMonth), total = { spent = ZERO, held = ZERO }, past = {}, last = 0, refilled = -1 }
+  end
+  local di, ds, dsl, dh, dhl, dc, mi, ms, msl, mh, mhl, mc, ts, tsl, th, thl, last, refilled, at = struct.unpack(KEY, text)
+  local key = {
+    name = name, known = true, d = window('d', di, { ds, dsl }, { dh, dhl }, dc), m = window('m', mi, { ms, msl }, { mh, mhl }, mc),
+    total = { spent = { ts, tsl }, held = { th, thl } }, past = {}, last = last, refilled = refilled,
+  }
+  key.seen, at = readSeen(text, at)
+  while at <= #text do
+    local kind, index, s, sl, h, hl, calls
+    kind, index, s, sl, h, hl, calls, at = struct.unpack(PAST, text, at)
+    key.past[#key.past + 1] = window(kind, index, { s, sl }, { h, hl }, calls)
+  end
+  return key
+end
+
+local function findWindow(key, kind, index)
+  if key[kind].index == index then return key[kind] end
+  for _, w in ipairs(key.past) do if w.kind == kind and w.index == index then return w end end
+  return nil
+end
+local function openWindow(key, kind, index)
+  local found = findWindow(key, kind, index)
+  if found then return found end
+  found = window(kind, index)
+  key.past[#key.past + 1] = found
+  return found
+end
+-- Makes the window of this moment the current one.
+local function turn(key, kind, index)
+  if key[kind].index == index then return end
+  local found, past = nil, { key[kind] }
+  for _, w in ipairs(key.past) do
+    if w.kind == kind and w.index == index then found = w else past[#past + 1] = w end
+  end
+  key[kind], key.past = found or window(kind, index), past
+end
+
+local function saveKey(key)
+  local d, m, t, past = key.d, key.m, key.total, ''
+  if #key.past > 0 then
+    trimPast(key)
+    for _, w in ipairs(key.past) do past = past .. struct.pack(PAST, w.kind, w.index, w.spent[1], w.spent[2], w.held[1], w.held[2], w.calls) end
+  end
+  call('SET', key.name, struct.pack(KEY, d.index, d.spent[1], d.spent[2], d.held[1], d.held[2], d.calls, m.index, m.spent[1], m.spent[2], m.held[1], m.held[2], m.calls,
+    t.spent[1], t.spent[2], t.held[1], t.held[2], key.last, key.refilled) .. writeSeen(key.seen) .. past)
+end
+
+-- An account's book: spent, held, filled up to, limits as last seen.
+local ACCOUNT = '<ddddd'
+
+local function loadAccount(id)
+  local name = base .. 'a:' .. id
+  local text = call('GET', name)
+  if not text then return { id = id, name = name, spent = ZERO, held = ZERO, refilled = -1 } end
+  local s, sl, h, hl, refilled, at = struct.unpack(ACCOUNT, text)
+  return { id = id, name = name, known = true, spent = { s, sl }, held = { h, hl }, refilled = refilled, seen = (readSeen(text, at)) }
+end
+local function saveAccount(account)
+  local spent, held = account.spent, account.held
+  call('SET', account.name, struct.pack(ACCOUNT, spent[1], spent[2], held[1], held[2], account.refilled) .. writeSeen(account.seen))
+  if not account.known then
+    call('SADD', base .. 'accounts', account.id)
+    account.known = true
+  end
+end
+
+local function tallyOf(key, period, day, month)
+  if period == 'D' then return day end
+  if period == 'M' then return month end
+  return key.total
+end
+-- What a limit is: nil for none.
+local function limitOf(text) if text ~= '-' then return money(text) end end
+-- Negative where more is spent and held than the limit allows.
+local function under(limit, tally)
+  if not limit then return MAX end
+  return sub(sub(limit, tally.spent), tally.held)
+end
+
+local function isOlder(generation, seen)
+  if not seen or now - seen.ms > head.generationMs then return false end
+  local other = seen.generation
+  return #generation < #other or (#generation == #other and generation < other)
+end
+local function sameAmount(a, b) return a == b or (a and b and a[1] == b[1] and a[2] == b[2]) end
+local function sameLimit(seen, limit, period) return seen.period == period and sameAmount(seen.limit, limit) end
+-- Processes that read files count generations by themselves: there, an older one with the same limits is none that is stale.
+local function isStale(generation, seen, limit, period)
+  return isOlder(generation, seen) and not (head.lenient and sameLimit(seen, limit, period))
+end
+-- What was seen before, where nothing is new in it.
+local function seeing(seen, generation, limit, period)
+  if seen and isOlder(generation, seen) then return seen end
+  local same = seen and seen.generation == generation and sameLimit(seen, limit, period)
+  if same and now >= seen.ms and now - seen.ms <= SEEN_AGAIN_MS then return seen end
+  return { generation = generation, limit = limit, period = period, ms = now }
+end
+
+-- What is free beyond a call's hold: under the limits that it was admitted with, and under later ones.
+local function freeFor(hold, key, account, day, month)
+  local free = least(under(hold.L, tallyOf(key, hold.P, day, month)), under(hold.C, account))
+  if key.seen then free = least(free, under(key.seen.limit, tallyOf(key, key.seen.period, day, month))) end
+  if account.seen then free = least(free, under(account.seen.limit, account)) end
+  return free
+end
+
+local function move(what, field, amount, back)
+  what[field] = back and sub(what[field], amount) or add(what[field], amount)
+end
+local function moveAll(tallies, field, amount, back)
+  for _, tally in ipairs(tallies) do move(tally, field, amount, back) end
+end
+-- Nothing that is spent can be given back twice, but a store that was put together again may know less than was spent.
+local function giveBack(tallies, amount)
+  for _, tally in ipairs(tallies) do tally.spent = notNegative(sub(tally.spent, amount)) end
+end
+
+-- Calls and records -----------------------------------------------------------------------------------------------------
+-- What is known of a call is one value, its state first. Hold: it runs. Settled: where its record is. Reaped: both, since its
+-- process may settle it yet. Withdrawn: it must not begin.
+local HOLD = '<ddddBddc1I4I4ddI2c0I2c0I2c0I2c0I2c0I2c0'
+
+-- a: what is held, L: the key's limit (nil for none), C: the account's credit, P: the quota's period, d and m: its windows, t: when it
+-- was admitted, r: when its progress came, k: key, A: account, I: instance, c: its cost so far, o: origin, p: tokens so far.
+local function readHold(text, at)
+  local ah, al, lh, ll, unlimited, ch, cl, P, d, m, t, r, k, A, I, c, o, p = struct.unpack(HOLD, text, at)
+  return { a = { ah, al }, L = unlimited == 0 and { lh, ll } or nil, C = { ch, cl }, P = P, d = d, m = m, t = t, r = r, k = k, A = A, I = I, c = c, o = o, p = p }
+end
+local function packHold(h)
+  local a, L, C = h.a, h.L or ZERO, h.C
+  return struct.pack(HOLD, a[1], a[2], L[1], L[2], h.L and 0 or 1, C[1], C[2], h.P, h.d, h.m, h.t, h.r, #h.k, h.k, #h.A, h.A, #h.I, h.I, #h.c, h.c, #h.o, h.o, #h.p, h.p)
+end
+-- Its state (a letter, or nil), its hold, and where its record is.
+local function loadCall(id)
+  local text = call('GET', base .. 'c:' .. id)
+  if not text then return nil end
+  local state = string.sub(text, 1, 1)
+  if state == 'H' then return state, readHold(text, 2), nil end
+  if state == 'S' then return state, nil, string.sub(text, 2) end
+  if state == 'R' then
+    local pointer, at = struct.unpack('<I2c0', text, 2)
+    return state, readHold(text, at), pointer
+  end
+  return state
+end
+local function saveHold(id, hold) call('SET', base .. 'c:' .. id, 'H' .. packHold(hold)) end
+
+local RECORD = { 'i', 'k', 't', 'o', 'p', 'c', 'u', 's', 'd', 'ks', 'kr' }
+
+local function forgetOldRecords(stream)
+  if call('XLEN', stream) <= head.records then return end
+  local time = call('TIME')
+  local before = tonumber(time[1]) * 1000 - DEDUP_MS
+  for _, entry in ipairs(call('XRANGE', stream, '-', '+', 'COUNT', TRIM_AT_ONCE)) do
+    if tonumber(string.match(entry[1], '^%d+')) > before or call('XLEN', stream) <= head.records then return end
+    call('DEL', base .. 'c:' .. string.match(entry[2][2], '^[^\t]*'))
+    call('XDEL', stream, entry[1])
+  end
+end
+
+-- Appends a call's record; `hold`: of a call that was reaped.
+local function writeRecord(account, record, hold)
+  local stream, fields = base .. 's:' .. account, {}
+  for i, name in ipairs(RECORD) do fields[i] = record[name] end
+  local id = call('XADD', stream, '*', 'r', table.concat(fields, '\t'))
+  local pointer = id .. '|' .. account
+  local state = hold and 'R' .. struct.pack('<I2c0', #pointer, pointer) .. packHold(hold) or 'S' .. pointer
+  call('SET', base .. 'c:' .. record.i, state, 'PX', head.keepMs)
+  forgetOldRecords(stream)
+end
+
+-- The record that a pointer leads to; nil where it is forgotten already.
+local function readRecord(pointer)
+  local id, account = string.match(pointer, '^([^|]+)|(.*)$')
+  local found = call('XRANGE', base .. 's:' .. account, id, id)[1]
+  if not found then return nil end
+  local record, i = { streamId = id, account = account }, 0
+  for value in string.gmatch(found[2][2] .. '\t', '([^\t]*)\t') do
+    i = i + 1
+    record[RECORD[i]] = value
+  end
+  return record
+end
+local function tell(record)
+  local reply = { 'done', record.account }
+  for i, name in ipairs(RECORD) do reply[i + 2] = record[name] end
+  return reply
+end
+local function replaceRecord(record)
+  call('XDEL', base .. 's:' .. record.account, record.streamId)
+  writeRecord(record.account, record)
+end
+
+local function hash(name)
+  local flat, result = call('HGETALL', name), {}
+  for i = 1, #flat, 2 do result[flat[i]] = flat[i + 1] end
+  return result, #flat > 0
+end
+
+local function answerOf(hold, key, day, month)
+  local spent = tallyOf(key, hold.P, day, month).spent
+  return digits(spent), hold.L and digits(notNegative(sub(hold.L, spent))) or '-'
+end
+
+-- The number of a change to what is spent; written once a batch.
+local changes
+local function count()
+  if not changes then changes = tonumber(call('HGET', base .. 'e', 'n') or '0') end
+  changes = changes + 1
+  return changes
+end
+
+-- A settlement's answer, and what the books say after it: what journals keep.
+local function settled(record, key, account, day, month)
+  record.account = account.id
+  local reply = tell(record)
+  reply[1] = 'settled'
+  for _, value in ipairs({ whole(count()), digits(account.spent), digits(key.total.spent), digits(day.spent), digits(month.spent), whole(day.index), whole(month.index) }) do
+    reply[#reply + 1] = value
+  end
+  return reply
+end
+
+local function addJob(job, record, account, day, month)
+  local name = base .. 'j:' .. job.channel .. '\n' .. job.id
+  if call('EXISTS', name) == 1 then return end
+  call('HSET', name, 'id', job.id, 'ch', job.channel, 'i', record.i, 'k', record.k, 'A', account, 't', record.t, 'o', record.o, 's', 'Running',
+    'c', record.c, 'd', day, 'm', month)
+  call('PEXPIRE', name, head.keepMs)
+  call('SET', base .. 'jk:' .. record.k .. '\n' .. job.id, job.channel, 'PX', head.keepMs)
+  call('ZADD', base .. 'jq', job.pollMs, job.channel .. '\n' .. job.id)
+end
+
+-- Replaces a hold by its cost.
+local function bookHold(id, hold, cost, record, reaped)
+  local key, account = loadKey(hold.k), loadAccount(hold.A)
+  local day, month = openWindow(key, 'd', hold.d), openWindow(key, 'm', hold.m)
+  local tallies, own = { day, month, key.total, account }, hold.a
+  local billed = least(cost, add(own, notNegative(freeFor(hold, key, account, day, month))))
+  moveAll(tallies, 'held', own, true)
+  moveAll(tallies, 'spent', billed)
+  day.calls, month.calls = day.calls - 1, month.calls - 1
+  saveKey(key)
+  saveAccount(account)
+  call('SREM', base .. 'o:' .. hold.I, id)
+  record.i, record.k, record.t, record.c, record.u = id, hold.k, whole(hold.t), digits(billed), digits(sub(cost, billed))
+  record.ks, record.kr = answerOf(hold, key, day, month)
+  hold.a = ZERO
+  writeRecord(account.id, record, reaped and hold)
+  return key, account, day, month
+end
+
+-- A reaper billed a call, and its process settles it after all: the difference is taken from what is free, or given back.
+local function settleLate(id, hold, cost, record, before)
+  local key, account = loadKey(hold.k), loadAccount(hold.A)
+  local day, month = openWindow(key, 'd', hold.d), openWindow(key, 'm', hold.m)
+  local tallies, billed = { day, month, key.total, account }, money(before.c)
+  if less(billed, cost) then
+    local more = least(sub(cost, billed), notNegative(freeFor(hold, key, account, day, month)))
+    moveAll(tallies, 'spent', more)
+    billed = add(billed, more)
+  else
+    giveBack(tallies, sub(billed, cost))
+    billed = cost
+  end
+  saveKey(key)
+  saveAccount(account)
+  record.i, record.k, record.t, record.c, record.u = id, hold.k, whole(hold.t), digits(billed), digits(sub(cost, billed))
+  record.ks, record.kr = answerOf(hold, key, day, month)
+  record.account, record.streamId = account.id, before.streamId
+  replaceRecord(record)
+  return key, account, day, month
+end
+
+local function enter(id, hold, amount, key, account, day, month, previous)
+  local tallies = { day, month, key.total, account }
+  if previous then moveAll(tallies, 'held', previous.a, true)
+  else day.calls, month.calls = day.calls + 1, month.calls + 1 end
+  moveAll(tallies, 'held', amount)
+  key.last = now
+  saveKey(key)
+  saveAccount(account)
+  hold.A, hold.I, hold.a, hold.d, hold.m, hold.r = account.id, head.instance, amount, day.index, month.index, now
+  saveHold(id, hold)
+  if not previous then call('SADD', base .. 'o:' .. head.instance, id) end
+end
+
+-- Steps -----------------------------------------------------------------------------------------------------------------
+local step = {}
+
+function step.hold(id, uid, accountId, t, o, limit, period, keyGeneration, credit, accountGeneration, amount, minimum, cost, p)
+  local state, previous = loadCall(id)
+  if state and state ~= 'H' then return { 'over' } end
+  if previous and (previous.k ~= uid or previous.A ~= accountId) then return { 'other' } end
+  local key, account = loadKey(uid), loadAccount(accountId)
+  turn(key, 'd', today)
+  turn(key, 'm', thisMonth)
+  local keySeen, accountSeen = key.seen, account.seen
+  local ceiling, funds = limitOf(limit), money(credit)
+  if isStale(keyGeneration, keySeen, ceiling, period) or isStale(accountGeneration, accountSeen, funds, 'N') then return { 'stale' } end
+  key.seen, account.seen = seeing(keySeen, keyGeneration, ceiling, period), seeing(accountSeen, accountGeneration, funds, 'N')
+  local day, month = key.d, key.m
+  if previous then day, month = openWindow(key, 'd', previous.d), openWindow(key, 'm', previous.m) end
+  local own = previous and previous.a or ZERO
+  local keyFree, accountFree = under(ceiling, tallyOf(key, period, day, month)), add(under(funds, account), own)
+  if ceiling then keyFree = add(keyFree, own) end
+  local free = least(keyFree, accountFree)
+  local granted = least(money(amount), free)
+  if less(granted, money(minimum)) or granted[1] < 0 then
+    if key.seen ~= keySeen then saveKey(key) end
+    if account.seen ~= accountSeen then saveAccount(account) end
+    return { 'short', less(accountFree, keyFree) and 'Account' or 'Key', digits(notNegative(free)) }
+  end
+  local hold = { k = uid, t = tonumber(t), o = o, L = ceiling, P = period, C = funds, c = cost, p = p }
+  enter(id, hold, granted, key, account, day, month, previous)
+  return { 'held', digits(granted), whole(day.index), whole(month.index) }
+end
+
+-- As if the call had never asked; also where its hold has yet to come, from a connection that was slower.
+function step.withdraw(id)
+  local state, hold = loadCall(id)
+  if state and state ~= 'H' then return { 'ok' } end
+  call('SET', base .. 'c:' .. id, 'W', 'PX', DEDUP_MS)
+  if not hold then return { 'ok' } end
+  local key, account = loadKey(hold.k), loadAccount(hold.A)
+  local day, month = openWindow(key, 'd', hold.d), openWindow(key, 'm', hold.m)
+  moveAll({ day, month, key.total, account }, 'held', hold.a, true)
+  day.calls, month.calls = day.calls - 1, month.calls - 1
+  saveKey(key)
+  saveAccount(account)
+  call('SREM', base .. 'o:' .. hold.I, id)
+  return { 'ok' }
+end
+
+function step.progress(id, cost, p)
+  local state, hold = loadCall(id)
+  if state ~= 'H' then return { 'ok' } end
+  hold.c, hold.p, hold.r = cost, p, now
+  saveHold(id, hold)
+  return { 'ok' }
+end
+
+function step.settle(id, cost, p, o, status, duration, jobId, pollMs, channel)
+  local state, hold, pointer = loadCall(id)
+  if not state or state == 'W' then return { 'unknown' } end
+  local before = pointer and readRecord(pointer)
+  if pointer and not before then return { 'forgotten' } end
+  if state == 'S' then return tell(before) end
+  local record = { p = p, o = o, s = status, d = duration }
+  local key, account, day, month
+  if before then key, account, day, month = settleLate(id, hold, money(cost), record, before)
+  else key, account, day, month = bookHold(id, hold, money(cost), record) end
+  if jobId ~= '' then addJob({ id = jobId, pollMs = pollMs, channel = channel }, record, account.id, whole(hold.d), whole(hold.m)) end
+  return settled(record, key, account, day, month)
+end
+
+-- Holds of instances that have not been heard of: each billed at its last progress. At most so many at once. Told as JSON.
+function step.reap(most)
+  local left, reply = tonumber(most), { 'ok' }
+  local seen = call('HGETALL', base .. 'i')
+  for i = 1, #seen, 2 do
+    local instance, ms = seen[i], tonumber(string.match(seen[i + 1], '^%d+'))
+    if now - ms > head.leaseMs and instance ~= head.instance then
+      local ids = call('SMEMBERS', base .. 'o:' .. instance)
+      table.sort(ids)
+      for _, id in ipairs(ids) do
+        if left == 0 then
+          reply[1] = 'more'
+          return reply
+        end
+        local state, hold = loadCall(id)
+        if state == 'H' then
+          local record = { p = hold.p, o = hold.o, s = 'Abandoned', d = whole(math.max(0, hold.r - hold.t)) }
+          reply[#reply + 1] = cjson.encode(settled(record, bookHold(id, hold, money(hold.c), record, true)))
+          left = left - 1
+        else
+          call('SREM', base .. 'o:' .. instance, id)
+        end
+      end
+      if now - ms > INSTANCE_MS then call('HDEL', base .. 'i', instance) end
+    end
+  end
+  return reply
+end
+
+-- Slots: of each, a sorted set of calls with the end of their lease.
+function step.take(id, ...)
+  local args, missing = { ... }, {}
+  for i = 1, #args, 2 do
+    local name, limit = base .. 'z:' .. args[i], tonumber(args[i + 1])
+    if not call('ZSCORE', name, id) then
+      if call('ZCARD', name) >= limit then
+        call('ZREMRANGEBYSCORE', name, '-inf', '(' .. whole(now))
+        if call('ZCARD', name) >= limit then return { 'full', whole((i - 1) / 2) } end
+      end
+      missing[#missing + 1] = name
+    end
+  end
+  for _, name in ipairs(missing) do
+    call('ZADD', name, whole(now + head.leaseMs), id)
+    call('PEXPIRE', name, SLOT_KEY_MS)
+  end
+  return { 'taken' }
+end
+function step.give(id, ...)
+  for _, slot in ipairs({ ... }) do call('ZREM', base .. 'z:' .. slot, id) end
+  return { 'ok' }
+end
+-- `again`: also what the store has lost.
+function step.keep(slot, again, ...)
+  local name, till, args = base .. 'z:' .. slot, whole(now + head.leaseMs), {}
+  for _, id in ipairs({ ... }) do args[#args + 1] = till args[#args + 1] = id end
+  if again == '1' then call('ZADD', name, unpack(args)) else call('ZADD', name, 'XX', unpack(args)) end
+  call('PEXPIRE', name, SLOT_KEY_MS)
+  return { 'ok' }
+end
+
+-- That this instance is alive; every batch says so.
+function step.beat() return { 'ok' } end
+
+-- Reading
+function step.key(uid)
+  local key = loadKey(uid)
+  local day, month = findWindow(key, 'd', today) or window('d', 0), findWindow(key, 'm', thisMonth) or window('m', 0)
+  local reply = { key.known and 'key' or 'none', whole(now), key.last > 0 and whole(key.last) or '' }
+  for _, tally in ipairs({ key.total, day, month }) do
+    reply[#reply + 1] = digits(tally.spent)
+    reply[#reply + 1] = digits(tally.held)
+  end
+  return reply
+end
+function step.account(id)
+  local account = loadAccount(id)
+  return { 'account', digits(account.spent), digits(account.held) }
+end
+function step.usage(id)
+  local _, hold, pointer = loadCall(id)
+  local record = pointer and readRecord(pointer)
+  if record then return tell(record) end
+  if pointer or not hold then return { 'none' } end
+  return { 'running', hold.A, id, hold.k, whole(hold.t), hold.o, hold.p, hold.c, '0', 'Running', whole(math.max(0, now - hold.t)), '0', '-' }
+end
+
+-- Jobs
+local function tellJob(job) return { 'job', job.id, job.s, job.A, job.i, job.k, job.t, job.o } end
+
+function step.job(uid, jobId)
+  local channel = call('GET', base .. 'jk:' .. uid .. '\n' .. jobId)
+  if not channel then return { 'none' } end
+  local job, exists = hash(base .. 'j:' .. channel .. '\n' .. jobId)
+  if not exists or job.k ~= uid then return { 'none' } end
+  return tellJob(job)
+end
+function step.due(nowMs, againMs, most)
+  local reply = { 'jobs' }
+  if tonumber(most) <= 0 then return reply end
+  for _, id in ipairs(call('ZRANGEBYSCORE', base .. 'jq', '-inf', nowMs, 'LIMIT', 0, most)) do
+    local job, exists = hash(base .. 'j:' .. id)
+    if exists then
+      call('ZADD', base .. 'jq', whole(tonumber(nowMs) + tonumber(againMs)), id)
+      reply[#reply + 1] = cjson.encode(tellJob(job))
+    else call('ZREM', base .. 'jq', id) end
+  end
+  return reply
+end
+function step.finish(channel, jobId, state)
+  local name = base .. 'j:' .. channel .. '\n' .. jobId
+  local job, exists = hash(name)
+  if not exists then return { 'none' } end
+  if job.s ~= 'Running' then return tellJob(job) end
+  job.s = state
+  call('HSET', name, 's', state)
+  call('ZREM', base .. 'jq', channel .. '\n' .. jobId)
+  if state ~= 'Failed' then return tellJob(job) end
+  local key, account = loadKey(job.k), loadAccount(job.A)
+  local tallies = { key.total, account }
+  tallies[#tallies + 1] = findWindow(key, 'd', tonumber(job.d))
+  tallies[#tallies + 1] = findWindow(key, 'm', tonumber(job.m))
+  giveBack(tallies, money(job.c))
+  saveKey(key)
+  saveAccount(account)
+  count()
+  local _, _, pointer = loadCall(job.i)
+  local record = pointer and readRecord(pointer)
+  if record then
+    record.c, record.u, record.s = '0', '0', 'Refunded'
+    replaceRecord(record)
+  end
+  return tellJob(job)
+end
+
+-- Putting a store together again that has lost something
+-- A hold that the store does not know, as its process knows it: it was granted once, and is not measured again.
+function step.adopt(id, uid, accountId, t, o, limit, period, credit, amount, cost, p, day, month)
+  if loadCall(id) then return { 'known' } end
+  local key, account = loadKey(uid), loadAccount(accountId)
+  local hold = { k = uid, t = tonumber(t), o = o, L = limitOf(limit), P = period, C = money(credit), c = cost, p = p }
+  enter(id, hold, money(amount), key, account, openWindow(key, 'd', tonumber(day)), openWindow(key, 'm', tonumber(month)), nil)
+  return { 'adopted' }
+end
+
+local epoch = call('HMGET', base .. 'e', 'id', 'mode', 'until')
+local refilling = epoch[3] and tonumber(epoch[3]) > now
+
+-- A settlement that was acknowledged, from a journal. In a store that begins anew the books are set to what they were after it;
+-- where they are there already, it is added.
+function step.refill(id, uid, accountId, t, o, p, cost, unbilled, status, duration, spent, remaining, n, accountSpent, total, daySpent, monthSpent, day, month, jobId, pollMs, channel)
+  local state, hold = loadCall(id)
+  if state and state ~= 'H' then return { 'known' } end
+  n = tonumber(n)
+  local key, account = loadKey(uid), loadAccount(accountId)
+  local dayWindow, monthWindow = openWindow(key, 'd', tonumber(day)), openWindow(key, 'm', tonumber(month))
+  if hold then
+    moveAll({ dayWindow, monthWindow, key.total, account }, 'held', hold.a, true)
+    dayWindow.calls, monthWindow.calls = dayWindow.calls - 1, monthWindow.calls - 1
+    call('SREM', base .. 'o:' .. hold.I, id)
+  end
+  if epoch[2] == 'set' and refilling then
+    if n > account.refilled then account.spent, account.refilled = money(accountSpent), n end
+    if n > key.refilled then key.total.spent, key.refilled = money(total), n end
+    if less(dayWindow.spent, money(daySpent)) then dayWindow.spent = money(daySpent) end
+    if less(monthWindow.spent, money(monthSpent)) then monthWindow.spent = money(monthSpent) end
+  else
+    -- late: the books have gone on meanwhile, without what was before
+    local begun = epoch[2] ~= 'set'
+    if not begun and account.refilled < 0 then move(account, 'spent', money(accountSpent)) account.refilled = n
+    elseif begun or n > account.refilled then move(account, 'spent', money(cost)) end
+    if not begun and key.refilled < 0 then
+      move(key.total, 'spent', money(total))
+      move(dayWindow, 'spent', money(daySpent))
+      move(monthWindow, 'spent', money(monthSpent))
+      key.refilled = n
+    elseif begun or n > key.refilled then moveAll({ dayWindow, monthWindow, key.total }, 'spent', money(cost)) end
+  end
+  if key.last == 0 then key.last = now end
+  saveKey(key)
+  saveAccount(account)
+  local record = { i = id, k = uid, t = t, o = o, p = p, c = cost, u = unbilled, s = status, d = duration, ks = spent, kr = remaining }
+  writeRecord(accountId, record)
+  if jobId ~= '' then addJob({ id = jobId, pollMs = pollMs, channel = channel }, record, accountId, day, month) end
+  if n > count() then changes = n end
+  return { 'refilled' }
+end
+-- What a status says was spent at least; only while a store begins anew.
+function step.least(accountId, accountSpent, uid, total, period, index, spent)
+  if not (epoch[2] == 'set' and refilling) then return { 'late' } end
+  if accountId ~= '' then
+    local account = loadAccount(accountId)
+    if less(account.spent, money(accountSpent)) then account.spent = money(accountSpent) saveAccount(account) end
+  end
+  if uid ~= '' then
+    local key = loadKey(uid)
+    if less(key.total.spent, money(total)) then key.total.spent = money(total) end
+    if period ~= 'N' then
+      local w = openWindow(key, period == 'D' and 'd' or 'm', tonumber(index))
+      if less(w.spent, money(spent)) then w.spent = money(spent) end
+    end
+    saveKey(key)
+  end
+  return { 'ok' }
+end
+
+-- The batch -------------------------------------------------------------------------------------------------------------
+local function tellEpoch(word)
+  return { word, epoch[1] or '', epoch[2] or '', whole(refilling and tonumber(epoch[3]) - now or 0) }
+end
+
+-- A new epoch, where the store has none or has lost writes. ARGV: the new id, the one that it follows, how long to refill.
+if head.mode == 'found' then
+  if (epoch[1] or '') ~= ARGV[FIRST_STEP + 1] then return tellEpoch('epoch') end
+  call('HSET', base .. 'e', 'id', ARGV[FIRST_STEP], 'mode', epoch[1] and 'add' or 'set', 'until', whole(now + tonumber(ARGV[FIRST_STEP + 2])))
+  return { 'founded' }
+end
+if not epoch[1] then return tellEpoch('empty') end
+if head.mode == 'read' then
+  if refilling then return tellEpoch('refilling') end
+else
+  if epoch[1] ~= head.epoch then return tellEpoch('epoch') end
+  local known = call('HGET', base .. 'i', head.instance)
+  local last = known and tonumber(string.match(known, ',(%d+)$')) or 0
+  if last < head.acked then return tellEpoch('lost') end
+  if refilling and head.mode ~= 'refill' then return tellEpoch('refilling') end
+  -- once open, open: also when the server's clock is set back
+  if not refilling and epoch[3] ~= '0' then call('HSET', base .. 'e', 'until', '0') end
+  call('HSET', base .. 'i', head.instance, whole(now) .. ',' .. whole(math.max(last, head.seq)))
+end
+
+local replies, at = { 'ok' }, FIRST_STEP
+while at <= #ARGV do
+  local words = tonumber(ARGV[at + 1])
+  local ok, reply = pcall(step[ARGV[at]], unpack(ARGV, at + 2, at + 1 + words))
+  if not ok then reply = { 'error', type(reply) == 'table' and reply.err or tostring(reply) } end
+  replies[#replies + 1] = reply
+  at = at + 2 + words
+end
+if changes then call('HSET', base .. 'e', 'n', whole(changes)) end
+return replies

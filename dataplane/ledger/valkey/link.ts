@@ -1,0 +1,145 @@
+/**
+ * The connection to the server or the Cluster: runs the ledger's script, and says when it is there and when it is gone. It
+ * reconnects by itself, for ever; what is asked meanwhile fails at once.
+ */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createClient, createCluster } from '@redis/client';
+import type { ValkeyLocation } from './location.ts';
+
+export interface Link {
+  /** Runs the script on a bucket; resolves with its reply once so many replicas have it as the location asks for. */
+  run(base: string, args: readonly string[]): Promise<unknown>;
+  /** The same, for a user who may only read. */
+  read(base: string, args: readonly string[]): Promise<unknown>;
+  /** Any other command on a key. */
+  command(key: string, args: readonly string[]): Promise<unknown>;
+  /** The latest failure to connect, in words; empty since it has answered. */
+  trouble(): string;
+  /** Ends the connection; what is on its way is lost. */
+  close(): void;
+}
+
+/** Sends to whoever has the key. */
+type Send = (key: string, args: readonly string[], readonly: boolean) => Promise<unknown>;
+
+export const SCRIPT = readFileSync(join(import.meta.dirname, 'ledger.lua'), 'utf8');
+/** Content is the version: data planes of different versions use different scripts on the same data. */
+const SCRIPT_SHA = createHash('sha1').update(SCRIPT).digest('hex');
+
+const CONNECT_MS = 2_000;
+const PING_MS = 500;
+/** A server that says nothing for so long is given up, and looked for anew. */
+const SILENT_MS = 3_000;
+const RECONNECT_MS = 500;
+const WAIT_MS = 200;
+
+/** Connects in the background. */
+export function openLink(location: ValkeyLocation): Link {
+  let trouble = '';
+  const onError = (error: unknown): void => { trouble = error instanceof Error ? error.message : String(error); };
+  const { send: sendRaw, close } = location.cluster ? openCluster(location, onError) : openServer(location, onError);
+  const send: Send = async (key, args, readonly) => {
+    const reply = await sendRaw(key, args, readonly);
+    trouble = '';
+    return reply;
+  };
+  return {
+    run: async (base, args) => {
+      const reply = evaluate(send, base, args, false);
+      if (location.wait === 0) return reply;
+      const [result, replicas] = await Promise.all([reply, send(base, ['WAIT', String(location.wait), String(WAIT_MS)], false)]);
+      if (Number(replicas) < location.wait) throw new Error(`only ${Number(replicas)} of ${location.wait} replicas have it`);
+      return result;
+    },
+    read: (base, args) => evaluate(send, base, args, true),
+    command: (key, args) => send(key, args, true),
+    trouble: () => trouble,
+    close,
+  };
+}
+
+async function evaluate(send: Send, base: string, args: readonly string[], readonly: boolean): Promise<unknown> {
+  const suffix = readonly ? '_RO' : '';
+  try {
+    return await send(base, [`EVALSHA${suffix}`, SCRIPT_SHA, '1', base, ...args], readonly);
+  } catch (error) {
+    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
+    return send(base, [`EVAL${suffix}`, SCRIPT, '1', base, ...args], readonly);
+  }
+}
+
+function socketOf(location: ValkeyLocation) {
+  const { tls, caFile } = location;
+  const options = {
+    connectTimeout: CONNECT_MS, socketTimeout: SILENT_MS, noDelay: true,
+    // at once first, then ever more slowly; with jitter, so that a fleet does not come back in step
+    reconnectStrategy: (retries: number) => Math.min(RECONNECT_MS, 20 * 2 ** retries) * (0.5 + Math.random() / 2),
+  };
+  return tls ? { ...options, tls: true as const, ...(caFile !== undefined && { ca: readFileSync(caFile) }) } : options;
+}
+
+function credentialsOf({ username, password, passwordFile }: ValkeyLocation) {
+  if (username === undefined && password === undefined && passwordFile === undefined) return {};
+  const credentials = async () => {
+    const word = passwordFile === undefined ? password : readFileSync(passwordFile, 'utf8').trim();
+    return { ...(username !== undefined && { username }), ...(word !== undefined && { password: word }) };
+  };
+  return { credentialsProvider: { type: 'async-credentials-provider' as const, credentials } };
+}
+
+function connectionOf(location: ValkeyLocation) {
+  return {
+    RESP: 2 as const, ...credentialsOf(location), disableOfflineQueue: true, pingInterval: PING_MS, disableClientInfo: true, maintNotifications: 'disabled' as const,
+    socket: socketOf(location),
+  };
+}
+
+function openServer(location: ValkeyLocation, onError: (error: unknown) => void): { send: Send; close: () => void } {
+  const [place] = location.hosts;
+  if (!place) throw new Error('a ledger\'s location has a host');
+  const connection = connectionOf(location);
+  const client = createClient({ ...connection, socket: { ...connection.socket, host: place.host, port: place.port }, database: location.database });
+  client.on('error', onError);
+  // it rejects only where it is closed before it was connected
+  client.connect().catch(onError);
+  return { send: (_key, args) => client.sendCommand(args), close: () => client.destroy() };
+}
+
+function openCluster(location: ValkeyLocation, onError: (error: unknown) => void): { send: Send; close: () => void } {
+  const scheme = location.tls ? 'rediss' : 'redis';
+  const connection = connectionOf(location);
+  const rootNodes = location.hosts.map(({ host, port }) => ({
+    ...connection, url: `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`, socket: { ...connection.socket, reconnectStrategy: false as const },
+  }));
+  const ending = new AbortController();
+  const make = () => createCluster({ RESP: 2, rootNodes, defaults: connection }).on('error', onError);
+  let cluster: ReturnType<typeof make> | undefined;
+  // a node that is lost later is looked for by the client; at the start that is for us to do
+  const connect = async (): Promise<void> => {
+    for (;;) {
+      const next = make();
+      const failure = await next.connect().then(() => undefined, (error: unknown) => ({ error }));
+      if (ending.signal.aborted) return next.destroy();
+      if (!failure) {
+        cluster = next;
+        return;
+      }
+      onError(failure.error);
+      await sleep(RECONNECT_MS, undefined, { signal: ending.signal, ref: false });
+    }
+  };
+  connect().catch(onError);
+  return {
+    send: async (key, args, readonly) => {
+      if (!cluster) throw new Error('the Cluster has not been reached yet');
+      return cluster.sendCommand(key, readonly, [...args]);
+    },
+    close: () => {
+      ending.abort();
+      cluster?.destroy();
+    },
+  };
+}

@@ -1,0 +1,100 @@
+/**
+ * [P] Where a ledger on Valkey is, as one URL: `valkey://user:password@host:port/0?…`, `valkeys://` with TLS (`redis://` and
+ * `rediss://` mean the same). Several hosts, or `cluster=true`: a Cluster.
+ */
+
+export interface ValkeyLocation {
+  readonly hosts: readonly { readonly host: string; readonly port: number }[];
+  readonly tls: boolean;
+  readonly cluster: boolean;
+  readonly username: string | undefined;
+  readonly password: string | undefined;
+  /** Holds the password, and is read at every connection, so that it can be replaced. */
+  readonly passwordFile: string | undefined;
+  /** PEM of who signs the server's certificate; undefined: who the system trusts. */
+  readonly caFile: string | undefined;
+  readonly database: number;
+  /** Of every key's name. */
+  readonly prefix: string;
+  /** Replicas that must have a step before it is acknowledged. */
+  readonly wait: number;
+  /** Usage records that are kept of each account, at least those of the last hour. */
+  readonly records: number;
+}
+
+const DEFAULT_PORT = 6379;
+const DEFAULT_RECORDS = 10_000;
+const SCHEME = /^(?:valkey|redis)(s?):\/\/(?:([^@/?]*)@)?([^/?]+)(?:\/(\d*))?(?:\?(.*))?$/i;
+const PARAMETERS = ['cluster', 'prefix', 'wait', 'records', 'ca-file', 'password-file'];
+
+export function isValkeyUrl(text: string): boolean {
+  return /^(?:valkeys?|rediss?):/i.test(text);
+}
+
+/** Throws with words for whoever wrote the URL; they hold no password. */
+export function parseValkeyUrl(text: string): ValkeyLocation {
+  const match = SCHEME.exec(text);
+  if (!match) throw new Error('It must be valkey://HOST:PORT or valkeys://USER:PASSWORD@HOST:PORT.');
+  const [, tls, credentials, places = '', database, query] = match;
+  const parameters = parseParameters(query);
+  const hosts = places.split(',').map(parseHost);
+  const cluster = hosts.length > 1 || parameters.get('cluster') === 'true';
+  const location = {
+    hosts, cluster, tls: tls !== '', ...parseCredentials(credentials), database: Number(database ?? 0), prefix: parameters.get('prefix') ?? 'mgw',
+    passwordFile: parameters.get('password-file'), caFile: parameters.get('ca-file'),
+    wait: parseCount(parameters, 'wait', 0), records: parseCount(parameters, 'records', DEFAULT_RECORDS),
+  };
+  if (cluster && location.database !== 0) throw new Error('A Cluster has only the database 0.');
+  if (!/^[\w.:-]{1,64}$/.test(location.prefix)) throw new Error('The prefix of a ledger\'s keys may have letters, digits and . : _ -');
+  return location;
+}
+
+function parseParameters(query = ''): ReadonlyMap<string, string> {
+  const parameters = new Map(new URLSearchParams(query));
+  for (const name of parameters.keys()) if (!PARAMETERS.includes(name)) throw new Error(`The ledger's URL has an unknown parameter ${name}; there are ${PARAMETERS.join(', ')}.`);
+  return parameters;
+}
+
+function parseHost(text: string): { host: string; port: number } {
+  const [, bracketed, plain, digits] = /^(?:\[([0-9a-f:.]+)\]|([^\s:[\]]+))(?::(\d{1,5}))?$/i.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  const port = Number(digits ?? DEFAULT_PORT);
+  if (host === undefined || port > 65_535) throw new Error('The ledger\'s URL needs a host, such as valkey://127.0.0.1:6379.');
+  return { host, port };
+}
+
+function parseCredentials(text: string | undefined): Pick<ValkeyLocation, 'username' | 'password'> {
+  if (text === undefined) return { username: undefined, password: undefined };
+  const [username = '', ...rest] = text.split(':');
+  const decoded = (part: string): string | undefined => (part === '' ? undefined : decodeURIComponent(part));
+  return { username: decoded(username), password: decoded(rest.join(':')) };
+}
+
+function parseCount(parameters: ReadonlyMap<string, string>, name: string, otherwise: number): number {
+  const text = parameters.get(name);
+  if (text === undefined) return otherwise;
+  if (!/^\d{1,9}$/.test(text)) throw new Error(`The parameter ${name} of the ledger's URL must be a number.`);
+  return Number(text);
+}
+
+/** For people: without user and password. */
+export function describeLocation({ hosts, tls, database, cluster }: ValkeyLocation): string {
+  const places = hosts.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(',');
+  return `valkey${tls ? 's' : ''}://${places}${cluster ? ' (Cluster)' : `/${database}`}`;
+}
+
+/** Of a standalone server, all accounts are in one bucket, so that a turn's calls are one batch. In a Cluster, buckets are its shards' shares. */
+const CLUSTER_BUCKETS = 64;
+
+/** The names of the buckets: what begins every key of theirs. */
+export function bucketBases({ prefix, cluster }: Pick<ValkeyLocation, 'prefix' | 'cluster'>): string[] {
+  return Array.from({ length: cluster ? CLUSTER_BUCKETS : 1 }, (_, index) => `{${prefix}${index}}:`);
+}
+
+/** Which bucket something belongs to (FNV-1a). */
+export function bucketOf(text: string, buckets: number): number {
+  if (buckets === 1) return 0;
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return (hash >>> 0) % buckets;
+}

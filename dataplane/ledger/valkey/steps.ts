@@ -1,0 +1,128 @@
+/**
+ * [P] The script's steps as text, and its replies as values. Amounts are decimal text both ways; what the script does not
+ * reckon with (origin, tokens) travels as JSON that it only keeps.
+ */
+import { cleanProgress, least, MAX_NANO_USD, wholeNumber } from '../amounts.ts';
+import type { HoldRequest, JobRecord, JobState, Limits, QuotaPeriod, Settlement, SettleResult, SlotLimit } from '../ledger.ts';
+import type { CallOrigin, CallProgress, CallStatus, UsageRecord, UsageSource } from '../usage-record.ts';
+
+/** One step of a batch. */
+export interface Step {
+  readonly name: string;
+  readonly args: readonly string[];
+}
+
+/** What the script says of a step; the first word says which. */
+export type Reply = readonly string[];
+
+const PERIOD_LETTERS: Readonly<Record<QuotaPeriod, string>> = { Never: 'N', Daily: 'D', Monthly: 'M' };
+const STATUSES: readonly CallStatus[] = ['Running', 'Succeeded', 'Failed', 'ClientClosed', 'ProviderCut', 'Abandoned', 'Refunded'];
+const SOURCES: readonly UsageSource[] = ['Provider', 'Estimated', 'Partial'];
+const JOB_STATES: readonly JobState[] = ['Running', 'Completed', 'Failed'];
+
+/** The words of a batch: a step is its name, how many arguments follow, and these. */
+export function encodeBatch(steps: readonly Step[]): string[] {
+  const words: string[] = [];
+  for (const { name, args } of steps) words.push(name, String(args.length), ...args);
+  return words;
+}
+
+/** A hold as it is measured and kept, without what identifies the asker's generation. */
+export function holdStep({ origin, limits, amountNanoUsd, minimumNanoUsd, progress }: HoldRequest): Step {
+  const [limit, period, credit] = limitWords(limits);
+  const [cost, tokens] = progressWords(progress);
+  return {
+    name: 'hold',
+    args: [
+      ...originWords(origin), limit, period, String(limits.keyGeneration), credit, String(limits.accountGeneration),
+      String(capped(amountNanoUsd)), String(capped(minimumNanoUsd)), cost, tokens,
+    ],
+  };
+}
+
+export function limitWords({ keyLimitNanoUsd, period, accountCreditNanoUsd }: Limits): [limit: string, period: string, credit: string] {
+  return [keyLimitNanoUsd === null ? '-' : String(capped(keyLimitNanoUsd)), PERIOD_LETTERS[period], String(capped(accountCreditNanoUsd))];
+}
+
+export function periodLetter(period: QuotaPeriod): string {
+  return PERIOD_LETTERS[period];
+}
+
+export function originWords(origin: CallOrigin): [callId: string, keyUid: string, account: string, createdMs: string, route: string] {
+  return [origin.callId, origin.keyUid, origin.account, String(wholeNumber(origin.createdMs)), routeWord(origin)];
+}
+
+export function routeWord({ group, model, channel, catalog }: Pick<CallOrigin, 'group' | 'model' | 'channel' | 'catalog'>): string {
+  return JSON.stringify([group, model, channel, catalog]);
+}
+
+/** Cost, and the rest of it as JSON. Whatever figures a defect made, they are counts here. */
+export function progressWords(progress: CallProgress): [cost: string, tokens: string] {
+  const { costNanoUsd, tokens: { input, cached, cacheWrite5m, cacheWrite1h, output }, usageSource } = cleanProgress(progress);
+  return [String(costNanoUsd), JSON.stringify([input, cached, cacheWrite5m, cacheWrite1h, output, usageSource])];
+}
+
+export function settleStep({ callId, progress, origin, status, durationMs, job }: Settlement): Step {
+  const [cost, tokens] = progressWords(progress);
+  return {
+    name: 'settle',
+    args: [callId, cost, tokens, routeWord(origin), status, String(wholeNumber(durationMs)), job?.jobId ?? '', String(wholeNumber(job?.pollMs ?? 0)), origin.channel],
+  };
+}
+
+export function progressStep(callId: string, progress: CallProgress): Step {
+  return { name: 'progress', args: [callId, ...progressWords(progress)] };
+}
+
+export function takeStep(callId: string, slots: readonly SlotLimit[]): Step {
+  return { name: 'take', args: [callId, ...slots.flatMap(({ id, limit }) => [id, String(limit)])] };
+}
+
+/** The record in a reply of `settle` or `usage`, and the answer that its settlement gave. */
+export function parseRecord([, account = '', callId = '', keyUid = '', createdMs, route, tokens, cost, unbilled, status, duration, spent, remaining]: Reply): SettleResult {
+  const record: UsageRecord = {
+    callId, keyUid, account, createdMs: Number(createdMs), ...parseRoute(route), ...parseProgress(cost, tokens),
+    unbilledNanoUsd: amount(unbilled), status: oneOf(STATUSES, status), durationMs: Number(duration),
+  };
+  return { record, keySpentNanoUsd: amount(spent), keyRemainingNanoUsd: remaining === '-' ? null : amount(remaining) };
+}
+
+export function parseRoute(text: string | undefined): Pick<CallOrigin, 'group' | 'model' | 'channel' | 'catalog'> {
+  const [group, model, channel, catalog] = parseList(text).map(String);
+  return { group: group ?? '', model: model ?? '', channel: channel ?? '', catalog: catalog ?? '' };
+}
+
+export function parseProgress(cost: string | undefined, tokens: string | undefined): CallProgress {
+  const parts = parseList(tokens);
+  const [input = 0, cached = 0, cacheWrite5m = 0, cacheWrite1h = 0, output = 0] = parts.slice(0, 5).map(Number);
+  return { costNanoUsd: amount(cost), tokens: { input, cached, cacheWrite5m, cacheWrite1h, output }, usageSource: oneOf(SOURCES, String(parts[5])) };
+}
+
+export function parseJob([, jobId = '', state, account = '', callId = '', keyUid = '', createdMs, route]: Reply): JobRecord {
+  return { jobId, state: oneOf(JOB_STATES, state), origin: { callId, keyUid, account, createdMs: Number(createdMs), ...parseRoute(route) } };
+}
+
+/** A reply as the client hands it over: texts, and lists of them. */
+export function asReply(value: unknown): Reply {
+  if (!Array.isArray(value)) throw new Error('the ledger\'s script gave no list');
+  return value.map(String);
+}
+
+function parseList(text: string | undefined): unknown[] {
+  const value: unknown = JSON.parse(text ?? '[]');
+  return Array.isArray(value) ? value : [];
+}
+
+export function amount(text: string | undefined): bigint {
+  return BigInt(text ?? '0');
+}
+
+function oneOf<T extends string>(words: readonly T[], text: string | undefined): T {
+  const known = words.find((word) => word === text);
+  if (known === undefined) throw new Error(`the ledger has an unknown word: ${text}`);
+  return known;
+}
+
+function capped(value: bigint): bigint {
+  return least(value > -MAX_NANO_USD ? value : -MAX_NANO_USD, MAX_NANO_USD);
+}

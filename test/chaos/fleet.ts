@@ -1,0 +1,25 @@
+/**
+ * `node test/chaos/fleet.ts [--minutes 10] [--seed N] [--round R]`: rounds on a fleet of four gateways and one Valkey, each
+ * reconciled to the nano-dollar. Exit code 1: something was overspent, lost or leaked; seed and round stand beside it.
+ */
+import { randomInt } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { closeConnections } from './client.ts';
+import { playFleetRound } from './fleet-round.ts';
+
+const { values } = parseArgs({ options: { minutes: { type: 'string', default: '10' }, seed: { type: 'string' }, round: { type: 'string' } } });
+const seed = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed);
+const untilMs = performance.now() + Number(values.minutes) * 60_000;
+
+console.log(`seed ${seed}`);
+if (values.round !== undefined) await play(Number(values.round));
+else for (let round = 1; performance.now() < untilMs; round++) await play(round);
+closeConnections();
+
+async function play(round: number): Promise<void> {
+  const { violations, evidence: { calls, records, samples }, blows, seconds } = await playFleetRound(seed, round, round % 2 === 1);
+  const by = Object.entries(Object.groupBy(records, ({ status }) => status)).map(([status, some]) => `${status} ${some?.length ?? 0}`).join(', ');
+  console.log(`round ${round}: ${calls.length} calls, ${records.length} records (${by}), ${samples.length} samples; ${blows.join(', ')}; ${seconds.toFixed(0)} s; ${violations.length} violations`);
+  for (const violation of violations.slice(0, 20)) console.error(`  seed ${seed} round ${round}: ${violation}`);
+  if (violations.length > 0) process.exitCode = 1;
+}

@@ -1,0 +1,244 @@
+/** A server that is away, hangs, restarts, is emptied, or comes back older than it was. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Ledger } from '#ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/ledger.ts';
+import { openValkeyLedger } from '#ledger/valkey.ts';
+import type { ValkeyLedgerOptions } from '#ledger/valkey.ts';
+import { startValkey, valkey } from '../../support/valkey.ts';
+import type { ValkeyOptions, ValkeyServer } from '../../support/valkey.ts';
+import { holdRequest, progress, settlement, slot } from './calls.ts';
+import { HELD, SHORT } from './contract-scenario.ts';
+
+type Event = Parameters<NonNullable<ValkeyLedgerOptions['onEvent']>>[0];
+
+/** Those that are there while refilling is tested have a second to notice. */
+const REFILL_MS = 1_500;
+const ALWAYS: ValkeyOptions = { settings: [['appendonly', 'yes'], ['appendfsync', 'always']] };
+const DEADLINE_MS = 30_000;
+
+const opened: { close(): Promise<void> }[] = [];
+const servers: ValkeyServer[] = [];
+const folders: string[] = [];
+
+async function start(options?: ValkeyOptions): Promise<ValkeyServer> {
+  const server = await startValkey(options);
+  servers.push(server);
+  return server;
+}
+
+async function dataFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'mgw-journal-'));
+  folders.push(folder);
+  return folder;
+}
+
+async function open(server: ValkeyServer, options: Partial<ValkeyLedgerOptions> = {}): Promise<{ ledger: Ledger; events: Event[] }> {
+  const events: Event[] = [];
+  const ledger = await openValkeyLedger({ url: server.url, onEvent: (event) => events.push(event), ...options, over: { refillMs: 0, ...options.over } });
+  opened.push(ledger);
+  return { ledger, events };
+}
+
+async function eventually(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  const untilMs = performance.now() + DEADLINE_MS;
+  while (!(await holds())) {
+    if (performance.now() > untilMs) throw new Error(`${what} has not come true`);
+    await sleep(20);
+  }
+}
+
+const isReady = (ledger: Ledger) => (): boolean => ledger.health?.().ok === true;
+const limits = { keyLimitNanoUsd: 100n };
+
+describe('the ledger on Valkey, when things break', { skip: valkey.skip }, () => {
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((each) => each.close()));
+    await Promise.all(servers.splice(0).map((server) => server[Symbol.asyncDispose]()));
+    await Promise.all(folders.splice(0).map((folder) => rm(folder, { recursive: true, force: true })));
+  });
+
+  for (const [how, away, back] of [
+    ['is killed', (server: ValkeyServer) => server.kill(), (server: ValkeyServer) => server.start()],
+    ['hangs', async (server: ValkeyServer) => server.signal('SIGSTOP'), async (server: ValkeyServer) => server.signal('SIGCONT')],
+  ] as const) {
+    test(`a server that ${how}: calls are refused, settlements wait, and all goes on by itself`, async () => {
+      const server = await start(ALWAYS);
+      const { ledger, events } = await open(server, { dataDir: await dataFolder() });
+      await ledger.hold(holdRequest('running', 40n, { limits }));
+      await away(server);
+      await assert.rejects(ledger.hold(holdRequest('first', 10n, { limits })), LedgerUnavailable);
+      // from here on nobody waits
+      assert.equal(ledger.health?.().ok, false);
+      const beganMs = performance.now();
+      for (let n = 0; n < 100; n++) await assert.rejects(ledger.hold(holdRequest(`refused-${n}`, 10n, { limits })), LedgerUnavailable);
+      for (let n = 0; n < 100; n++) await assert.rejects(ledger.takeSlots(`refused-${n}`, [slot('Key', '1', 1)]), LedgerUnavailable);
+      await assert.rejects(ledger.readKey('key-1', 'Never'), LedgerUnavailable);
+      await assert.rejects(ledger.recordProgress(new Map([['running', progress(3n)]])), LedgerUnavailable);
+      assert.ok(performance.now() - beganMs < 20_000, 'refusals do not wait');
+      const settling = ledger.settle(settlement('running', 30n));
+      await back(server);
+      assert.equal((await settling).record.costNanoUsd, 30n);
+      await eventually('it is ready again', isReady(ledger));
+      assert.deepEqual(await ledger.hold(holdRequest('next', 70n, { limits })), HELD(70n));
+      assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 30n, heldNanoUsd: 70n });
+      assert.deepEqual(events.map(({ kind }) => kind).filter((kind) => kind === 'Emptied' || kind === 'LostWrites'), []);
+      assert.deepEqual([events.at(-1)?.kind, events.some(({ kind }) => kind === 'Failing')], ['Working', true]);
+    });
+  }
+
+  test('a call that was refused while nobody knew leaves no money and no slot behind', async () => {
+    const server = await start();
+    const { ledger } = await open(server);
+    server.signal('SIGSTOP');
+    const asked = [ledger.hold(holdRequest('a', 60n, { limits })), ledger.takeSlots('b', [slot('Key', '1', 1)])];
+    for (const each of await Promise.allSettled(asked)) assert.equal(each.status, 'rejected');
+    server.signal('SIGCONT');
+    await eventually('it is ready again', isReady(ledger));
+    await eventually('the money is free', async () => (await ledger.readAccount('team-a/team-a')).heldNanoUsd === 0n);
+    await eventually('the slot is free', async () => (await ledger.takeSlots('c', [slot('Key', '1', 1)])).outcome === 'Taken');
+    // also where its hold comes later than that it is not wanted
+    await assert.rejects(ledger.hold(holdRequest('a', 60n, { limits })), LedgerUnavailable);
+  });
+
+  test('a server that comes only later is waited for', async () => {
+    const server = await start();
+    await server.kill();
+    const opening = open(server);
+    const { ledger } = await opening;
+    assert.match(ledger.health?.().reason ?? '', /valkey:\/\/127\.0\.0\.1/);
+    await assert.rejects(ledger.hold(holdRequest('a', 1n)), LedgerUnavailable);
+    await server.start();
+    await eventually('it is ready', isReady(ledger));
+    assert.deepEqual(await ledger.hold(holdRequest('a', 1n)), HELD(1n));
+  });
+
+  test('a process that is killed with settlements under way: the next one delivers them, once', async () => {
+    const server = await start(ALWAYS);
+    const dataDir = await dataFolder();
+    const { ledger: first } = await open(server, { dataDir, over: { leaseMs: 25_000 } });
+    await first.hold(holdRequest('a', 60n, { limits, progress: progress(5n) }));
+    await first.hold(holdRequest('b', 30n, { limits, progress: progress(5n) }));
+    await first.settle(settlement('b', 20n));
+    await server.kill();
+    const lost = first.settle(settlement('a', 50n));
+    // closing gives up on a server that is away, as the end of a process does
+    await Promise.all([assert.rejects(lost, LedgerUnavailable), first.close()]);
+    await server.start();
+    const { ledger: second } = await open(server, { dataDir });
+    await eventually('it is delivered', async () => (await second.readUsage('key-1', 'a'))?.status === 'Succeeded');
+    assert.deepEqual(await second.readAccount('team-a/team-a'), { spentNanoUsd: 70n, heldNanoUsd: 0n });
+    await second.close();
+    const { ledger: third } = await open(server, { dataDir });
+    assert.deepEqual(await third.readAccount('team-a/team-a'), { spentNanoUsd: 70n, heldNanoUsd: 0n });
+    assert.equal((await third.settle(settlement('a', 1n))).record.costNanoUsd, 50n);
+  });
+
+  test('a store that is emptied: nothing is admitted until all know it, and the books are as they were', async () => {
+    const server = await start();
+    const over = { refillMs: REFILL_MS };
+    const { ledger: first, events } = await open(server, { dataDir: await dataFolder(), over });
+    const { ledger: second } = await open(server, { dataDir: await dataFolder(), over });
+    const daily = { keyLimitNanoUsd: 100n, period: 'Daily' as const, accountCreditNanoUsd: 200n };
+    for (const [n, ledger] of [first, second, first, second].entries()) {
+      await ledger.hold(holdRequest(`call-${n}`, 10n, { limits: daily }));
+      await ledger.settle(settlement(`call-${n}`, BigInt(n + 1)));
+    }
+    await first.hold(holdRequest('running-1', 30n, { limits: daily, progress: progress(2n) }));
+    await second.hold(holdRequest('running-2', 20n, { limits: daily, progress: progress(2n) }));
+    await first.takeSlots('running-1', [slot('Key', '1', 1)]);
+    const before = [await first.readKey('key-1', 'Daily'), await first.readAccount('team-a/team-a'), await first.readUsage('key-1', 'call-2')];
+    await server.command('FLUSHALL');
+    await assert.rejects(first.hold(holdRequest('too-soon', 100n, { limits: daily })), LedgerUnavailable);
+    await eventually('both are ready', () => isReady(first)() && isReady(second)());
+    assert.deepEqual(await second.hold(holdRequest('more', 41n, { limits: daily })), SHORT('Key', 40n));
+    assert.deepEqual([await second.readKey('key-1', 'Daily'), await second.readAccount('team-a/team-a'), await second.readUsage('key-1', 'call-2')].map(withoutUse), before.map(withoutUse));
+    assert.equal((await second.takeSlots('other', [slot('Key', '1', 1)])).outcome, 'Full');
+    assert.deepEqual((await first.settle(settlement('call-1', 99n))).record.costNanoUsd, 2n);
+    assert.equal((await first.settle(settlement('running-1', 25n))).record.costNanoUsd, 25n);
+    assert.ok(events.some((event) => event.kind === 'Emptied' && event.putBack > 0));
+  });
+
+  test('a store that begins anew is told what the statuses know', async () => {
+    const server = await start();
+    const { ledger } = await open(server, {
+      over: { refillMs: REFILL_MS },
+      refill: async () => ({
+        accounts: [{ account: 'team-a/team-a', spentNanoUsd: 70n }],
+        keys: [{ keyUid: 'key-1', account: 'team-a/team-a', totalSpentNanoUsd: 70n, period: 'Never', periodStartMs: null, spentNanoUsd: 70n }],
+      }),
+    });
+    await eventually('it is ready', isReady(ledger));
+    assert.deepEqual(await ledger.hold(holdRequest('a', 31n, { limits })), SHORT('Key', 30n));
+    assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 70n, heldNanoUsd: 0n });
+  });
+
+  test('a store that comes back older is given what it lost, by call, and no more', async () => {
+    const server = await start({ settings: [['dbfilename', 'dump.rdb']] });
+    const over = { refillMs: REFILL_MS };
+    const { ledger: first, events } = await open(server, { dataDir: await dataFolder(), over });
+    const { ledger: second } = await open(server, { dataDir: await dataFolder(), over });
+    const settle = async (ledger: Ledger, id: string, cost: bigint): Promise<void> => {
+      await ledger.hold(holdRequest(id, cost, { limits: { keyLimitNanoUsd: 1_000n } }));
+      await ledger.settle(settlement(id, cost));
+    };
+    await settle(first, 'kept-1', 100n);
+    await settle(second, 'kept-2', 50n);
+    await first.hold(holdRequest('settled-later', 10n));
+    await server.command('SAVE');
+    await copyFile(join(server.dir, 'dump.rdb'), join(server.dir, 'backup.rdb'));
+    await settle(first, 'lost-1', 7n);
+    await settle(second, 'lost-2', 5n);
+    await first.settle(settlement('settled-later', 10n));
+    await first.hold(holdRequest('lost-hold', 20n));
+    await server.kill();
+    await copyFile(join(server.dir, 'backup.rdb'), join(server.dir, 'dump.rdb'));
+    await server.start();
+    await eventually('both have noticed', () => events.some(({ kind }) => kind === 'LostWrites'));
+    await eventually('both are ready', () => isReady(first)() && isReady(second)());
+    await eventually('all is there', async () => (await first.readAccount('team-a/team-a')).spentNanoUsd === 172n);
+    assert.deepEqual(await second.readAccount('team-a/team-a'), { spentNanoUsd: 172n, heldNanoUsd: 20n });
+    assert.equal((await second.readUsage('key-1', 'lost-1'))?.costNanoUsd, 7n);
+    assert.equal((await second.settle(settlement('lost-1', 99n))).record.costNanoUsd, 7n);
+    assert.equal((await first.settle(settlement('lost-hold', 15n))).record.costNanoUsd, 15n);
+  });
+
+  test('a server restarted without what it had: a process that died meanwhile has its journal', async () => {
+    const server = await start();
+    const dataDir = await dataFolder();
+    const over = { refillMs: REFILL_MS };
+    const { ledger: first } = await open(server, { dataDir, over });
+    await first.hold(holdRequest('a', 60n, { limits }));
+    await first.settle(settlement('a', 60n));
+    await first.close();
+    await server.kill();
+    await server.start();
+    const { ledger: second } = await open(server, { dataDir, over });
+    await eventually('it is ready', isReady(second));
+    assert.deepEqual(await second.readAccount('team-a/team-a'), { spentNanoUsd: 60n, heldNanoUsd: 0n });
+    assert.deepEqual(await second.hold(holdRequest('b', 41n, { limits })), SHORT('Key', 40n));
+  });
+
+  test('a script that the server has forgotten is loaded again', async () => {
+    const server = await start();
+    const { ledger } = await open(server);
+    await server.command('SCRIPT', 'FLUSH', 'SYNC');
+    assert.deepEqual(await ledger.hold(holdRequest('a', 1n)), HELD(1n));
+  });
+
+  test('with wait, a step that no replica has is not acknowledged', async () => {
+    const server = await start();
+    const { ledger } = await open(server, { url: `${server.url}?wait=1&prefix=w${randomUUID().slice(0, 4)}` });
+    await assert.rejects(ledger.hold(holdRequest('a', 1n)), LedgerUnavailable);
+    assert.match(ledger.health?.().reason ?? '', /replicas/);
+  });
+});
+
+function withoutUse(value: unknown): unknown {
+  return typeof value === 'object' && value !== null && 'lastUsedMs' in value ? { ...value, lastUsedMs: undefined } : value;
+}

@@ -1,0 +1,82 @@
+/**
+ * The embedded ledger as it stands on disk, read beside whoever writes it: the file, and the journal that goes on where the file
+ * ends. It is what a process that dies now would leave.
+ */
+import { existsSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { createBooks } from '#ledger/books.ts';
+import type { Books } from '#ledger/books.ts';
+import { decodeSettled, restoreBooks, USAGE_COLUMNS } from '#ledger/embedded-rows.ts';
+import { prepareRows, readMark, readStoredBooks, rowsOf } from '#ledger/embedded-schema.ts';
+import { replayInto } from '#ledger/journal-replay.ts';
+import { segmentsAfter, visitSegment } from '#ledger/journal-segments.ts';
+import type { UsageRecord } from '#ledger/usage-record.ts';
+
+/** A settled call with its place in the order of settlements. */
+export interface RecordOnDisk extends UsageRecord {
+  readonly seq: number;
+}
+
+export interface LedgerOnDisk {
+  /** Spent and held; nobody's generation is known. */
+  readonly books: Books;
+  readonly records: readonly RecordOnDisk[];
+}
+
+const TRIES = 50;
+
+/** Undefined: there is no ledger yet. Records up to `afterSeq` are left out; undefined: all of them are. */
+export function readLedgerOnDisk(path: string, afterSeq: number | undefined): LedgerOnDisk | undefined {
+  for (let tries = 1; existsSync(path); tries++) {
+    try {
+      return readOnce(path, afterSeq);
+    } catch (error) {
+      // a segment was taken into the file between the one and the other
+      if (tries >= TRIES) throw error;
+    }
+  }
+  return undefined;
+}
+
+function readOnce(path: string, afterSeq: number | undefined): LedgerOnDisk {
+  const db = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+  try {
+    // one moment for all tables
+    db.exec('BEGIN');
+    const books = createBooks();
+    const records = afterSeq === undefined ? [] : recordsOf(db, afterSeq);
+    const nextSeq = Number(db.prepare('SELECT coalesce(max(seq), 0) + 1 AS seq FROM usage').get()?.['seq']);
+    const segments = segmentsAfter(path, readMark(db));
+    restoreBooks(books, readStoredBooks(db), 0);
+    replay(books, segments, { records, nextSeq, afterSeq });
+    return { books, records };
+  } finally {
+    db.close();
+  }
+}
+
+function recordsOf(db: DatabaseSync, afterSeq: number): RecordOnDisk[] {
+  return rowsOf(prepareRows(db, `SELECT seq, ${USAGE_COLUMNS.join(', ')} FROM usage WHERE seq > ? ORDER BY seq`).all(afterSeq))
+    .map(([seq, ...row]) => ({ ...decodeSettled(row).record, seq: Number(seq) }));
+}
+
+/** The file gives the next records their numbers in the same order. */
+function replay(books: Books, segments: ReturnType<typeof segmentsAfter>, { records, nextSeq, afterSeq }: { records: RecordOnDisk[]; nextSeq: number; afterSeq: number | undefined }): void {
+  const into = replayInto(books, 0);
+  let seq = nextSeq;
+  for (const [index, segment] of segments.entries()) {
+    visitSegment(segment, index === segments.length - 1, {
+      ...into,
+      settled: (call) => {
+        into.settled(call);
+        if (afterSeq !== undefined && seq > afterSeq) records.push({ ...call.record, seq });
+        seq++;
+      },
+      job: (job) => {
+        into.job(job);
+        const at = records.findIndex(({ callId }) => callId === job.origin.callId);
+        if (job.state === 'Failed' && at >= 0) records[at] = { ...records[at]!, costNanoUsd: 0n, unbilledNanoUsd: 0n, status: 'Refunded' };
+      },
+    });
+  }
+}
