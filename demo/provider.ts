@@ -15,6 +15,10 @@ import { picture } from './picture.ts';
 import { countedTokens, embeddings, images, models } from './plain-endpoints.ts';
 import { BadRequest, isObject } from './prompt.ts';
 import type { Json } from './prompt.ts';
+import { responses } from './responses.ts';
+import { behaviourOf } from './rules.ts';
+import { createVideos } from './videos.ts';
+import type { Videos } from './videos.ts';
 import { createPromptCache } from './prompt-cache.ts';
 import type { PromptCache } from './prompt-cache.ts';
 
@@ -28,6 +32,8 @@ export interface DemoProviderOptions {
   readonly tokenMs?: number;
   /** The same under the rule "slow", and (ten times it) before a slow answer that does not stream; default 400 ms. */
   readonly slowTokenMs?: number;
+  /** How long a video takes; default 4 s. */
+  readonly videoMs?: number;
 }
 
 export interface DemoProvider {
@@ -40,6 +46,7 @@ export interface DemoProvider {
 interface Context {
   readonly url: () => string;
   readonly cache: PromptCache;
+  readonly videos: Videos;
   readonly tokenMs: number;
   readonly slowTokenMs: number;
   readonly stopping: AbortSignal;
@@ -61,6 +68,7 @@ export async function startDemoProvider(options: DemoProviderOptions): Promise<D
   const context: Context = {
     url: () => url,
     cache: createPromptCache(),
+    videos: createVideos(options.videoMs ?? 4_000, Date.now),
     tokenMs: options.tokenMs ?? 12,
     slowTokenMs: options.slowTokenMs ?? 400,
     stopping: stopping.signal,
@@ -89,7 +97,7 @@ export async function startDemoProvider(options: DemoProviderOptions): Promise<D
 
 /** Never rejects: whatever goes wrong is the caller's to see. */
 async function serve(context: Context, req: IncomingMessage, res: ServerResponse): Promise<void> {
-  const dialect = pathOf(req).startsWith('/v1/messages') || 'anthropic-version' in req.headers ? anthropic : openai;
+  const dialect = dialectOf(req);
   const call: Call = { context, req, res, dialect, id: `demo${randomBytes(9).toString('hex')}` };
   const credential = [req.headers.authorization, req.headers['x-api-key']].join(' ');
   try {
@@ -99,6 +107,12 @@ async function serve(context: Context, req: IncomingMessage, res: ServerResponse
     if (res.headersSent || res.destroyed) res.destroy();
     else refuse(call, 400, wordsFor(error), error instanceof BadRequest ? error.param : undefined);
   }
+}
+
+function dialectOf(req: IncomingMessage): Dialect {
+  const path = pathOf(req);
+  if (path.startsWith('/v1/messages') || 'anthropic-version' in req.headers) return anthropic;
+  return path === '/v1/responses' ? responses : openai;
 }
 
 function wordsFor(error: unknown): string {
@@ -112,17 +126,49 @@ function pathOf(req: IncomingMessage): string {
 
 async function route(call: Call): Promise<void> {
   const path = pathOf(call.req);
-  const drawn = /^\/pictures\/([0-9a-f]{16})\.png$/.exec(path)?.[1];
+  const [, drawn] = /^\/pictures\/([0-9a-f]{16})\.png$/.exec(path) ?? [];
   if (drawn !== undefined) return void call.res.writeHead(200, { 'content-type': 'image/png' }).end(picture(drawn));
-  switch (`${call.req.method} ${path}`) {
-    case 'GET /v1/models': return send(call, models('anthropic-version' in call.req.headers));
-    case 'POST /v1/chat/completions': return chat(call, await readJson(call.req));
-    case 'POST /v1/messages': return chat(call, await readJson(call.req));
-    case 'POST /v1/messages/count_tokens': return send(call, countedTokens(await readJson(call.req)));
-    case 'POST /v1/embeddings': return send(call, embeddings(await readJson(call.req)));
-    case 'POST /v1/images/generations': return send(call, images(await readJson(call.req), call.context.url()));
-    default: return refuse(call, 404, `the demo provider has no ${call.req.method} ${path}`);
-  }
+  const [, video, content] = /^\/v1\/videos\/([^/]+)(\/content)?$/.exec(path) ?? [];
+  if (video !== undefined) return aboutVideo(call, decodeURIComponent(video), content !== undefined);
+  const serve = ROUTES[`${call.req.method} ${path}`];
+  if (!serve) return refuse(call, 404, `the demo provider has no ${call.req.method} ${path}`);
+  await serve(call);
+}
+
+const ROUTES: Readonly<Record<string, (call: Call) => unknown>> = {
+  'GET /v1/models': (call) => send(call, models('anthropic-version' in call.req.headers)),
+  'POST /v1/chat/completions': async (call) => chat(call, await readJson(call.req)),
+  'POST /v1/messages': async (call) => chat(call, await readJson(call.req)),
+  'POST /v1/responses': async (call) => chat(call, await readJson(call.req)),
+  'POST /v1/messages/count_tokens': async (call) => send(call, countedTokens(await readJson(call.req))),
+  'POST /v1/embeddings': async (call) => send(call, embeddings(await readJson(call.req))),
+  'POST /v1/images/generations': async (call) => send(call, images(await readJson(call.req), call.context.url())),
+  'POST /v1/videos': async (call) => makeVideo(call, await readFields(call.req)),
+};
+
+/** JSON, or the texts of a form. */
+async function readFields(req: IncomingMessage): Promise<Json> {
+  const type = req.headers['content-type'] ?? '';
+  if (!type.startsWith('multipart/')) return readJson(req);
+  const form = await new Response(Buffer.concat(await Array.fromAsync(req)), { headers: { 'content-type': type } }).formData();
+  return Object.fromEntries(form);
+}
+
+function makeVideo(call: Call, fields: Json): void {
+  const prompt = fields['prompt'];
+  const { fail } = behaviourOf(typeof prompt === 'string' ? prompt : '');
+  if (fail !== undefined) return refuse(call, fail, `the demo provider fails with ${fail}, as the prompt asked`);
+  send(call, call.context.videos.make(`video_${call.id}`, fields));
+}
+
+function aboutVideo(call: Call, id: string, wantsContent: boolean): void {
+  const { videos } = call.context;
+  const known = videos.find(id);
+  if (known === undefined) return refuse(call, 404, `there is no video ${id}`);
+  if (wantsContent) return void call.res.writeHead(200, { 'content-type': 'video/x-msvideo' }).end(videos.content(id));
+  if (call.req.method !== 'DELETE') return send(call, known);
+  videos.remove(id);
+  send(call, { id, object: 'video.deleted', deleted: true });
 }
 
 async function readJson(req: AsyncIterable<Buffer>): Promise<Json> {

@@ -1,0 +1,33 @@
+/** [P] Where a job is: the channel that made it, as the configuration in force has it, and the thresholds that an exchange about it counts under. */
+import { GatewayError } from '../errors.ts';
+import type { JobRecord, SlotLimit } from '../ledger/ledger.ts';
+import type { State } from '../state/state.ts';
+import type { UpstreamTarget } from '../upstream/upstream.ts';
+
+export interface JobChannel {
+  readonly route: string;
+  readonly channel: string;
+  readonly target: UpstreamTarget;
+  /** The group's on this channel and the channel's own, as far as they are set. */
+  readonly slots: readonly SlotLimit[];
+}
+
+/** Undefined: the channel is no longer configured. An edit that keeps its route's and its own name keeps it. */
+export function channelOf(state: State, { origin }: Pick<JobRecord, 'origin'>): JobChannel | undefined {
+  const target = state.targets.get(origin.channel);
+  if (!target) return undefined;
+  const slash = origin.channel.indexOf('/');
+  return { route: origin.channel.slice(0, slash), channel: origin.channel.slice(slash + 1), target, slots: slotsOf(state, origin) };
+}
+
+/** As the group that made it may use the channel now; where it no longer may, the channel's own threshold still counts. */
+function slotsOf(state: State, { group, model, channel }: JobRecord['origin']): readonly SlotLimit[] {
+  const offered = state.groups.get(group)?.offers.get(model)?.tiers.flat().find(({ target }) => target.id === channel);
+  if (offered) return offered.slots;
+  const own = state.channelSlots.get(channel);
+  return own ? [own] : [];
+}
+
+export function channelGone(): GatewayError {
+  return new GatewayError('upstream_error', 'The channel that made this video is no longer configured, so that nothing can be asked of its provider. The platform team can restore it under its old name.');
+}

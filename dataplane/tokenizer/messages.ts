@@ -1,0 +1,12 @@
+/** What the main thread and the tokenizer's thread say to each other. */
+export interface CountRequest {
+  readonly id: number;
+  readonly texts: readonly string[];
+}
+
+export interface CountAnswer {
+  readonly id: number;
+  readonly tokens: number;
+  /** Of the texts, how far it came in its time, in UTF-16 units. */
+  readonly length: number;
+}

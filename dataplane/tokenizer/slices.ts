@@ -1,0 +1,45 @@
+/**
+ * [P] Texts in slices that a tokenizer takes in little time each. Its work grows with the square of an unbroken run of letters or
+ * spaces, so that a slice is short; it ends where a word does, where it can, so that hardly a token is cut.
+ */
+
+const SLICE_LENGTH = 2_048;
+/** A slice may be so much shorter for the sake of a word. */
+const WORD_LENGTH = 256;
+const BREAK = /[\s,.;:!?(){}[\]"'<>=/\\-](?=[^\s]*$)/;
+
+export function* slicesOf(texts: readonly string[]): Generator<string, void, undefined> {
+  for (const text of texts) {
+    let at = 0;
+    while (at < text.length) {
+      const end = endOfSlice(text, at);
+      yield text.slice(at, end);
+      at = end;
+    }
+  }
+}
+
+function endOfSlice(text: string, at: number): number {
+  const furthest = at + SLICE_LENGTH;
+  if (furthest >= text.length) return text.length;
+  const found = text.slice(furthest - WORD_LENGTH, furthest).search(BREAK);
+  const end = found > 0 ? furthest - WORD_LENGTH + found : furthest;
+  // never within a character
+  return isHighSurrogate(text.charCodeAt(end - 1)) ? end - 1 : end;
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}
+
+/** The texts as far as `length` reaches, the last one cut. */
+export function firstOf(texts: readonly string[], length: number): string[] {
+  const first: string[] = [];
+  let left = length;
+  for (const text of texts) {
+    if (left <= 0) break;
+    first.push(text.length > left ? text.slice(0, left) : text);
+    left -= text.length;
+  }
+  return first;
+}
