@@ -33,6 +33,7 @@ export type LoadFolder = (files: readonly FileText[]) => LoadedFolder;
 interface PlacedDocument {
   readonly document: ParsedDocument;
   readonly file: string;
+  readonly changedMs: number | undefined;
   /** Of the file, from 0, at which the document's text begins. */
   readonly firstLine: number;
 }
@@ -43,11 +44,11 @@ export function createLoader(options: ParseOptions, generations: Generations): L
   return (files) => {
     const used = new Map<string, ParsedDocument[]>();
     const documents: PlacedDocument[] = [];
-    for (const { path: file, text: whole } of files) {
+    for (const { path: file, text: whole, changedMs } of files) {
       for (const { text, firstLine } of splitDocuments(whole)) {
         const parsed = used.get(text) ?? remembered.get(text) ?? parseDocuments(text, options);
         used.set(text, parsed);
-        for (const document of parsed) documents.push({ document, file, firstLine });
+        for (const document of parsed) documents.push({ document, file, changedMs, firstLine });
       }
     }
     remembered = used;
@@ -58,14 +59,14 @@ export function createLoader(options: ParseOptions, generations: Generations): L
 function collect(documents: readonly PlacedDocument[], generations: Generations): LoadedFolder {
   const origins = new Map<string, Origin>();
   const problems: ConfigProblem[] = [];
-  const manifests: Manifest[] = [];
+  const manifests: PlacedManifest[] = [];
   for (const placed of documents) {
     const { id, manifest } = placed.document;
     if (placed.document.problems.length > 0) problems.push(...problemsOf(placed));
     const before = id === undefined ? undefined : origins.get(id);
     if (before) problems.push(duplicate(placed, before));
     else if (id !== undefined) origins.set(id, originOf(placed));
-    if (manifest && !before) manifests.push(manifest);
+    if (manifest && !before) manifests.push({ manifest, changedMs: placed.changedMs });
   }
   generations.retain(origins);
   return { resources: gatherManifests(manifests, generations), origins, problems: problems.sort(compareProblems) };
@@ -84,21 +85,27 @@ function duplicate(placed: PlacedDocument, before: Origin): ConfigProblem {
   return { severity: 'Error', ...originOf(placed), object: placed.document.id ?? '', path: '', message: `is there twice: already in ${before.file}:${before.line}` };
 }
 
-function gatherManifests(manifests: readonly Manifest[], generations: Generations): Resources {
+interface PlacedManifest {
+  readonly manifest: Manifest;
+  /** Of its file. */
+  readonly changedMs: number | undefined;
+}
+
+function gatherManifests(manifests: readonly PlacedManifest[], generations: Generations): Resources {
   const objects: Resource[] = [];
   const secrets: SecretObject[] = [];
   const namespaces = new Map<string, Labels>();
-  for (const manifest of manifests) {
+  for (const { manifest, changedMs } of manifests) {
     if (manifest.sort === 'Secret') secrets.push(manifest.secret);
     else if (manifest.sort === 'Namespace') namespaces.set(manifest.name, manifest.labels);
-    else objects.push(withGeneration(manifest.object, generations));
+    else objects.push(withGeneration(manifest.object, (id, spec) => generations.assign(id, spec, changedMs)));
   }
   for (const { metadata } of objects) if (!namespaces.has(metadata.namespace)) namespaces.set(metadata.namespace, {});
   return buildResources({ objects, secrets, namespaces });
 }
 
-function withGeneration<R extends Resource>(object: R, generations: Generations): R {
+function withGeneration<R extends Resource>(object: R, assign: (id: string, spec: unknown) => number): R {
   const { kind, metadata, spec } = object;
-  const generation = generations.assign(`${kind} ${metadata.namespace}/${metadata.name}`, spec);
+  const generation = assign(`${kind} ${metadata.namespace}/${metadata.name}`, spec);
   return { ...object, metadata: { ...metadata, generation } };
 }

@@ -16,11 +16,15 @@ export interface FolderScan {
 
 export interface FoundFile {
   readonly path: string;
+  /** When it was written, milliseconds since the epoch. */
+  readonly changedMs: number;
   readonly signature: string;
 }
 
 export interface FileText {
   readonly path: string;
+  /** When it was written, milliseconds since the epoch; absent: nobody knows. */
+  readonly changedMs?: number;
   readonly text: string;
 }
 
@@ -37,10 +41,10 @@ export async function scanFolder(folder: string): Promise<FolderScan> {
 /** Reads the files of a scan; undefined where one has vanished since, so that the scan is stale. */
 export async function readFiles(files: readonly FoundFile[]): Promise<FileText[] | undefined> {
   const texts: FileText[] = [];
-  for (const { path } of files) {
+  for (const { path, changedMs } of files) {
     const text = await unlessGone(readFile(path, 'utf8'));
     if (text === undefined) return undefined;
-    texts.push({ path, text });
+    texts.push({ path, text, changedMs });
   }
   return texts;
 }
@@ -54,7 +58,7 @@ async function scanInto(found: { files: FoundFile[]; folders: string[] }, folder
     const path = join(folder, name);
     const stats = await unlessGone(stat(path, { bigint: true }));
     if (stats?.isDirectory()) await unlessGone(scanInto(found, path));
-    else if (stats?.isFile() && MANIFEST.test(name)) found.files.push({ path, signature: `${stats.ino} ${stats.size} ${stats.mtimeNs} ${stats.ctimeNs}` });
+    else if (stats?.isFile() && MANIFEST.test(name)) found.files.push({ path, changedMs: Number(stats.mtimeNs / 1_000_000n), signature: `${stats.ino} ${stats.size} ${stats.mtimeNs} ${stats.ctimeNs}` });
   }
 }
 

@@ -1,24 +1,18 @@
 /**
- * The operator's one loop: something changed → wait a moment for more → make the keys that are due → translate → publish →
- * statuses. One run at a time; what comes meanwhile leads to one more. A refused snapshot changes nothing at the proxies. Time
- * is a change too: the loop wakes itself for the next expiration, and tries again what failed.
+ * The operator's one loop on one machine: something changed → make the keys that are due → translate → publish → statuses. A
+ * refused snapshot changes nothing at the proxy.
  */
 import type { Logger } from 'pino';
 import type { SnapshotFault } from '#snapshot/faults.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import type { Resources } from '../store/resources.ts';
 import { translate } from '../translate/translate.ts';
+import { Loop } from './loop.ts';
+import type { RunResult, Timers } from './loop.ts';
 import type { MintResult } from './mint-keys.ts';
 import type { StatusBook } from './status-book.ts';
 
 export type PublishResult = { readonly accepted: true } | { readonly accepted: false; readonly rejected: readonly SnapshotFault[] };
-
-/** Time, so that tests need not wait for it. */
-export interface Timers {
-  nowMs(): number;
-  /** Runs something once, later; the result takes it back. */
-  after(ms: number, run: () => void): () => void;
-}
 
 export interface ControllerOptions {
   readonly gatewayNamespace: string;
@@ -33,91 +27,43 @@ export interface ControllerOptions {
   readonly holdOffMs: number;
 }
 
-const FIRST_RETRY_MS = 1000;
-const LAST_RETRY_MS = 60_000;
-/** Node's timers take no more than 2^31 - 1 ms; a day is looked at anew. */
-const LONGEST_SLEEP_MS = 86_400_000;
-
 export class Controller {
   readonly #options: ControllerOptions;
+  readonly #loop: Loop;
   #resources: Resources;
-  #wake: { readonly atMs: number; readonly cancel: () => void } | undefined;
-  #running: Promise<void> | undefined;
-  #again = false;
-  #stopped = false;
   #refused = false;
-  #retryMs = FIRST_RETRY_MS;
 
   constructor(resources: Resources, options: ControllerOptions) {
     this.#resources = resources;
     this.#options = options;
+    this.#loop = new Loop({ ...options, run: () => this.#reconcile() });
   }
 
   /** The first run, without a wait. Resolves when its snapshot is answered. */
-  async start(): Promise<void> {
-    this.#run();
-    await this.#running;
+  start(): Promise<void> {
+    return this.#loop.start();
   }
 
   /** The world has changed; without resources: something that is read at each run has. */
   update(resources?: Resources): void {
     if (resources) this.#resources = resources;
-    this.#wakeIn(this.#options.holdOffMs);
+    this.#loop.changed();
   }
 
   /** Resolves when the run that is under way has ended. Nothing runs after it. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#wake?.cancel();
-    await this.#running;
+  stop(): Promise<void> {
+    return this.#loop.stop();
   }
 
-  #wakeIn(ms: number): void {
-    if (this.#stopped) return;
-    const { timers } = this.#options;
-    const atMs = timers.nowMs() + Math.min(ms, LONGEST_SLEEP_MS);
-    if (this.#wake && this.#wake.atMs <= atMs) return;
-    this.#wake?.cancel();
-    const cancel = timers.after(atMs - timers.nowMs(), () => {
-      this.#wake = undefined;
-      this.#run();
-    });
-    this.#wake = { atMs, cancel };
-  }
-
-  #run(): void {
-    if (this.#stopped) return;
-    if (this.#running) {
-      this.#again = true;
-      return;
-    }
-    this.#running = this.#reconcileUntilQuiet();
-  }
-
-  async #reconcileUntilQuiet(): Promise<void> {
-    do {
-      this.#again = false;
-      try {
-        await this.#reconcile();
-      } catch (error) {
-        this.#options.log.error({ err: error }, 'the configuration could not be published; it is tried again');
-        this.#retry();
-      }
-    } while (this.#again && !this.#stopped);
-    this.#running = undefined;
-  }
-
-  async #reconcile(): Promise<void> {
-    const { mint, publish, book, timers, gatewayNamespace } = this.#options;
+  async #reconcile(): Promise<RunResult> {
+    const { mint, publish, book, timers, log, gatewayNamespace } = this.#options;
     const minted = await mint(this.#resources, timers.nowMs());
     const nowMs = timers.nowMs();
     const { snapshot, statuses, nextChangeMs } = translate(minted.resources, { gatewayNamespace, nowMs, mintFailures: minted.failures });
     book.observe(statuses, nowMs);
-    if (nextChangeMs !== undefined) this.#wakeIn(nextChangeMs - nowMs);
     this.#take(await publish(snapshot));
-    for (const [apiKey, failure] of minted.failures) this.#options.log.warn({ apiKey, failure }, 'a key could not be made');
-    if (minted.retry) this.#retry();
-    else this.#retryMs = FIRST_RETRY_MS;
+    for (const [apiKey, failure] of minted.failures) log.warn({ apiKey, failure }, 'a key could not be made');
+    return { retry: minted.retry, ...nextChangeMs === undefined ? {} : { againInMs: nextChangeMs - nowMs } };
   }
 
   #take(result: PublishResult): void {
@@ -126,10 +72,5 @@ export class Controller {
     else book.rejected(result.rejected, timers.nowMs());
     if (!result.accepted || this.#refused) onRejected(result.accepted ? [] : result.rejected);
     this.#refused = !result.accepted;
-  }
-
-  #retry(): void {
-    this.#wakeIn(this.#retryMs);
-    this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS);
   }
 }

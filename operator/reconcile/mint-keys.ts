@@ -5,11 +5,10 @@
 import { hash, randomInt } from 'node:crypto';
 import type { ApiKey } from '#crds/types.gen.ts';
 import { compareSeniority } from '../translate/conflicts.ts';
-import { KEY_ENTRY, KEY_LABEL, PREVIOUS_ANNOTATION, ROTATION_ANNOTATION, formatPreviousKeys, isMadeFor, previousKeysOf, rotationOf, secretNameOf } from '../store/key-secret.ts';
+import { KEY_ENTRY, KEY_LABEL, PREVIOUS_ANNOTATION, ROTATION_ANNOTATION, formatPreviousKeys, isLeftOver, isMadeFor, previousKeysOf, rotationOf, secretNameOf } from '../store/key-secret.ts';
 import type { PreviousKey } from '../store/key-secret.ts';
-import { namespacedName, withSecrets } from '../store/resources.ts';
+import { namespacedName } from '../store/resources.ts';
 import type { Resources, SecretObject } from '../store/resources.ts';
-import type { MintedSecrets } from './minted-secrets.ts';
 
 /** A key that was just made. This is the only time that it is told. */
 export interface MintedKey {
@@ -19,9 +18,27 @@ export interface MintedKey {
   readonly key: string;
 }
 
+/** Where generated keys are kept: files of the data folder, or Secrets of the cluster. */
+export interface KeySecrets {
+  /** The resources with all the keys in them that are kept here. */
+  joined(resources: Resources): Resources;
+  /** The Secret of this "namespace/name", whoever made it. */
+  find(id: string, resources: Resources): SecretObject | undefined;
+  /** Why this Secret cannot be written, in words; undefined: it can. */
+  obstacle(id: string, resources: Resources): string | undefined;
+  /** Resolves when the Secret is durable, with false where this key has another one already. On rejection nothing has changed. */
+  write(secret: SecretObject, made: SecretMaking): Promise<boolean>;
+}
+
+export interface SecretMaking {
+  readonly apiKey: ApiKey;
+  /** What there is now under the Secret's name. */
+  readonly before?: SecretObject;
+}
+
 export interface MintOptions {
   readonly gatewayNamespace: string;
-  readonly minted: MintedSecrets;
+  readonly minted: KeySecrets;
   readonly onMinted: (minted: MintedKey) => void;
 }
 
@@ -34,9 +51,14 @@ export interface MintResult {
   readonly retry: boolean;
 }
 
-interface Plan {
-  readonly apiKey: ApiKey;
+interface Plan extends SecretMaking {
   readonly previous: readonly PreviousKey[];
+}
+
+interface Candidate {
+  readonly metadata: ApiKey['metadata'];
+  readonly apiKey: ApiKey;
+  readonly plan: Plan | string;
 }
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -46,22 +68,29 @@ const MS = 1000;
 
 /** Makes all keys that are due. Never rejects: what could not be written is a failure, and its key is not issued. */
 export async function mintKeys(resources: Resources, nowMs: number, options: MintOptions): Promise<MintResult> {
-  const { minted, gatewayNamespace } = options;
+  const { minted } = options;
   const failures = new Map<string, string>();
   const plans = new Map<string, Plan>();
-  for (const apiKey of resources.apiKeys.toSorted(compareSeniority)) {
-    if (apiKey.spec.gatewayNamespace !== gatewayNamespace || apiKey.spec.key.type !== 'Generated') continue;
+  for (const { apiKey, plan } of candidatesAmong(resources, nowMs, options)) {
     const id = secretIdOf(apiKey);
     if (plans.has(id)) continue; // two ApiKeys name one Secret: the older one's key goes there
-    const plan = planFor(apiKey, { resources, minted, nowMs });
     if (typeof plan === 'string') failures.set(namespacedName(apiKey.metadata), plan);
-    else if (plan) plans.set(id, plan);
+    else plans.set(id, plan);
   }
   const hopeless = failures.size;
   const due = [...plans.values()];
   for (let at = 0; at < due.length; at += WRITES_AT_ONCE)
     await Promise.all(due.slice(at, at + WRITES_AT_ONCE).map((plan) => carryOut(plan, failures, options)));
-  return { resources: withSecrets(resources, minted.secrets), failures, retry: failures.size > hopeless };
+  return { resources: minted.joined(resources), failures, retry: failures.size > hopeless };
+}
+
+/** Most of the time there are none, among a hundred thousand keys; only these few are sorted. */
+function candidatesAmong(resources: Resources, nowMs: number, { minted, gatewayNamespace }: MintOptions): Candidate[] {
+  return resources.apiKeys.flatMap((apiKey) => {
+    if (apiKey.spec.gatewayNamespace !== gatewayNamespace || apiKey.spec.key.type !== 'Generated') return [];
+    const plan = planFor(apiKey, { resources, minted, nowMs });
+    return plan === undefined ? [] : [{ metadata: apiKey.metadata, apiKey, plan }];
+  }).sort(compareSeniority);
 }
 
 /** `sk-` and 48 random base62 characters, all equally likely. */
@@ -73,21 +102,24 @@ export function generateKey(): string {
 
 interface PlanContext {
   readonly resources: Resources;
-  readonly minted: MintedSecrets;
+  readonly minted: KeySecrets;
   readonly nowMs: number;
 }
 
 /** What is to be made for an ApiKey; nothing, or why nothing can be. */
 function planFor(apiKey: ApiKey, { resources, minted, nowMs }: PlanContext): Plan | string | undefined {
   const id = secretIdOf(apiKey);
-  const provided = resources.secrets.get(id);
-  const secret = provided ?? minted.secrets.get(id);
-  const damage = provided ? undefined : minted.unreadable.get(id);
-  if (!secret) return damage === undefined ? { apiKey, previous: [] } : `the file of its Secret is damaged: ${damage}`;
+  const before = minted.find(id, resources);
+  const previous = before ? previousIn(before, apiKey, nowMs) : [];
+  if (!previous) return undefined;
+  return minted.obstacle(id, resources) ?? { apiKey, previous, ...before === undefined ? {} : { before } };
+}
+
+/** The keys of a Secret that go on working beside a new one; undefined: no new one is due. */
+function previousIn(secret: SecretObject, apiKey: ApiKey, nowMs: number): PreviousKey[] | undefined {
+  if (isLeftOver(secret, apiKey)) return [];
   if (!isMadeFor(secret, apiKey) || rotationOf(secret) >= apiKey.spec.key.rotation) return undefined;
-  if (provided) return `its Secret "${provided.name}" is among the manifests, which are never written`;
-  if (damage !== undefined) return `the file of its Secret is damaged: ${damage}`;
-  return { apiKey, previous: [...replaced(apiKey, secret, nowMs), ...previousKeysOf(secret, nowMs)] };
+  return [...replaced(apiKey, secret, nowMs), ...previousKeysOf(secret, nowMs)];
 }
 
 function replaced({ spec }: ApiKey, secret: SecretObject, nowMs: number): PreviousKey[] {
@@ -100,7 +132,7 @@ function secretIdOf(apiKey: ApiKey): string {
   return namespacedName({ namespace: apiKey.metadata.namespace, name: secretNameOf(apiKey) });
 }
 
-async function carryOut({ apiKey, previous }: Plan, failures: Map<string, string>, { minted, onMinted }: MintOptions): Promise<void> {
+async function carryOut({ apiKey, previous, before }: Plan, failures: Map<string, string>, { minted, onMinted }: MintOptions): Promise<void> {
   const { namespace, name } = apiKey.metadata;
   const key = generateKey();
   const secret: SecretObject = {
@@ -114,7 +146,7 @@ async function carryOut({ apiKey, previous }: Plan, failures: Map<string, string
     data: new Map([[KEY_ENTRY, key]]),
   };
   try {
-    await minted.write(secret, `Made by the gateway for the ApiKey ${namespace}/${name}. Delete this file to have another key made.`);
+    if (!await minted.write(secret, { apiKey, ...before === undefined ? {} : { before } })) return;
   } catch (error) {
     failures.set(namespacedName(apiKey.metadata), error instanceof Error ? error.message : String(error));
     return;

@@ -8,10 +8,11 @@ import { chmod, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promi
 import { join } from 'node:path';
 import { isMissing } from '../files/scan-folder.ts';
 import { formatSecret, parseSecret } from '../files/secret-file.ts';
-import { namespacedName } from '../store/resources.ts';
+import { namespacedName, withSecrets } from '../store/resources.ts';
 import type { SecretObject } from '../store/resources.ts';
+import type { KeySecrets } from './mint-keys.ts';
 
-export interface MintedSecrets {
+export interface MintedSecrets extends KeySecrets {
   readonly folder: string;
   /** By "namespace/name". */
   readonly secrets: ReadonlyMap<string, SecretObject>;
@@ -19,8 +20,6 @@ export interface MintedSecrets {
   readonly unreadable: ReadonlyMap<string, string>;
   /** Reads all files again; resolves to whether anything is different. */
   reload(): Promise<boolean>;
-  /** Resolves when the Secret is durable; on rejection nothing has changed. `comment` becomes the file's first line. */
-  write(secret: SecretObject, comment: string): Promise<void>;
 }
 
 const FILE = /^(?<name>.+)\.yaml$/;
@@ -47,12 +46,22 @@ export async function openMintedSecrets(dataDir: string): Promise<MintedSecrets>
       found = { secrets: new Map([...secrets, ...written]), unreadable };
       return fingerprint(found) !== before;
     },
-    async write(secret, comment) {
+    joined: (resources) => withSecrets(resources, found.secrets),
+    find: (id, resources) => resources.secrets.get(id) ?? found.secrets.get(id),
+    obstacle(id, resources) {
+      const provided = resources.secrets.get(id);
+      if (provided) return `its Secret "${provided.name}" is among the manifests, which are never written`;
+      const damage = found.unreadable.get(id);
+      return damage === undefined ? undefined : `the file of its Secret is damaged: ${damage}`;
+    },
+    async write(secret, { apiKey: { metadata } }) {
+      const comment = `Made by the gateway for the ApiKey ${namespacedName(metadata)}. Delete this file to have another key made.`;
       const id = namespacedName(secret);
       await makeFolder(join(folder, secret.namespace));
       await writeDurably(join(folder, secret.namespace), `${secret.name}.yaml`, formatSecret(secret, comment));
       writtenMeanwhile?.set(id, secret);
       found.secrets.set(id, secret);
+      return true;
     },
   };
 }

@@ -9,6 +9,7 @@ import type { Programming } from '../status/conditions.ts';
 import type { Findings, StatusFields } from '../status/findings.ts';
 import { freshRefusals, refusalCondition } from '../status/refusals.ts';
 import type { Refusal } from '../status/refusals.ts';
+import { sameJson } from '../status/same-json.ts';
 import type { SpendingStatus } from '../status/spending.ts';
 
 /** One object's status, as a status subresource would have it. */
@@ -20,8 +21,11 @@ export interface ObjectStatus {
 }
 
 export interface StatusBook {
-  /** Replaces all findings; objects that are not among them are forgotten. What is published is on its way again. */
-  observe(findings: readonly Findings[], nowMs: number): void;
+  /**
+   * Replaces all findings; objects that are not among them are forgotten. What is published is on its way again. `before`: what
+   * the live status says of an object that the book does not know yet, so that it goes on from there.
+   */
+  observe(findings: readonly Findings[], nowMs: number, before?: (id: string) => StatusBefore | undefined): void;
   /** The proxies have what was observed last. */
   programmed(nowMs: number): void;
   /** The proxies refused it, and go on with what they had. */
@@ -32,8 +36,20 @@ export interface StatusBook {
   refused(id: string, refusal: Refusal): void;
   /** Forgets refusals that have not come again for long. */
   expire(nowMs: number): void;
+  /** What the proxies say of some objects: told of what was said last of those that they are given, and gives back what is to be said now. */
+  judge(ids: Iterable<string>, verdict: (id: string, before: Programming) => Programming, nowMs: number): void;
   /** All statuses, sorted by kind, namespace and name. */
   list(): ObjectStatus[];
+  /** By "Kind namespace/name". */
+  get(id: string): ObjectStatus | undefined;
+  /** Forgets everything; what is observed next goes on from the live statuses. */
+  clear(): void;
+}
+
+/** A status from before the book was opened. */
+export interface StatusBefore {
+  readonly observedGeneration?: number;
+  readonly conditions?: readonly Condition[];
 }
 
 interface Entry {
@@ -58,7 +74,8 @@ export function statusId({ kind, namespace, name }: Pick<Findings, 'kind' | 'nam
   return `${kind} ${namespace}/${name}`;
 }
 
-export function openStatusBook(): StatusBook {
+/** `onChanged` is told of each object whose status has become another, or which was forgotten. */
+export function openStatusBook(onChanged: (id: string) => void = () => undefined): StatusBook {
   let entries = new Map<string, Entry>();
 
   function update(id: string, entry: Entry, nowMs: number): void {
@@ -66,6 +83,7 @@ export function openStatusBook(): StatusBook {
     const refusal = refusalCondition(refusals);
     const desired = [...conditionsOf(findings, programming, spending?.spent), ...spending?.conditions ?? [], ...refusal ? [refusal] : []];
     entries.set(id, { ...entry, conditions: mergeConditions(entry.conditions, desired, { generation: findings.generation, nowMs }) });
+    onChanged(id);
   }
 
   function program(programming: (entry: Entry, id: string) => Programming, nowMs: number): void {
@@ -77,15 +95,25 @@ export function openStatusBook(): StatusBook {
   }
 
   return {
-    observe(findings, nowMs) {
-      const before = entries;
+    observe(findings, nowMs, before) {
+      const olds = entries;
       entries = new Map();
       for (const found of findings) {
         const id = statusId(found);
-        const old = before.get(id);
-        const programming = programmingBefore(found, old);
-        const changed = old?.findings.generation !== found.generation;
-        update(id, { conditions: [], ...old, findings: found, programming, ...changed ? { refusals: [] } : {} }, nowMs);
+        const known = olds.get(id);
+        if (known && isUnchanged(known, found)) entries.set(id, known); // nearly all of them, nearly always
+        else update(id, nextEntry(found, known ?? entryBefore(found, before?.(id))), nowMs);
+      }
+      for (const id of olds.keys()) if (!entries.has(id)) onChanged(id);
+    },
+    judge(ids, verdict, nowMs) {
+      for (const id of ids) {
+        const entry = entries.get(id);
+        if (!entry?.findings.published) continue;
+        const programming = verdict(id, entry.programming);
+        if (sameJson(programming, entry.programming)) continue;
+        const has = programming.status === 'True' ? { programmedGeneration: entry.findings.generation } : {};
+        update(id, { ...entry, ...has, programming }, nowMs);
       }
     },
     programmed: (nowMs) => program(() => PROGRAMMED, nowMs),
@@ -99,7 +127,7 @@ export function openStatusBook(): StatusBook {
     },
     spent(id, spending, nowMs) {
       const entry = entries.get(id);
-      if (entry) update(id, { ...entry, spending }, nowMs);
+      if (entry && !sameJson(entry.spending, spending)) update(id, { ...entry, spending }, nowMs);
     },
     refused(id, refusal) {
       const entry = entries.get(id);
@@ -111,15 +139,54 @@ export function openStatusBook(): StatusBook {
         if (refusals.length !== (entry.refusals ?? []).length) update(id, { ...entry, refusals }, nowMs);
       }
     },
-    list() {
-      return [...entries.values()].map(({ findings, spending, conditions }) => ({
-        kind: findings.kind,
-        namespace: findings.namespace,
-        name: findings.name,
-        status: { observedGeneration: findings.generation, ...findings.fields, ...spending?.fields, conditions },
-      }));
+    list: () => [...entries.values()].map(statusOf),
+    get(id) {
+      const entry = entries.get(id);
+      return entry && statusOf(entry);
     },
+    clear() { entries = new Map(); },
   };
+}
+
+/** What an object's entry becomes with new findings. A refusal that was heard of another generation may have been mended. */
+function nextEntry(findings: Findings, old: Entry | undefined): Entry {
+  const edited = old?.findings.generation !== findings.generation;
+  return { conditions: [], ...old, findings, programming: programmingBefore(findings, old), ...edited ? { refusals: [] } : {} };
+}
+
+function isUnchanged(entry: Entry, findings: Findings): boolean {
+  return programmingBefore(findings, entry) === entry.programming && sameJson(entry.findings, findings);
+}
+
+function statusOf({ findings, spending, conditions }: Entry): ObjectStatus {
+  const { kind, namespace, name, generation, fields } = findings;
+  return { kind, namespace, name, status: { observedGeneration: generation, ...fields, ...spending?.fields, conditions } };
+}
+
+/** Goes on from what a live status says: transition times live on, and what the proxies had is taken to be still so. */
+function entryBefore(findings: Findings, before: StatusBefore | undefined): Entry | undefined {
+  if (!before?.conditions) return undefined;
+  const { conditions, observedGeneration = 0 } = before;
+  const spending = spendingBefore(conditions);
+  const known = { findings: { ...findings, generation: observedGeneration }, conditions, ...spending && { spending } };
+  const programmed = conditions.find(({ type, status, observedGeneration: generation }) => type === 'Programmed' && status === 'True' && generation === findings.generation);
+  if (!programmed) return { ...known, programming: ON_THE_WAY };
+  const programming: Programming = { status: 'True', reason: 'Programmed', message: programmed.message };
+  return { ...known, programming, programmedGeneration: findings.generation };
+}
+
+const WARNINGS = { QuotaLow: 'AboveThreshold', QuotaExhausted: 'LimitReached', BalanceLow: 'AboveThreshold', BalanceExhausted: 'LimitReached' } as const;
+
+function isWarning(type: string): type is keyof typeof WARNINGS {
+  return Object.hasOwn(WARNINGS, type);
+}
+
+/** Warnings about spending hold until the ledger has been read; of its figures nothing is said until then. */
+function spendingBefore(conditions: readonly Condition[]): SpendingStatus | undefined {
+  const warnings = conditions.flatMap(({ type, status, message }) => isWarning(type) ? [{ type, status, reason: WARNINGS[type], message }] : []);
+  const exhausted = warnings.find(({ reason }) => reason === 'LimitReached');
+  if (warnings.length === 0) return undefined;
+  return { fields: {}, conditions: warnings, ...exhausted && { spent: { reason: 'LimitReached', message: exhausted.message } } };
 }
 
 /** What the proxies had before stays said while nothing of the object has changed, so that Programmed does not flicker. */

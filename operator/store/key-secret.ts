@@ -32,7 +32,13 @@ export function secretNameOf(apiKey: ApiKey): string {
 
 /** Whether the operator made this Secret for this ApiKey, and may therefore write it again. */
 export function isMadeFor(secret: SecretObject, apiKey: ApiKey): boolean {
-  return secret.labels[KEY_LABEL] === apiKey.metadata.name;
+  return secret.labels[KEY_LABEL] === apiKey.metadata.name && !isLeftOver(secret, apiKey);
+}
+
+/** Whether it was made for an ApiKey of the same name that was deleted; the cluster has only not removed it yet. */
+export function isLeftOver({ labels, live }: SecretObject, { metadata }: ApiKey): boolean {
+  const owner = live?.ownerUid;
+  return labels[KEY_LABEL] === metadata.name && owner !== undefined && metadata.uid !== undefined && owner !== metadata.uid;
 }
 
 /** The rotation that made the key; 1 where the Secret does not say. */

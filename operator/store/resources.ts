@@ -13,6 +13,16 @@ export interface SecretObject {
   readonly labels: Labels;
   readonly annotations: Labels;
   readonly data: ReadonlyMap<string, string>;
+  /** Of a Secret in a cluster. */
+  readonly live?: LiveSecret;
+}
+
+/** By what a Secret in a cluster is told from others of its name, earlier and later. */
+export interface LiveSecret {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** The uid of the ApiKey that owns it. */
+  readonly ownerUid?: string;
 }
 
 /** One moment's state of the world. Lists are in no particular order. */
@@ -26,6 +36,10 @@ export interface Resources {
   readonly secrets: ReadonlyMap<string, SecretObject>;
   /** Labels by namespace; a namespace that is not there has only its name's label. */
   readonly namespaces: ReadonlyMap<string, Labels>;
+  /** The Secrets of ApiKeys are not read yet: until they are, the hashes that statuses remember serve. */
+  readonly keySecretsPending?: true;
+  /** Why a Secret that something names cannot be read, by "namespace/name". */
+  readonly unreadable?: ReadonlyMap<string, string>;
 }
 
 /** What Resources are made of. */

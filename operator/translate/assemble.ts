@@ -7,6 +7,7 @@ import type { Findings } from '../status/findings.ts';
 import { freezeDeep } from '../store/resources.ts';
 import type { TranslatedKey } from './api-key.ts';
 import type { TranslatedGroup } from './group.ts';
+import { publishedOnce } from './remember.ts';
 import type { Translated } from './translated.ts';
 import { compareText } from './words.ts';
 
@@ -40,7 +41,7 @@ export function assemble(parts: TranslatedParts, nowMs: number): Translation {
     routes: messagesOf(routes),
     catalogs: messagesOf(catalogs),
   };
-  const statuses = [...keys, ...accounts, ...groups, ...routes, ...catalogs].map(({ findings, message }) => ({ ...findings, published: message !== undefined }));
+  const statuses = [...keys, ...accounts, ...groups, ...routes, ...catalogs].map(({ findings, message }) => publishedOnce(findings, message !== undefined));
   const nextChangeMs = nextChange(snapshot.keys, nowMs);
   return freezeDeep({
     snapshot,

@@ -3,6 +3,7 @@
  * without a creation time (a folder's manifests) are the youngest, and go by namespace and name alone.
  */
 import type { Resource } from '#crds/types.gen.ts';
+import { timeOnce } from './remember.ts';
 import { compareText } from './words.ts';
 
 /** What one claimant lost, and to whom. */
@@ -39,7 +40,10 @@ function addLoss<T>(losses: Map<T, Map<string, T>>, loser: T, { claim, owner }: 
 
 /** Far in the future where it is unknown, so that differences of two unknown ones are 0 and not NaN. */
 function creationMs({ metadata }: Pick<Resource, 'metadata'>): number {
-  if (metadata.creationTimestamp === undefined) return Number.MAX_SAFE_INTEGER;
-  const ms = Date.parse(metadata.creationTimestamp);
-  return Number.isNaN(ms) ? Number.MAX_SAFE_INTEGER : ms;
+  const { creationTimestamp } = metadata;
+  if (creationTimestamp === undefined) return Number.MAX_SAFE_INTEGER;
+  return timeOnce(metadata, () => {
+    const ms = Date.parse(creationTimestamp);
+    return Number.isNaN(ms) ? Number.MAX_SAFE_INTEGER : ms;
+  });
 }

@@ -9,9 +9,10 @@ import { namespacedName } from '../store/resources.ts';
 import type { Resources } from '../store/resources.ts';
 import type { GatheredKey } from './api-key.ts';
 import { compareName, compareSeniority } from './conflicts.ts';
-import { readKeyMaterial } from './key-material.ts';
+import { readKeyMaterial, rememberedKeyMaterial } from './key-material.ts';
 import { gatherCatalog } from './price-catalog.ts';
 import type { GatheredCatalog } from './price-catalog.ts';
+import { gatherOnce } from './remember.ts';
 
 /** What this gateway has to do with. */
 export interface World {
@@ -49,10 +50,12 @@ export function gather(resources: Resources, { gatewayNamespace, nowMs }: { read
   };
 }
 
-function gatherKey(apiKey: ApiKey, { secrets }: Resources, nowMs: number): GatheredKey {
+function gatherKey(apiKey: ApiKey, { secrets, keySecretsPending }: Resources, nowMs: number): GatheredKey {
   const { namespace } = apiKey.metadata;
   const secret = secrets.get(namespacedName({ namespace, name: secretNameOf(apiKey) }));
-  return { metadata: apiKey.metadata, apiKey, material: readKeyMaterial(apiKey, secret, nowMs) };
+  const { metadata } = apiKey;
+  if (secret === undefined && keySecretsPending) return { metadata, apiKey, material: rememberedKeyMaterial(apiKey, nowMs) };
+  return gatherOnce(apiKey, secret, () => ({ metadata, apiKey, material: readKeyMaterial(apiKey, secret, nowMs) }));
 }
 
 function refuseNamespace(object: Resource, gatewayNamespace: string): Findings {

@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import type { ApiKey } from '#crds/types.gen.ts';
 import type { Finding } from '../status/findings.ts';
-import { KEY_ENTRY, isMadeFor, previousKeysOf, rotationOf, secretNameOf } from '../store/key-secret.ts';
+import { KEY_ENTRY, KEY_LABEL, isMadeFor, previousKeysOf, rotationOf, secretNameOf } from '../store/key-secret.ts';
 import type { PreviousKey } from '../store/key-secret.ts';
 import type { SecretObject } from '../store/resources.ts';
 
@@ -35,7 +35,7 @@ export function readKeyMaterial(apiKey: ApiKey, secret: SecretObject | undefined
   const name = secretNameOf(apiKey);
   if (!secret) return missing('SecretPending', generated
     ? `The key is not made yet; it will be in the Secret "${name}".`
-    : `Waiting for the Secret "${name}" with the key in its entry "${KEY_ENTRY}".`);
+    : `Waiting for the Secret "${name}" with the key in its entry "${KEY_ENTRY}"; in a cluster it also needs the label ${KEY_LABEL}: ${apiKey.metadata.name}.`);
   if (generated && !isMadeFor(secret, apiKey))
     return missing('SecretTaken', `The Secret "${name}" exists, but was not made for this ApiKey. Name another one in spec.key.secretRef, or use type Provided.`);
   const key = secret.data.get(KEY_ENTRY);
@@ -49,6 +49,14 @@ export function readKeyMaterial(apiKey: ApiKey, secret: SecretObject | undefined
     rotation: generated ? rotationOf(secret) : undefined,
     previous: generated ? previousKeysOf(secret, nowMs) : [],
   };
+}
+
+/** What a status remembers of an ApiKey's Secret, for as long as the Secret itself is not read yet. */
+export function rememberedKeyMaterial(apiKey: ApiKey, nowMs: number): KeyMaterial {
+  const { keyHash, keyPrefix = '', keyRotation, previousKeys = [] } = apiKey.status ?? {};
+  if (keyHash === undefined) return missing('SecretPending', `The Secret "${secretNameOf(apiKey)}" is not read yet.`);
+  const previous = previousKeys.map((old) => ({ sha256: old.keyHash, notAfterMs: Date.parse(old.expirationTime) }));
+  return { state: 'Present', sha256: keyHash, prefix: keyPrefix, rotation: keyRotation, previous: previous.filter(({ notAfterMs }) => notAfterMs > nowMs) };
 }
 
 /** What makes a key unfit, in words that do not repeat it; undefined: nothing. */

@@ -6,9 +6,8 @@ import { Allowance, ClientDisconnect, Endpoint, Input, Protocol, QuotaType } fro
 import type { Channel, Model, ModelRoute as ModelRouteMessage } from '#snapshot/snapshot.gen.ts';
 import { findingsOf } from '../status/findings.ts';
 import type { Finding, Findings } from '../status/findings.ts';
-import type { SecretObject } from '../store/resources.ts';
 import { findCredential } from './references.ts';
-import type { Credential } from './references.ts';
+import type { Credential, SecretsToLookIn } from './references.ts';
 import { readFields, refuseInvalid } from './translated.ts';
 import type { Translated } from './translated.ts';
 import { listNames } from './words.ts';
@@ -23,7 +22,7 @@ const ALLOWANCES = {
 const MS = 1000;
 
 export interface RouteContext {
-  readonly secrets: ReadonlyMap<string, SecretObject>;
+  readonly lookup: SecretsToLookIn;
   /** The models that have a price, and of which kind. */
   readonly priced: ReadonlyMap<string, QuotaType>;
 }
@@ -34,13 +33,13 @@ interface FoundChannel {
 }
 
 /** One route with the channels that can be used. */
-export function translateRoute(route: ModelRoute, { secrets, priced }: RouteContext): Translated<ModelRouteMessage> {
+export function translateRoute(route: ModelRoute, { lookup, priced }: RouteContext): Translated<ModelRouteMessage> {
   const { spec, metadata } = route;
   const fields = readFields();
   for (const { name, baseUrl } of spec.channels) fields.expect(URL.canParse(baseUrl), `spec.channels "${name}": baseUrl is not a URL`);
   if (fields.faults.length > 0) return refuseInvalid(findingsOf(route), fields.faults);
 
-  const found = spec.channels.map((channel) => ({ channel, credential: findCredential(secrets, metadata.namespace, channel) }));
+  const found = spec.channels.map((channel) => ({ channel, credential: findCredential(lookup, metadata.namespace, channel) }));
   const channels = found.flatMap(({ channel, credential }) => credential.found ? [translateChannel(channel, credential.value)] : []);
   const findings = findingsOf(route);
   return {

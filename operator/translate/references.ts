@@ -4,7 +4,7 @@
 import type { Group, GroupRoute, ModelRoute, ModelRouteChannel } from '#crds/types.gen.ts';
 import type { Finding } from '../status/findings.ts';
 import { labelsOfNamespace, namespacedName } from '../store/resources.ts';
-import type { Labels, SecretObject } from '../store/resources.ts';
+import type { Labels, Resources } from '../store/resources.ts';
 import { matchesSelector } from './selectors.ts';
 
 /** A channel's credential; `value` is absent where the provider asks for none. */
@@ -12,15 +12,20 @@ export type Credential =
   | { readonly found: true; readonly value?: string }
   | { readonly found: false; readonly finding: Finding<'SecretNotFound' | 'SecretInvalid'> };
 
+/** All that is known of Secrets. */
+export type SecretsToLookIn = Pick<Resources, 'secrets' | 'unreadable'>;
+
 /** What may stand in a header's value. */
 const HEADER_VALUE = /^[\x21-\x7e]+$/;
 
 /** Looks a channel's credential up in the Secrets of its namespace. */
-export function findCredential(secrets: ReadonlyMap<string, SecretObject>, namespace: string, { auth }: ModelRouteChannel): Credential {
+export function findCredential({ secrets, unreadable }: SecretsToLookIn, namespace: string, { auth }: ModelRouteChannel): Credential {
   const ref = auth?.secretRef;
   if (!ref) return { found: true };
-  const secret = secrets.get(namespacedName({ namespace, name: ref.name }));
-  if (!secret) return notFound('SecretNotFound', `the Secret "${ref.name}" does not exist in ${namespace}.`);
+  const id = namespacedName({ namespace, name: ref.name });
+  const secret = secrets.get(id);
+  const problem = unreadable?.get(id);
+  if (!secret) return notFound('SecretNotFound', problem === undefined ? `the Secret "${ref.name}" does not exist in ${namespace}.` : `the Secret "${ref.name}" cannot be read: ${problem}.`);
   // editors and `echo` end a file with a line break, which no provider's key has
   const value = secret.data.get(ref.key)?.replace(/\r?\n$/, '');
   if (value === undefined) return notFound('SecretInvalid', `the Secret "${ref.name}" has no entry "${ref.key}".`);

@@ -17,6 +17,7 @@ import { gather } from './gather.ts';
 import { translateGroups } from './group.ts';
 import { translateRoute } from './model-route.ts';
 import { claimedModels, translateCatalog } from './price-catalog.ts';
+import { translateOnce } from './remember.ts';
 
 export interface TranslateOptions {
   /** The namespace of this gateway. */
@@ -36,7 +37,7 @@ export function translate(resources: Resources, options: TranslateOptions): Tran
   const catalogs = world.catalogs.map((catalog) => translateCatalog(catalog, lostModels.get(catalog)));
   const priced = new Map(catalogs.flatMap(({ message }) => message?.models ?? []).map(({ name, quotaType }) => [name, quotaType]));
 
-  const routes = world.routes.map((route) => translateRoute(route, { secrets: resources.secrets, priced }));
+  const routes = world.routes.map((route) => translateRoute(route, { lookup: resources, priced }));
   const groups = translateGroups(world.groups, {
     accepted: world.routes.filter((_, index) => routes[index]?.message),
     refused: new Set(routes.filter(({ message }) => !message).map(({ findings }) => findings.name)),
@@ -52,7 +53,7 @@ export function translate(resources: Resources, options: TranslateOptions): Tran
     losses: lostHashes,
     mintFailures: options.mintFailures ?? new Map<string, string>(),
   };
-  const keys = world.keys.map((key) => translateKey(key, keyContext));
+  const keys = world.keys.map((key) => translateOnce(key, keyContext, () => translateKey(key, keyContext)));
 
   return assemble({ catalogs, routes, groups, accounts, keys, priced, misplaced: world.misplaced }, options.nowMs);
 }

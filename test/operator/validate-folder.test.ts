@@ -41,7 +41,7 @@ test('Secrets live elsewhere: a missing one is a warning', async (t) => {
   const problems = await validate(t, { 'a-platform.yaml': PLATFORM, 'b-team.yaml': ACCOUNT + key('generated') + key('provided', ', key: {type: Provided}') });
   assert.deepEqual(brief(problems), [
     'Warning a-platform.yaml:6 ModelRoute model-gateway/openai Channel "direct" is left out: the Secret "openai" does not exist in model-gateway. No channel is left to serve its models.',
-    'Warning b-team.yaml:11 ApiKey team/provided Waiting for the Secret "provided-key" with the key in its entry "apiKey".',
+    'Warning b-team.yaml:11 ApiKey team/provided Waiting for the Secret "provided-key" with the key in its entry "apiKey"; in a cluster it also needs the label modelgateway.dev/api-key: provided.',
   ]);
 });
 

@@ -1,0 +1,230 @@
+/**
+ * The proxy's side of the configuration: keeps a stream to some operator replica, and goes on with the last good state while
+ * there is none. stream.ts has the protocol, inventory.ts what is held.
+ */
+import { readFile } from 'node:fs/promises';
+import type { ClientDuplexStream } from '@grpc/grpc-js';
+import type { Logger } from 'pino';
+import type { DeltaDiscoveryRequest, DeltaDiscoveryResponse } from '../snapshot/discovery.gen.ts';
+import type { Refusal } from '../snapshot/fleet.gen.ts';
+import { DELTA_AGGREGATED_RESOURCES, REPORT_REFUSALS } from '../snapshot/services.ts';
+import type { ValidConfig } from '../state/compile-edit.ts';
+import { openChannel } from './channel.ts';
+import type { Channel, ChannelOptions } from './channel.ts';
+import { cacheKey, readConfigCache, writeConfigCache } from './config-cache.ts';
+import { Inventory } from './inventory.ts';
+import { createRefusalReport } from './refusal-report.ts';
+import { XdsStream } from './stream.ts';
+
+export interface XdsClientOptions extends ChannelOptions {
+  /** What this proxy calls itself, where its token does not say. */
+  readonly nodeId: string;
+  readonly version: string;
+  /** Puts a configuration in force. */
+  readonly install: (config: ValidConfig) => void;
+  /** The last good configuration is kept here, and serves at the start until an operator answers. */
+  readonly cache?: { readonly file: string; readonly keyFile: string };
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error' | 'debug'>;
+  readonly random?: () => number;
+  /** Told after each whole round of updates. */
+  readonly onRound?: () => void;
+}
+
+export interface XdsFigures {
+  readonly connected: boolean;
+  readonly connections: number;
+  readonly lastUpdateMs: number;
+  readonly resources: number;
+  readonly refused: number;
+  /** Of all objects and their versions: two proxies with the same one hold the same. */
+  readonly digest: string;
+}
+
+export interface XdsClient {
+  figures(): XdsFigures;
+  /** A provider refuses what a ModelRoute gives it. */
+  reportRefusal(refusal: Refusal): void;
+  /** Ends the stream; what is in force stays so. */
+  stop(): Promise<void>;
+}
+
+const FIRST_RETRY_MS = 100;
+const LAST_RETRY_MS = 10_000;
+const REPORT_WITHIN_MS = 5_000;
+const WRITE_CACHE_AFTER_MS = 1_000;
+const WRITE_CACHE_EVERY_MS = 30_000;
+
+/** Reads the cache, if there is one, and begins to connect. */
+export async function startXdsClient(options: XdsClientOptions): Promise<XdsClient> {
+  const client = new RunningClient(options);
+  await client.begin();
+  return client;
+}
+
+type Call = ClientDuplexStream<DeltaDiscoveryRequest, DeltaDiscoveryResponse>;
+
+class RunningClient implements XdsClient {
+  readonly #options: XdsClientOptions;
+  readonly #inventory = new Inventory();
+  readonly #report: (refusal: Refusal) => void;
+  #channel: Channel | undefined;
+  #call: Call | undefined;
+  #connected = false;
+  #connections = 0;
+  #lastUpdateMs = 0;
+  #attempts = 0;
+  #failures = 0;
+  /** The two sides hold different things: everything is fetched anew. */
+  #fresh = false;
+  #retry: NodeJS.Timeout | undefined;
+  #stopped = false;
+  #cacheKey: Buffer | undefined;
+  #cacheTimer: NodeJS.Timeout | undefined;
+  #cacheWritten: Promise<void> = Promise.resolve();
+  #cacheWrittenMs = 0;
+
+  constructor(options: XdsClientOptions) {
+    this.#options = options;
+    this.#report = createRefusalReport({ send: (refusals) => this.#sendRefusals(refusals), nowMs: () => performance.now(), log: options.log });
+  }
+
+  async begin(): Promise<void> {
+    const { cache, log, install } = this.#options;
+    if (cache) {
+      this.#cacheKey = cacheKey(await readFile(cache.keyFile));
+      try {
+        if (await readConfigCache(cache.file, this.#cacheKey, this.#inventory)) {
+          const { config } = this.#inventory.takeRound();
+          if (config) install({ snapshot: config.snapshot });
+          log.info({ objects: this.#inventory.size }, 'the last good configuration is in force until an operator answers');
+        }
+      } catch (error) {
+        log.error({ err: error, file: cache.file }, 'the configuration cache cannot be used; waiting for an operator');
+      }
+    }
+    void this.#connect();
+  }
+
+  figures(): XdsFigures {
+    const { size, refused, digest } = this.#inventory;
+    return { connected: this.#connected, connections: this.#connections, lastUpdateMs: this.#connected ? Date.now() : this.#lastUpdateMs, resources: size, refused, digest: digest.text };
+  }
+
+  reportRefusal(refusal: Refusal): void {
+    this.#report(refusal);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#retry);
+    this.#hangUp();
+    const pending = this.#cacheTimer !== undefined;
+    clearTimeout(this.#cacheTimer);
+    if (pending) this.#writeCache();
+    await this.#cacheWritten;
+  }
+
+  async #connect(): Promise<void> {
+    try {
+      const channel = await openChannel(this.#options, this.#attempts);
+      this.#attempts += 1;
+      if (this.#stopped) return channel.client.close();
+      this.#channel = channel;
+      this.#open(channel);
+    } catch (error) {
+      this.#lost(undefined, error);
+    }
+  }
+
+  #open({ client, metadata, address }: Channel): void {
+    const { path, requestSerialize, responseDeserialize } = DELTA_AGGREGATED_RESOURCES;
+    const call: Call = client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata);
+    this.#call = call;
+    const { nodeId, version, install, log } = this.#options;
+    const fresh = this.#fresh;
+    const stream = new XdsStream({
+      inventory: this.#inventory, nodeId, version, fresh, install,
+      send: (request) => { if (this.#call === call) call.write(request); },
+      onRound: (consistent) => this.#round(consistent, fresh, address),
+      onRefused: (field, name, message) => log.warn({ kind: field, name, message }, 'an object of the configuration is refused; its last good version stays in force'),
+      soon: (run) => setImmediate(() => { if (this.#call === call) run(); }),
+    });
+    call.on('data', (response: DeltaDiscoveryResponse) => {
+      if (this.#call !== call) return;
+      try {
+        stream.receive(response);
+      } catch (error) {
+        this.#lost(call, error);
+      }
+    });
+    call.on('error', (error) => this.#lost(call, error));
+    call.on('end', () => this.#lost(call, new Error('the operator ended the stream')));
+    stream.begin();
+  }
+
+  #round(consistent: boolean, fresh: boolean, address: string): void {
+    const { log, onRound } = this.#options;
+    this.#failures = 0;
+    if (!this.#connected) {
+      this.#connected = true;
+      this.#connections += 1;
+      log.info({ operator: address, objects: this.#inventory.size }, 'the configuration is whole');
+    }
+    this.#cacheSoon();
+    onRound?.();
+    if (consistent) {
+      this.#fresh = false;
+      return;
+    }
+    log.error({ operator: address, objects: this.#inventory.size }, fresh ? 'this proxy holds other objects than the operator gives out, even after fetching all' : 'this proxy holds other objects than the operator gives out; all are fetched anew');
+    if (fresh) return;
+    this.#fresh = true;
+    this.#lost(this.#call, new Error('all is fetched anew'));
+  }
+
+  #lost(call: Call | undefined, error: unknown): void {
+    if (this.#stopped || call !== this.#call) return;
+    if (this.#connected) this.#lastUpdateMs = Date.now();
+    this.#connected = false;
+    this.#hangUp();
+    const { random = Math.random, log } = this.#options;
+    const waitMs = Math.min(FIRST_RETRY_MS * 2 ** this.#failures, LAST_RETRY_MS) * (0.5 + random());
+    this.#failures = Math.min(this.#failures + 1, 16);
+    log.warn({ err: error, waitMs: Math.round(waitMs) }, 'no operator: the last good configuration stays in force; connecting again');
+    this.#retry = setTimeout(() => void this.#connect(), waitMs);
+  }
+
+  #hangUp(): void {
+    this.#call?.cancel();
+    this.#call = undefined;
+    this.#channel?.client.close();
+    this.#channel = undefined;
+    this.#inventory.unstage();
+  }
+
+  #sendRefusals(refusals: readonly Refusal[]): Promise<void> {
+    const channel = this.#channel;
+    if (!channel) return Promise.reject(new Error('not connected'));
+    const { path, requestSerialize, responseDeserialize } = REPORT_REFUSALS;
+    return new Promise((resolve, reject) => {
+      channel.client.makeUnaryRequest(path, requestSerialize, responseDeserialize, { refusals }, channel.metadata, { deadline: Date.now() + REPORT_WITHIN_MS }, (error) => error ? reject(error) : resolve());
+    });
+  }
+
+  #cacheSoon(): void {
+    if (!this.#cacheKey || this.#cacheTimer) return;
+    const sinceMs = performance.now() - this.#cacheWrittenMs;
+    this.#cacheTimer = setTimeout(() => this.#writeCache(), this.#cacheWrittenMs === 0 ? WRITE_CACHE_AFTER_MS : Math.max(WRITE_CACHE_AFTER_MS, WRITE_CACHE_EVERY_MS - sinceMs));
+  }
+
+  #writeCache(): void {
+    const { cache, log } = this.#options;
+    const key = this.#cacheKey;
+    this.#cacheTimer = undefined;
+    if (!cache || !key) return;
+    this.#cacheWrittenMs = performance.now();
+    this.#cacheWritten = this.#cacheWritten.then(() => writeConfigCache(cache.file, key, this.#inventory)).catch((error: unknown) => {
+      log.error({ err: error, file: cache.file }, 'the last good configuration could not be kept on disk');
+    });
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * The last good configuration on this proxy's disk, so that it can start while no operator answers. It holds the providers'
+ * credentials, without which it would be of no use, so the file is encrypted (AES-256-GCM) with a key that is kept elsewhere.
+ */
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import type { CipherGCM } from 'node:crypto';
+import { open, readFile, rename } from 'node:fs/promises';
+import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
+import { Resource } from '../snapshot/discovery.gen.ts';
+import { encodeObject, RESOURCE_TYPES, typeUrlOf } from '../snapshot/resources.ts';
+import type { SnapshotField } from '../snapshot/resources.ts';
+import type { Inventory } from './inventory.ts';
+
+const MAGIC = Buffer.from('model-gateway configuration 1\n');
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const LEAST_SECRET_BYTES = 32;
+/** Between two looks at what else there is to do. */
+const SLICE = 500;
+
+/** The cipher's key, from whatever bytes a key file holds. Throws where they are too few to be a secret. */
+export function cacheKey(secret: Buffer): Buffer {
+  if (secret.length < LEAST_SECRET_BYTES) throw new Error(`the key of the configuration cache must have at least ${LEAST_SECRET_BYTES} bytes`);
+  return Buffer.from(hkdfSync('sha256', secret, MAGIC, 'configuration cache', 32));
+}
+
+/** Writes what is in force; the file is the old one or the new one, never a part. */
+export async function writeConfigCache(path: string, key: Buffer, inventory: Inventory): Promise<void> {
+  const records = RESOURCE_TYPES.flatMap(({ field }) => recordsOf(inventory, field));
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(MAGIC);
+  const temporary = `${path}.new`;
+  const file = await open(temporary, 'w', 0o600);
+  try {
+    await file.write(Buffer.concat([MAGIC, nonce]));
+    await writeRecords(file, cipher, records);
+    await file.write(Buffer.concat([cipher.final(), cipher.getAuthTag()]));
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
+  await rename(temporary, path);
+}
+
+/** Stages what the file holds; false: there is no file. Rejects where it cannot be read or has been changed. */
+export async function readConfigCache(path: string, key: Buffer, inventory: Inventory): Promise<boolean> {
+  const bytes = await readFile(path).catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (!bytes) return false;
+  const start = MAGIC.length + NONCE_BYTES;
+  if (bytes.length < start + TAG_BYTES || !bytes.subarray(0, MAGIC.length).equals(MAGIC)) throw new Error('the file is not a configuration cache of this version');
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(MAGIC.length, start)).setAAD(MAGIC).setAuthTag(bytes.subarray(-TAG_BYTES));
+  // nothing of it is looked at before it is known to be unchanged
+  const plain = Buffer.concat([decipher.update(bytes.subarray(start, -TAG_BYTES)), decipher.final()]);
+  const fields = new Map(RESOURCE_TYPES.map(({ typeUrl, field }) => [typeUrl, field]));
+  const reader = new BinaryReader(plain);
+  while (reader.pos < reader.len) {
+    const { name, version, resource } = Resource.decode(reader.bytes());
+    const field = fields.get(resource?.typeUrl ?? '');
+    if (field && resource) inventory.stage(field, { name, version }, resource.value);
+  }
+  return true;
+}
+
+/** What is in force at this moment, still to be encoded. */
+function recordsOf(inventory: Inventory, field: SnapshotField): (() => Uint8Array)[] {
+  const typeUrl = typeUrlOf(field);
+  return [...inventory.held(field)].map(({ name, version, object }) => () => Resource.encode({ name, version, resource: { typeUrl, value: encodeObject(field, object) } }).finish());
+}
+
+async function writeRecords(file: { write(bytes: Buffer): Promise<unknown> }, cipher: CipherGCM, records: readonly (() => Uint8Array)[]): Promise<void> {
+  for (let start = 0; start < records.length; start += SLICE) {
+    const writer = new BinaryWriter();
+    for (const record of records.slice(start, start + SLICE)) writer.bytes(record());
+    await file.write(cipher.update(writer.finish()));
+  }
+}

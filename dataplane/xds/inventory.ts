@@ -1,0 +1,229 @@
+/**
+ * [P] What a proxy holds of the configuration, and how a round of updates becomes a change of it: all that is good is put in
+ * force together, a bad object keeps its last good version. One key's edit costs the same however many keys there are; only
+ * where something is wrong is everything looked at.
+ */
+import type { SnapshotKind } from '../snapshot/faults.ts';
+import { decodeObject, resourceName, SetDigest, typeUrlOf } from '../snapshot/resources.ts';
+import type { SnapshotField } from '../snapshot/resources.ts';
+import type { Key, Snapshot } from '../snapshot/snapshot.gen.ts';
+import { tightensAccount, tightensKey } from '../snapshot/tightening.ts';
+import { validateOneKey, validateSnapshot } from '../snapshot/validate.ts';
+import type { SnapshotEdit, ValidConfig } from '../state/compile-edit.ts';
+import { KindInventory } from './kind-inventory.ts';
+import type { Settled } from './kind-inventory.ts';
+
+/** What came of a round, or of the part of it that could not wait. */
+export interface Outcome {
+  /** Undefined: nothing is different. */
+  readonly config: ValidConfig | undefined;
+  /** Objects in force that were refused before, and did not come again. */
+  readonly recovered: readonly { readonly field: SnapshotField; readonly name: string }[];
+}
+
+const FIELDS: Readonly<Record<SnapshotKind, SnapshotField>> = { ApiKey: 'keys', Account: 'accounts', Group: 'groups', ModelRoute: 'routes', PriceCatalog: 'catalogs' };
+const ALL_FIELDS: readonly SnapshotField[] = Object.values(FIELDS);
+/** Beyond, compiling everything is cheaper. */
+const MOST_EDITS = 1_000;
+
+export class Inventory {
+  readonly #kinds = {
+    keys: new KindInventory((bytes) => decodeObject('keys', bytes)),
+    accounts: new KindInventory((bytes) => decodeObject('accounts', bytes)),
+    groups: new KindInventory((bytes) => decodeObject('groups', bytes)),
+    routes: new KindInventory((bytes) => decodeObject('routes', bytes)),
+    catalogs: new KindInventory((bytes) => decodeObject('catalogs', bytes)),
+  };
+  /** Whose is a hash or a uid, of keys in force. */
+  readonly #owners = new Map<string, string>();
+  readonly #digest = new SetDigest();
+
+  /** Of the newest versions that have come. */
+  get digest(): { readonly count: number; readonly text: string } { return this.#digest; }
+
+  get size(): number {
+    return ALL_FIELDS.reduce((sum, field) => sum + this.#kinds[field].held.size, 0);
+  }
+
+  get refused(): number {
+    return ALL_FIELDS.reduce((sum, field) => sum + this.#kinds[field].refused.size, 0);
+  }
+
+  /** A resource as it came; it waits for the rest of its round. */
+  stage(field: SnapshotField, resource: { readonly name: string; readonly version: string }, bytes: Uint8Array): void {
+    this.#kinds[field].stage(resource.name, resource.version, bytes);
+  }
+
+  stageRemoval(field: SnapshotField, name: string): void {
+    this.#kinds[field].stageRemoval(name);
+  }
+
+  /** Forgets what waits: the stream that it came by has ended before its round did. */
+  unstage(): void {
+    for (const field of ALL_FIELDS) this.#kinds[field].unstage();
+  }
+
+  /** Whether it has come and waits. */
+  isStaged(field: SnapshotField, name: string): boolean {
+    return this.#kinds[field].staged.has(name);
+  }
+
+  /** What is wrong with an object's newest version; undefined: it is in force, or gone. */
+  refusal(field: SnapshotField, name: string): string | undefined {
+    return this.#kinds[field].refused.get(name)?.message;
+  }
+
+  /** Names and versions in force. */
+  versions(field: SnapshotField): Record<string, string> {
+    const versions: Record<string, string> = {};
+    for (const [name, { version }] of this.#kinds[field].held) versions[name] = version;
+    return versions;
+  }
+
+  /** Objects in force. */
+  *held<F extends SnapshotField>(field: F): Iterable<{ readonly name: string; readonly version: string; readonly object: Snapshot[F][number] }> {
+    for (const [name, { version, object }] of this.#kinds[field].held) yield { name, version, object };
+  }
+
+  /** Removals for all that is held, or was refused, and is not among these names: what a full answer leaves out is gone. */
+  stageMissing(field: SnapshotField, names: ReadonlySet<string>): void {
+    const { held, refused } = this.#kinds[field];
+    for (const name of [...held.keys(), ...refused.keys()]) if (!names.has(name)) this.stageRemoval(field, name);
+  }
+
+  /** Only what takes something away from callers: it need not wait for the rest of its round. */
+  takeTightening(): Outcome {
+    const { keys, accounts } = this.#kinds;
+    const keyNames = namesOf(keys, tightensKey, true).filter((name) => this.#keyFault(name) === undefined);
+    const accountNames = namesOf(accounts, tightensAccount, false);
+    const edit: SnapshotEdit = { keys: editsOf(keys, keyNames), accounts: editsOf(accounts, accountNames), offering: undefined };
+    this.#commit('keys', keyNames);
+    this.#commit('accounts', accountNames);
+    const config = edit.keys.length + edit.accounts.length === 0 ? undefined : { snapshot: () => this.snapshot(), edit };
+    return { config, recovered: [] };
+  }
+
+  /** The whole round: what is good of it is put in force. */
+  takeRound(): Outcome {
+    const arrived = new Set(ALL_FIELDS.flatMap((field) => [...this.#kinds[field].staged.keys()].map((name) => `${field} ${name}`)));
+    const suspects = this.refused > 0 || !this.#looksGood();
+    if (suspects) this.#findFaults();
+    const edit = this.#edit();
+    const recovered: { field: SnapshotField; name: string }[] = [];
+    for (const field of ALL_FIELDS) {
+      for (const { name, message } of this.#commit(field)) if (message === '' && !arrived.has(`${field} ${name}`)) recovered.push({ field, name });
+    }
+    return { config: this.#configOf(edit), recovered };
+  }
+
+  /** All that is in force. */
+  snapshot(): Snapshot {
+    const { keys, accounts, groups, routes, catalogs } = this.#kinds;
+    return { keys: keys.objects(), accounts: accounts.objects(), groups: groups.objects(), routes: routes.objects(), catalogs: catalogs.objects() };
+  }
+
+  #configOf(edit: SnapshotEdit | undefined): ValidConfig | undefined {
+    if (edit === undefined) return undefined;
+    const snapshot = (): Snapshot => this.snapshot();
+    return edit.keys.length + edit.accounts.length > MOST_EDITS ? { snapshot } : { snapshot, edit };
+  }
+
+  #edit(): SnapshotEdit | undefined {
+    const { keys, accounts, groups, routes, catalogs } = this.#kinds;
+    const offering = [groups, routes, catalogs].some((kind) => kind.edits().length > 0)
+      ? { groups: groups.objects(), routes: routes.objects(), catalogs: catalogs.objects() }
+      : undefined;
+    const edit = { keys: keys.edits(), accounts: accounts.edits(), offering };
+    return edit.keys.length === 0 && edit.accounts.length === 0 && !offering ? undefined : edit;
+  }
+
+  /** Whether nothing is wrong with any candidate; looks at no more than it must. */
+  #looksGood(): boolean {
+    const { keys, accounts, groups, routes, catalogs } = this.#kinds;
+    for (const { staged } of [keys, accounts, groups, routes, catalogs]) for (const { message } of staged.values()) if (message !== '') return false;
+    const claimed = new Set<string>();
+    for (const [name, { object }] of keys.staged) if (object && (validateOneKey(object).length > 0 || this.#conflicts(name, object, claimed))) return false;
+    if (groups.staged.size + routes.staged.size + catalogs.staged.size === 0) return true;
+    return validateSnapshot({ keys: [], accounts: [], groups: groups.objects(), routes: routes.objects(), catalogs: catalogs.objects() }).length === 0;
+  }
+
+  /** Whether another key has one of its hashes or its uid, or claims it in this round. */
+  #conflicts(name: string, key: Key, claimed: Set<string>): boolean {
+    for (const claim of claimsOf(key)) {
+      const owner = this.#owners.get(claim);
+      if (claimed.has(claim) || (owner !== undefined && owner !== name && !this.#kinds.keys.staged.has(owner))) return true;
+      claimed.add(claim);
+    }
+    return false;
+  }
+
+  #keyFault(name: string): string | undefined {
+    const object = this.#kinds.keys.staged.get(name)?.object;
+    if (!object) return undefined;
+    const taken = claimsOf(object).some((claim) => (this.#owners.get(claim) ?? name) !== name);
+    return taken ? 'another key has its hash or uid' : validateOneKey(object)[0]?.message;
+  }
+
+  /** Finds out who is at fault, until what is left is good. Ends: every turn blames a candidate, and without any all was good before. */
+  #findFaults(): void {
+    for (const field of ALL_FIELDS) this.#kinds[field].stageRefused();
+    for (let faults = validateSnapshot(this.snapshot()); faults.length > 0; faults = validateSnapshot(this.snapshot())) {
+      // all faults of an object, before the next look
+      const blamed = faults.map((fault) => this.#kinds[FIELDS[fault.kind]].blame(resourceName(fault), fault.message));
+      if (blamed.includes(true)) continue;
+      const [{ kind, message, ...object } = { kind: 'ApiKey', message: '', namespace: '', name: '' } as const] = faults;
+      const words = `with it, ${kind} ${resourceName(object)} is not valid: ${message}`;
+      if (this.#kinds[FIELDS[kind]].blameAll(words)) continue;
+      if (!ALL_FIELDS.map((field) => this.#kinds[field].blameAll(words)).includes(true)) return;
+    }
+  }
+
+  /** Takes candidates over, and keeps the books that follow from them. */
+  #commit(field: SnapshotField, names?: readonly string[]): Settled[] {
+    const kind = this.#kinds[field];
+    const all = names ?? [...kind.staged.keys()];
+    const typeUrl = typeUrlOf(field);
+    const before = all.map((name) => ({ name, version: kind.received(name) }));
+    if (field === 'keys') this.#disown(all);
+    const settled = kind.commit(all);
+    if (field === 'keys') this.#own(all);
+    for (const { name, version } of before) {
+      const now = kind.received(name);
+      if (version !== undefined) this.#digest.remove(typeUrl, name, version);
+      if (now !== undefined) this.#digest.add(typeUrl, name, now);
+    }
+    return settled;
+  }
+
+  #disown(names: readonly string[]): void {
+    for (const name of names) {
+      const held = this.#kinds.keys.held.get(name);
+      for (const claim of held ? claimsOf(held.object) : []) if (this.#owners.get(claim) === name) this.#owners.delete(claim);
+    }
+  }
+
+  #own(names: readonly string[]): void {
+    for (const name of names) {
+      const held = this.#kinds.keys.held.get(name);
+      for (const claim of held ? claimsOf(held.object) : []) this.#owners.set(claim, name);
+    }
+  }
+}
+
+function claimsOf({ uid, hashes }: Key): string[] {
+  return [`uid ${uid}`, ...hashes.map(({ sha256 }) => sha256)];
+}
+
+/** Candidates that take something away. */
+function namesOf<M extends { readonly namespace: string; readonly name: string }>(kind: KindInventory<M>, tightens: (before: M, after: M) => boolean, removals: boolean): string[] {
+  const names: string[] = [];
+  for (const [name, { version, object, message }] of kind.staged) {
+    const held = kind.held.get(name);
+    if (held && message === '' && (object ? tightens(held.object, object) : removals && version === '')) names.push(name);
+  }
+  return names;
+}
+
+function editsOf<M extends { readonly namespace: string; readonly name: string }>(kind: KindInventory<M>, names: readonly string[]): { before: M | undefined; after: M | undefined }[] {
+  return names.map((name) => ({ before: kind.held.get(name)?.object, after: kind.staged.get(name)?.object }));
+}

@@ -1,0 +1,136 @@
+/**
+ * [P] The objects of one kind at a proxy: those in force, those that have come and wait for the rest of their round, and the
+ * newest versions that were refused.
+ */
+import type { Edit } from '../state/compile-edit.ts';
+
+interface Named {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** An object in force. */
+export interface Held<M> {
+  readonly version: string;
+  readonly object: M;
+}
+
+/** What the server wants in force. */
+export interface Candidate<M> {
+  /** '': it is to be gone. */
+  readonly version: string;
+  /** Undefined: to be gone, or unreadable. */
+  readonly object: M | undefined;
+  /** What is wrong with it; '': nothing that is known. */
+  message: string;
+}
+
+/** What came of one object. */
+export interface Settled {
+  readonly name: string;
+  readonly version: string;
+  /** '': it is in force. */
+  readonly message: string;
+}
+
+export class KindInventory<M extends Named> {
+  readonly held = new Map<string, Held<M>>();
+  readonly refused = new Map<string, Candidate<M>>();
+  readonly #staged = new Map<string, Candidate<M>>();
+  readonly #decode: (bytes: Uint8Array) => M;
+
+  constructor(decode: (bytes: Uint8Array) => M) {
+    this.#decode = decode;
+  }
+
+  get staged(): ReadonlyMap<string, Candidate<M>> { return this.#staged; }
+
+  stage(name: string, version: string, bytes: Uint8Array): void {
+    try {
+      const object = this.#decode(bytes);
+      const message = `${object.namespace}/${object.name}` === name ? '' : 'the resource has another name than its object';
+      this.#staged.set(name, { version, object, message });
+    } catch {
+      this.#staged.set(name, { version, object: undefined, message: 'the resource cannot be read' });
+    }
+  }
+
+  stageRemoval(name: string): void {
+    this.#staged.set(name, { version: '', object: undefined, message: '' });
+  }
+
+  unstage(): void {
+    this.#staged.clear();
+  }
+
+  /** What was refused before is tried again: it may have been another object's fault. */
+  stageRefused(): void {
+    for (const [name, { version, object }] of this.refused) if (object && !this.#staged.has(name)) this.#staged.set(name, { version, object, message: '' });
+  }
+
+  /** The newest version that has come, refused or not. */
+  received(name: string): string | undefined {
+    return this.refused.get(name)?.version ?? this.held.get(name)?.version;
+  }
+
+  /** Everything as it would be with the candidates that nothing is known against; these come last, so that of two that conflict the newcomer is blamed. */
+  objects(): M[] {
+    const objects: M[] = [];
+    for (const [name, { object }] of this.held) if (!this.#counts(name)) objects.push(object);
+    for (const { object, message } of this.#staged.values()) if (object && message === '') objects.push(object);
+    return objects;
+  }
+
+  /** Notes a fault of a candidate; false: it is none. */
+  blame(name: string, message: string): boolean {
+    const candidate = this.#staged.get(name);
+    if (!candidate || candidate.version === '') return false;
+    candidate.message = candidate.message === '' ? message : `${candidate.message}; ${message}`;
+    return true;
+  }
+
+  /** Blames every candidate that nothing is known against; returns whether there was one. */
+  blameAll(message: string): boolean {
+    let found = false;
+    for (const [name, candidate] of this.#staged) if (candidate.message === '') found = this.blame(name, message) || found;
+    return found;
+  }
+
+  /** What the candidates change. */
+  edits(): Edit<M>[] {
+    const edits: Edit<M>[] = [];
+    for (const [name, { object, message }] of this.#staged) {
+      const before = this.held.get(name)?.object;
+      if (message === '' && (before ?? object) !== undefined) edits.push({ before, after: object });
+    }
+    return edits;
+  }
+
+  /** Takes the candidates over, or only those of these names; returns what came of them. */
+  commit(names: Iterable<string> = [...this.#staged.keys()]): Settled[] {
+    const settled: Settled[] = [];
+    for (const name of names) {
+      const candidate = this.#staged.get(name);
+      if (!candidate) continue;
+      this.#staged.delete(name);
+      this.#put(name, candidate);
+      settled.push({ name, version: candidate.version, message: candidate.message });
+    }
+    return settled;
+  }
+
+  #put(name: string, candidate: Candidate<M>): void {
+    const { version, object, message } = candidate;
+    if (message !== '') {
+      this.refused.set(name, candidate);
+      return;
+    }
+    this.refused.delete(name);
+    if (object) this.held.set(name, { version, object });
+    else this.held.delete(name);
+  }
+
+  #counts(name: string): boolean {
+    return this.#staged.get(name)?.message === '';
+  }
+}

@@ -1,0 +1,163 @@
+/**
+ * One xDS stream, from its first requests to its end: takes rounds of updates, puts them in force, and answers each response
+ * with what came of it. It speaks through what it is given, so a test may be the other side.
+ */
+import { Resource } from '../snapshot/discovery.gen.ts';
+import type { Any, DeltaDiscoveryRequest, DeltaDiscoveryResponse } from '../snapshot/discovery.gen.ts';
+import { Checkpoint, ResourceFault } from '../snapshot/fleet.gen.ts';
+import { CHECKPOINT_NAME, CHECKPOINT_TYPE, FAULT_TYPE, RESOURCE_TYPES, typeUrlOf } from '../snapshot/resources.ts';
+import type { SnapshotField } from '../snapshot/resources.ts';
+import type { ValidConfig } from '../state/compile-edit.ts';
+import type { Inventory, Outcome } from './inventory.ts';
+
+export interface StreamOptions {
+  readonly inventory: Inventory;
+  /** What this proxy calls itself. */
+  readonly nodeId: string;
+  readonly version: string;
+  /** True: what is held is not told, so everything comes anew, and what does not come is gone. */
+  readonly fresh: boolean;
+  readonly send: (request: DeltaDiscoveryRequest) => void;
+  readonly install: (config: ValidConfig) => void;
+  /** Told after each whole round; false: the two sides hold different things. */
+  readonly onRound: (consistent: boolean) => void;
+  readonly onRefused: (field: SnapshotField, name: string, message: string) => void;
+  /** Runs something when what has arrived already has been taken. */
+  readonly soon: (run: () => void) => void;
+}
+
+interface Outstanding {
+  readonly nonce: string;
+  readonly typeUrl: string;
+  readonly field: SnapshotField | undefined;
+  readonly names: ReadonlyMap<string, string>;
+}
+
+const FIELDS = new Map(RESOURCE_TYPES.map(({ typeUrl, field }) => [typeUrl, field]));
+const INVALID_ARGUMENT = 3;
+const WILDCARD = '*';
+
+export class XdsStream {
+  readonly #options: StreamOptions;
+  #outstanding: Outstanding[] = [];
+  /** Types that have been answered at all; the first round is whole when all have been. */
+  readonly #answered = new Set<string>();
+  /** Of a fresh stream's first round. */
+  readonly #seen = new Map<SnapshotField, Set<string>>();
+  #checkpoint: Checkpoint | undefined;
+  #complete = false;
+  #whole = false;
+  #urgent = false;
+
+  constructor(options: StreamOptions) {
+    this.#options = options;
+  }
+
+  /** Subscribes to everything, with what is held already. */
+  begin(): void {
+    const { inventory, nodeId, version, fresh } = this.#options;
+    const node = { id: nodeId, cluster: '', userAgentName: `model-gateway/${version}` };
+    for (const { typeUrl, field } of RESOURCE_TYPES) this.#request({ typeUrl, node, resourceNamesSubscribe: [WILDCARD], initialResourceVersions: fresh ? {} : inventory.versions(field) });
+    this.#request({ typeUrl: CHECKPOINT_TYPE, node, resourceNamesSubscribe: [WILDCARD] });
+  }
+
+  /** Throws where the response breaks the protocol: the stream is of no use then. */
+  receive(response: DeltaDiscoveryResponse): void {
+    const { typeUrl, nonce } = response;
+    const field = FIELDS.get(typeUrl);
+    if (field === undefined && typeUrl !== CHECKPOINT_TYPE) return this.#request({ typeUrl, responseNonce: nonce, errorDetail: { code: INVALID_ARGUMENT, message: 'nobody asked for this type', details: [] } });
+    const resources = response.resources.map((bytes) => Resource.decode(bytes));
+    const names = new Map(resources.map(({ name, version }) => [name, version]));
+    for (const name of response.removedResources) names.set(name, '');
+    this.#outstanding.push({ nonce, typeUrl, field, names });
+    this.#answered.add(typeUrl);
+    if (field !== undefined) this.#stage(field, resources, response.removedResources);
+    else this.#takeCheckpoint(resources);
+    if (this.#complete && this.#answered.size > RESOURCE_TYPES.length) this.#endRound();
+    else if (this.#whole) this.#hurry();
+  }
+
+  #stage(field: SnapshotField, resources: readonly Resource[], removed: readonly string[]): void {
+    const { inventory, fresh } = this.#options;
+    for (const { name, version, resource } of resources) inventory.stage(field, { name, version }, resource?.value ?? new Uint8Array());
+    for (const name of removed) inventory.stageRemoval(field, name);
+    if (!fresh || this.#whole) return;
+    const seen = this.#seen.get(field) ?? new Set<string>();
+    this.#seen.set(field, seen);
+    for (const { name } of resources) seen.add(name);
+  }
+
+  #takeCheckpoint(resources: readonly Resource[]): void {
+    for (const { resource } of resources) this.#checkpoint = Checkpoint.decode(resource?.value ?? new Uint8Array());
+    this.#complete = true;
+  }
+
+  /** What takes something away from callers is not made to wait for the rest of a long round. */
+  #hurry(): void {
+    if (this.#urgent) return;
+    this.#urgent = true;
+    this.#options.soon(() => {
+      this.#urgent = false;
+      if (this.#outstanding.length === 0) return;
+      const { config } = this.#options.inventory.takeTightening();
+      if (!config) return;
+      this.#options.install(config);
+      const done = this.#outstanding.filter(({ field, names }) => field !== undefined && ![...names.keys()].some((name) => this.#options.inventory.isStaged(field, name)));
+      this.#outstanding = this.#outstanding.filter((each) => !done.includes(each));
+      for (const each of done) this.#answer(each);
+    });
+  }
+
+  #endRound(): void {
+    const { inventory, fresh, install, onRound } = this.#options;
+    this.#complete = false;
+    if (fresh && !this.#whole) for (const { field } of RESOURCE_TYPES) inventory.stageMissing(field, this.#seen.get(field) ?? new Set());
+    this.#seen.clear();
+    const first = !this.#whole;
+    this.#whole = true;
+    const outcome = inventory.takeRound();
+    // the first round is told even if it is empty: from then on the proxy knows that there is no more
+    const config = outcome.config ?? (first ? { snapshot: () => inventory.snapshot() } : undefined);
+    if (config) install(config);
+    for (const each of this.#outstanding.splice(0)) this.#answer(each);
+    this.#recover(outcome);
+    onRound(this.#agrees());
+  }
+
+  #agrees(): boolean {
+    const { text, count } = this.#options.inventory.digest;
+    return !this.#checkpoint || (this.#checkpoint.digest === text && this.#checkpoint.resources === count);
+  }
+
+  /** ACK, or NACK with every object that is refused and why; what the answer does not name is in force. */
+  #answer({ nonce, typeUrl, field, names }: Outstanding): void {
+    const { inventory, onRefused } = this.#options;
+    const details: Any[] = [];
+    const words: string[] = [];
+    if (field !== undefined) {
+      for (const [name, version] of names) {
+        const message = version === '' ? undefined : inventory.refusal(field, name);
+        if (message === undefined) continue;
+        details.push({ typeUrl: FAULT_TYPE, value: ResourceFault.encode({ name, version, message }).finish() });
+        words.push(`${name}: ${message}`);
+        onRefused(field, name, message);
+      }
+    }
+    const refused = details.length === 0 ? {} : { errorDetail: { code: INVALID_ARGUMENT, message: words.slice(0, 10).join('\n'), details } };
+    this.#request({ typeUrl, responseNonce: nonce, ...refused });
+  }
+
+  /** Objects whose old refusal has become wrong are asked for again, since only an answer to them can take it back. */
+  #recover({ recovered }: Outcome): void {
+    if (recovered.length === 0) return;
+    for (const { field } of RESOURCE_TYPES) {
+      const names = recovered.filter((each) => each.field === field).map(({ name }) => name);
+      if (names.length > 0) this.#request({ typeUrl: typeUrlOf(field), resourceNamesSubscribe: names });
+    }
+    this.#request({ typeUrl: CHECKPOINT_TYPE, resourceNamesSubscribe: [CHECKPOINT_NAME] });
+  }
+
+  #request(request: Partial<DeltaDiscoveryRequest> & { readonly typeUrl: string }): void {
+    this.#options.send({ node: undefined, resourceNamesSubscribe: [], resourceNamesUnsubscribe: [], initialResourceVersions: {}, responseNonce: '', errorDetail: undefined, ...request });
+  }
+}

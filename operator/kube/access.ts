@@ -1,0 +1,109 @@
+/**
+ * How the API server is reached: address, certificates and credentials from a kubeconfig file, or from the pod's ServiceAccount.
+ * client-node reads them, exec plugins and rotated token files included; connections are this folder's own.
+ */
+import type { RequestOptions } from 'node:https';
+import { KubeConfig } from '@kubernetes/client-node';
+import { Agent, ProxyAgent } from 'undici';
+import type { Dispatcher, buildConnector } from 'undici';
+
+/** One API server, and who we are to it. */
+export interface KubeAccess {
+  /** Without a slash at its end. */
+  readonly server: string;
+  /** The pod's own namespace, or the one that the kubeconfig's context names. */
+  readonly namespace: string | undefined;
+  /** For one request: connections, and headers with the credential as it is now. */
+  open(): Promise<{ readonly dispatcher: Dispatcher; readonly headers: Readonly<Record<string, string>> }>;
+  /** The credential was refused: it is read again before the next request. */
+  refused(): void;
+  close(): Promise<void>;
+}
+
+export interface AccessOptions {
+  /** A kubeconfig file; absent: as kubectl looks for one, and in a pod its ServiceAccount. */
+  readonly kubeconfig?: string;
+  readonly nowMs: () => number;
+}
+
+/** Token files and client certificates are looked at again so often. A new token is made long before the old one ends. */
+const REFRESH_MS = 30_000;
+const KEEP_ALIVE_MS = 30_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+/** What client-node makes up where it finds nothing. */
+const NOTHING_FOUND = 'http://localhost:8080';
+
+/** Something about the credentials is not as it should be; the message says what to do. */
+export class NoKubeAccess extends Error {
+  override readonly name = 'NoKubeAccess';
+}
+
+/** Finds the API server. Throws NoKubeAccess where there is none to be found. */
+export function openAccess({ kubeconfig, nowMs }: AccessOptions): KubeAccess {
+  const config = loadConfig(kubeconfig);
+  const cluster = config.getCurrentCluster();
+  if (!cluster || cluster.server === NOTHING_FOUND)
+    throw new NoKubeAccess(`No Kubernetes API server is known${kubeconfig === undefined ? '' : ` from ${kubeconfig}`}. In a pod the ServiceAccount's token must be mounted; elsewhere name a kubeconfig file with --kubeconfig or KUBECONFIG.`);
+  const pool = openPool(cluster.proxyUrl);
+  let current: { readonly atMs: number; readonly headers: Readonly<Record<string, string>>; readonly dispatcher: Dispatcher } | undefined;
+  return {
+    server: cluster.server.replace(/\/+$/, ''),
+    namespace: config.getContextObject(config.getCurrentContext())?.namespace,
+    async open() {
+      if (!current || nowMs() - current.atMs > REFRESH_MS) {
+        const options: RequestOptions = {};
+        await config.applyToHTTPSOptions(options);
+        current = { atMs: nowMs(), headers: headersOf(options), dispatcher: pool.for(options) };
+      }
+      return current;
+    },
+    refused() { current = undefined; },
+    close: () => pool.close(),
+  };
+}
+
+function loadConfig(kubeconfig: string | undefined): KubeConfig {
+  const config = new KubeConfig();
+  try {
+    if (kubeconfig === undefined) config.loadFromDefault();
+    else config.loadFromFile(kubeconfig);
+  } catch (error) {
+    const words = error instanceof Error ? error.message : 'it cannot be read';
+    throw new NoKubeAccess(`The kubeconfig${kubeconfig === undefined ? '' : ` ${kubeconfig}`} cannot be used: ${words}`, { cause: error });
+  }
+  return config;
+}
+
+/** Connections for one set of certificates; a new set replaces the old one, whose requests go on to their end. */
+function openPool(proxyUrl: string | undefined): { for(options: RequestOptions): Dispatcher; close(): Promise<void> } {
+  let known: { readonly print: string; readonly dispatcher: Agent | ProxyAgent } | undefined;
+  const closing = new Set<Promise<void>>();
+  return {
+    for(options) {
+      const tls = tlsOf(options);
+      const print = JSON.stringify(tls); // Buffers in it print their bytes
+      if (known?.print === print) return known.dispatcher;
+      if (known) closing.add(known.dispatcher.close());
+      const connect = { ...tls, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS, timeout: CONNECT_TIMEOUT_MS };
+      const dispatcher = proxyUrl === undefined ? new Agent({ connect }) : new ProxyAgent({ uri: proxyUrl, requestTls: connect });
+      known = { print, dispatcher };
+      return dispatcher;
+    },
+    async close() {
+      await known?.dispatcher.destroy();
+      await Promise.all(closing);
+    },
+  };
+}
+
+function tlsOf({ ca, cert, key, pfx, passphrase, rejectUnauthorized, servername }: RequestOptions): buildConnector.BuildOptions {
+  const given = Object.entries({ ca, cert, key, pfx, passphrase, rejectUnauthorized, servername }).filter(([, value]) => value !== undefined && value !== null);
+  return Object.fromEntries(given);
+}
+
+function headersOf({ headers, auth }: RequestOptions): Readonly<Record<string, string>> {
+  const given = Array.isArray(headers) ? {} : headers ?? {};
+  const texts = Object.entries(given).flatMap(([name, value]) => value === undefined ? [] : [[name.toLowerCase(), String(value)] as const]);
+  const basic = auth ? [['authorization', `Basic ${Buffer.from(auth).toString('base64')}`] as const] : [];
+  return Object.fromEntries([...basic, ...texts]);
+}

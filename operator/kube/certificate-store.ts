@@ -1,0 +1,83 @@
+/**
+ * Where the operator's certificates lie: keys and certificates in one Secret of the gateway's namespace, and whom to trust in one
+ * ConfigMap, which the proxies mount. Writers exclude each other by the version they read.
+ */
+import type { KubeClient } from './client.ts';
+import { hasStatus } from './errors.ts';
+import { pathOfSecrets } from './parse-object.ts';
+
+export interface CertificateStoreOptions {
+  readonly client: Pick<KubeClient, 'request'>;
+  readonly namespace: string;
+  /** Of the Secret. */
+  readonly secretName: string;
+  /** Of the ConfigMap; its entry is ca.crt. */
+  readonly configMapName: string;
+}
+
+/** Each entry of the Secret by its name, as text. */
+type Entries = Readonly<Record<string, string | undefined>>;
+
+export interface SecretEntries<T extends object> {
+  load(): Promise<T | undefined>;
+  store(next: T, before: T | undefined): Promise<boolean>;
+  publishAuthorities(pem: string): Promise<void>;
+}
+
+interface Manifest {
+  readonly apiVersion: 'v1';
+  readonly kind: string;
+  readonly type?: string;
+  readonly data: Readonly<Record<string, string>>;
+  /** Of what is there; undefined: nothing is. */
+  readonly resourceVersion: string | undefined;
+}
+
+/** The entries are taken as they are: nobody but the operator writes this Secret. */
+export function certificateStore<T extends object>({ client, namespace, secretName, configMapName }: CertificateStoreOptions, isComplete: (entries: Entries) => entries is Entries & T): SecretEntries<T> {
+  const secrets = pathOfSecrets(namespace);
+  const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;
+  /** The version that was loaded last. */
+  let version: string | undefined;
+
+  async function read(path: string): Promise<{ readonly metadata: { readonly resourceVersion: string }; readonly data?: Readonly<Record<string, string>> } | undefined> {
+    try {
+      return await client.request({ method: 'GET', path });
+    } catch (error) {
+      if (hasStatus(error, 404)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Creates it, or replaces exactly this version; false: another was quicker. */
+  async function write(folder: string, name: string, { resourceVersion, ...body }: Manifest): Promise<boolean> {
+    const exists = resourceVersion !== undefined;
+    const metadata = { name, namespace, labels: { 'app.kubernetes.io/managed-by': 'model-gateway' }, ...exists && { resourceVersion } };
+    try {
+      await client.request({ method: exists ? 'PUT' : 'POST', path: exists ? `${folder}/${name}` : folder, body: { ...body, metadata } });
+      return true;
+    } catch (error) {
+      if (hasStatus(error, 409, exists ? 404 : 409)) return false;
+      throw error;
+    }
+  }
+
+  return {
+    async load() {
+      const secret = await read(`${secrets}/${secretName}`);
+      version = secret?.metadata.resourceVersion;
+      const entries = Object.fromEntries(Object.entries(secret?.data ?? {}).map(([entry, value]) => [entry, Buffer.from(value, 'base64').toString('utf8')]));
+      return isComplete(entries) ? entries : undefined;
+    },
+    store(next) {
+      const data = Object.fromEntries(Object.entries(next).flatMap(([entry, text]) => typeof text === 'string' ? [[entry, Buffer.from(text).toString('base64')]] : []));
+      return write(secrets, secretName, { apiVersion: 'v1', kind: 'Secret', type: 'Opaque', data, resourceVersion: version });
+    },
+    async publishAuthorities(pem) {
+      const known = await read(`${configMaps}/${configMapName}`);
+      if (known?.data?.['ca.crt'] === pem) return;
+      const written = await write(configMaps, configMapName, { apiVersion: 'v1', kind: 'ConfigMap', data: { 'ca.crt': pem }, resourceVersion: known?.metadata.resourceVersion });
+      if (!written) throw new Error(`the ConfigMap ${configMapName} was written by another replica at the same moment`);
+    },
+  };
+}

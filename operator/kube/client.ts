@@ -1,0 +1,138 @@
+/**
+ * Requests to the API server: JSON in, JSON out, errors as KubeError or KubeUnreachable, every request with a time limit; and
+ * watches, as a stream of events that ends only when the server, a fault or the caller ends it.
+ */
+import type { Dispatcher } from 'undici';
+import type { Meter } from '../metrics.ts';
+import type { KubeAccess } from './access.ts';
+import { KubeError, KubeUnreachable } from './errors.ts';
+import { jsonLines } from './json-lines.ts';
+
+export type Verb = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+export interface KubeRequest {
+  readonly method: Verb;
+  /** With its query. */
+  readonly path: string;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** Default application/json. */
+  readonly contentType?: string;
+  /** Default REQUEST_TIMEOUT_MS. */
+  readonly timeoutMs?: number;
+}
+
+export const MERGE_PATCH = 'application/merge-patch+json';
+export const JSON_PATCH = 'application/json-patch+json';
+export const APPLY_PATCH = 'application/apply-patch+yaml';
+
+/** What the API server says. It keeps to its own schemas, so whoever asks names the type, and nothing is checked twice. */
+// oxlint-disable-next-line typescript/no-explicit-any -- JSON.parse says any, and the type is the asker's to name
+export type KubeJson = any;
+
+/** One line of a watch. */
+export interface WatchEvent {
+  readonly type: string;
+  readonly object: KubeJson;
+}
+
+export interface KubeClient {
+  /** The answer's body. Rejects with KubeError or KubeUnreachable. */
+  request(request: KubeRequest): Promise<KubeJson>;
+  /** Events until the server ends them. Rejects likewise, and where the signal says so. */
+  watch(path: string, signal: AbortSignal): AsyncIterable<WatchEvent>;
+  close(): Promise<void>;
+}
+
+export interface KubeClientOptions {
+  readonly access: KubeAccess;
+  readonly userAgent: string;
+  readonly meter: Meter;
+}
+
+/** A server that is frozen keeps its connections, so every wait needs an end. */
+const REQUEST_TIMEOUT_MS = 10_000;
+const WATCH_OPENS_WITHIN_MS = 10_000;
+const MS = 1000;
+
+export function createKubeClient({ access, userAgent, meter }: KubeClientOptions): KubeClient {
+  async function send(request: KubeRequest, options: Partial<Dispatcher.RequestOptions>): Promise<Dispatcher.ResponseData> {
+    let status = '';
+    try {
+      const { dispatcher, headers } = await access.open();
+      const answer = await dispatcher.request({
+        origin: access.server, path: request.path, method: request.method,
+        headers: {
+          accept: 'application/json', 'user-agent': userAgent, ...headers,
+          ...(request.body === undefined ? {} : { 'content-type': request.contentType ?? 'application/json' }),
+        },
+        ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+        ...options,
+      });
+      status = String(answer.statusCode);
+      if (answer.statusCode === 401) access.refused();
+      return answer;
+    } catch (error) {
+      throw unreachable(request, error);
+    } finally {
+      meter.add('modelgateway_operator_api_requests_total', { verb: options.bodyTimeout === 0 ? 'WATCH' : request.method, status }, 1);
+    }
+  }
+  return {
+    async request(request) {
+      const timeoutMs = request.timeoutMs ?? REQUEST_TIMEOUT_MS;
+      const answer = await send(request, { headersTimeout: timeoutMs, bodyTimeout: timeoutMs, signal: AbortSignal.timeout(timeoutMs) });
+      return readBody(request, answer);
+    },
+    async *watch(path, signal) {
+      const request = { method: 'GET', path } as const;
+      const answer = await send(request, { headersTimeout: WATCH_OPENS_WITHIN_MS, bodyTimeout: 0, signal });
+      if (answer.statusCode !== 200) await readBody(request, answer);
+      try {
+        for await (const line of jsonLines(answer.body)) yield line;
+      } catch (error) {
+        throw unreachable(request, error);
+      }
+    },
+    close: () => access.close(),
+  };
+}
+
+async function readBody(request: KubeRequest, answer: Dispatcher.ResponseData): Promise<KubeJson> {
+  let text: string;
+  try {
+    text = await answer.body.text();
+  } catch (error) {
+    throw unreachable(request, error);
+  }
+  if (answer.statusCode >= 400) throw refusalOf(request, answer, parse(text));
+  return parse(text);
+}
+
+function parse(text: string): KubeJson {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // a proxy's page instead of the API server's answer
+  }
+}
+
+/** What of a metav1.Status matters here. */
+interface Status {
+  readonly message?: string;
+  readonly reason?: string;
+  readonly details?: { readonly retryAfterSeconds?: number };
+}
+
+function refusalOf({ method, path }: KubeRequest, { statusCode, headers }: Dispatcher.ResponseData, body: unknown): KubeError {
+  const { message = 'without a word', reason, details }: Status = typeof body === 'object' && body !== null ? body : {};
+  const seconds = Number(headers['retry-after'] ?? details?.retryAfterSeconds);
+  return new KubeError(`${method} ${path.split('?')[0]}: ${statusCode} ${message}`, {
+    status: statusCode, ...(reason === undefined ? {} : { reason }), retryAfterMs: seconds > 0 ? seconds * MS : undefined,
+  });
+}
+
+function unreachable({ method, path }: KubeRequest, error: unknown): KubeUnreachable {
+  const words = error instanceof Error ? error.message || error.name : String(error);
+  return new KubeUnreachable(`${method} ${path.split('?')[0]}: ${words}`, { cause: error });
+}

@@ -1,0 +1,90 @@
+/**
+ * The Secrets with providers' credentials: each one that a ModelRoute names is watched by itself, with a field selector on its
+ * name. So a rotated credential is in force as soon as its Secret is written, without a poll and without the right to read any
+ * other Secret of the namespace: RBAC's resourceNames grants exactly such a watch.
+ */
+import type { ModelRoute } from '#crds/types.gen.ts';
+import type { LiveSecrets } from '../store/live-secrets.ts';
+import { startListWatch } from './list-watch.ts';
+import type { ListWatch, ListWatchOptions } from './list-watch.ts';
+import { parseSecretObject, pathOfSecrets } from './parse-object.ts';
+
+export interface CredentialWatches {
+  /** Watches what these routes name, and nothing else any more. */
+  follow(routes: readonly ModelRoute[]): void;
+  /** Whether it is known of all Secrets that this route names what they hold, or why they cannot be read. */
+  knows(route: ModelRoute): boolean;
+  /** Why a Secret cannot be read, by "namespace/name". */
+  unreadable(): ReadonlyMap<string, string>;
+  stop(): Promise<void>;
+}
+
+export interface CredentialWatchOptions extends Pick<ListWatchOptions, 'client' | 'clock' | 'meter' | 'log' | 'idleTimeoutMs'> {
+  readonly namespace: string;
+  readonly secrets: LiveSecrets;
+  /** It is known of one more Secret, or why it cannot be read. */
+  readonly onKnown: () => void;
+}
+
+interface Watched {
+  readonly watch: ListWatch;
+  /** It is read, or it is known why not. */
+  answered: boolean;
+}
+
+export function watchCredentials(options: CredentialWatchOptions): CredentialWatches {
+  const { namespace, secrets, onKnown } = options;
+  const watches = new Map<string, Watched>();
+  const ending = new Set<Promise<void>>();
+
+  function start(name: string): void {
+    const source = sourceOf(name);
+    const answered = (): void => {
+      const watched = watches.get(name);
+      if (watched) watched.answered = true;
+      onKnown();
+    };
+    const watch = startListWatch({
+      ...options,
+      collection: { resource: 'secrets/credential', path: pathOfSecrets(namespace), fieldSelector: `metadata.name=${name}` },
+      onReplace(objects) {
+        secrets.replace(source, objects.map(parseSecretObject));
+        answered();
+      },
+      onApplied: (object) => secrets.apply(source, parseSecretObject(object)),
+      onDeleted: (object) => secrets.remove(source, parseSecretObject(object)),
+      onProblem: answered,
+    });
+    watches.set(name, { watch, answered: false });
+  }
+
+  function end(name: string, { watch }: Watched): void {
+    watches.delete(name);
+    secrets.drop(sourceOf(name));
+    const ended = watch.stop();
+    ending.add(ended);
+    void ended.then(() => ending.delete(ended));
+  }
+
+  return {
+    follow(routes) {
+      const named = new Set(routes.flatMap(secretNames));
+      for (const [name, watched] of watches) if (!named.has(name)) end(name, watched);
+      for (const name of named) if (!watches.has(name)) start(name);
+    },
+    knows: (route) => secretNames(route).every((name) => watches.get(name)?.answered),
+    unreadable: () => new Map([...watches].flatMap(([name, { watch: { synced, problem } }]) => synced || problem === undefined ? [] : [[`${namespace}/${name}`, problem]])),
+    async stop() {
+      for (const [name, watched] of watches) end(name, watched);
+      await Promise.all(ending);
+    },
+  };
+}
+
+function sourceOf(name: string): string {
+  return `credential ${name}`;
+}
+
+function secretNames({ spec }: ModelRoute): string[] {
+  return spec.channels.flatMap(({ auth }) => auth?.secretRef ? [auth.secretRef.name] : []);
+}

@@ -1,0 +1,46 @@
+/**
+ * What can go wrong between the operator and the API server, as errors that say what to do. Their messages never hold an
+ * object's content.
+ */
+
+/** The API server answered, and not with what was asked for. */
+export class KubeError extends Error {
+  override readonly name = 'KubeError';
+  /** HTTP status. */
+  readonly status: number;
+  /** metav1.Status.reason, such as AlreadyExists; "" where there is none. */
+  readonly reason: string;
+  /** The server's wish to be left alone for so long. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, { status, reason = '', retryAfterMs }: { readonly status: number; readonly reason?: string; readonly retryAfterMs?: number | undefined }) {
+    super(message);
+    this.status = status;
+    this.reason = reason;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** The API server did not answer, or not in time. Whether a write was done is unknown. */
+export class KubeUnreachable extends Error {
+  override readonly name = 'KubeUnreachable';
+}
+
+/** Whether it is an answer with one of these HTTP statuses. */
+export function hasStatus(error: unknown, ...statuses: readonly number[]): error is KubeError {
+  return error instanceof KubeError && statuses.includes(error.status);
+}
+
+/** In words for people who run the operator: what failed, and what to do about it. */
+export function explainKube(error: unknown): string {
+  if (error instanceof KubeUnreachable) return `the API server does not answer (${error.message})`;
+  if (!(error instanceof KubeError)) return error instanceof Error ? error.message : String(error);
+  const advice = ADVICE[error.status];
+  return advice === undefined ? error.message : `${error.message}; ${advice}`;
+}
+
+const ADVICE: Readonly<Record<number, string>> = {
+  401: 'the API server does not know the operator\'s credential: check its ServiceAccount token or kubeconfig',
+  403: 'give the operator\'s ServiceAccount the rights that docs/examples/kubernetes/rbac.yaml lists',
+  404: 'if the kind is missing, install the CustomResourceDefinitions: kubectl apply --server-side -f "crds/*.yaml"',
+};

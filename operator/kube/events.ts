@@ -1,0 +1,89 @@
+/**
+ * Events (events.k8s.io/v1): what `kubectl describe` shows people below an object. Hints only: the truth is in the status, so an
+ * Event that cannot be written is dropped, and there are never more than a budget allows.
+ */
+import type { Kind } from '#crds/types.gen.ts';
+import { API_VERSION } from '#crds/types.gen.ts';
+import type { Meter } from '../metrics.ts';
+import type { KubeClient } from './client.ts';
+import type { Clock } from './clock.ts';
+import { microTime } from './lease.ts';
+
+export interface EventNote {
+  readonly type: 'Normal' | 'Warning';
+  /** One CamelCase word. */
+  readonly reason: string;
+  readonly note: string;
+}
+
+export interface EventObject {
+  readonly kind: Kind;
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+export interface EventRecorder {
+  /** Never waits and never fails. */
+  record(object: EventObject, note: EventNote): void;
+  /** Resolves when those under way have been written. */
+  stop(): Promise<void>;
+}
+
+export interface EventRecorderOptions {
+  readonly client: Pick<KubeClient, 'request'>;
+  readonly clock: Clock;
+  readonly meter: Meter;
+  /** This process. */
+  readonly identity: string;
+  /** Whether there may be one more at this moment. */
+  readonly allows: (nowMs: number) => boolean;
+}
+
+const CONTROLLER = 'modelgateway.dev/operator';
+/** The API's limits. */
+const MOST_NOTE_CHARACTERS = 1000;
+const MOST_NAME_CHARACTERS = 180;
+const MOST_IDENTITY_CHARACTERS = 128;
+
+export function createEventRecorder({ client, clock, meter, identity, allows }: EventRecorderOptions): EventRecorder {
+  const writing = new Set<Promise<void>>();
+
+  async function write(object: EventObject, note: EventNote): Promise<void> {
+    const { namespace } = object;
+    try {
+      await client.request({ method: 'POST', path: `/apis/events.k8s.io/v1/namespaces/${namespace}/events`, body: eventOf(object, note) });
+      count('ok');
+    } catch {
+      count('failed'); // the metric of requests has the status
+    }
+  }
+
+  function count(outcome: string): void {
+    meter.add('modelgateway_operator_events_total', { outcome }, 1);
+  }
+
+  function eventOf({ kind, namespace, name, uid }: EventObject, { type, reason, note }: EventNote): object {
+    const nowMs = clock.nowMs();
+    const unique = `${nowMs.toString(16)}${Math.floor(clock.random() * 0xff_ff_ff).toString(16)}`;
+    return {
+      apiVersion: 'events.k8s.io/v1', kind: 'Event',
+      metadata: { namespace, name: `${name.slice(0, MOST_NAME_CHARACTERS)}.${unique}` },
+      eventTime: microTime(nowMs), reportingController: CONTROLLER, reportingInstance: identity.slice(0, MOST_IDENTITY_CHARACTERS),
+      action: 'Reconcile', reason, note: note.slice(0, MOST_NOTE_CHARACTERS), type,
+      regarding: { apiVersion: API_VERSION, kind, namespace, name, uid },
+    };
+  }
+
+  return {
+    record(object, note) {
+      if (!allows(clock.nowMs())) return count('dropped');
+      const written = write(object, note);
+      writing.add(written);
+      void written.then(() => writing.delete(written));
+    },
+    async stop() {
+      await Promise.all(writing);
+    },
+  };
+}

@@ -1,0 +1,223 @@
+/**
+ * Who leads: a Lease of coordination.k8s.io, as client-go's leader election has it. The holder renews it every few seconds; others
+ * take it once it has not changed for its whole duration by their own clock (clocks are never compared), or at once where its
+ * holder gave it back. A holder that cannot renew stops leading well before anybody else may begin.
+ */
+import type { Logger } from 'pino';
+import { createBackoff } from './backoff.ts';
+import type { KubeClient } from './client.ts';
+import type { Clock } from './clock.ts';
+import { sleep } from './clock.ts';
+import { explainKube, hasStatus } from './errors.ts';
+
+export interface LeaseOptions {
+  readonly client: Pick<KubeClient, 'request'>;
+  readonly clock: Clock;
+  readonly namespace: string;
+  readonly name: string;
+  /** Of this process, unlike any other's. */
+  readonly identity: string;
+  /** Where the other replicas reach this one while it leads. */
+  readonly address?: string;
+  /** Told of each change: whether this replica leads, and where the leader is. */
+  readonly onChange: (leading: boolean, address: string | undefined) => void;
+  readonly log: Pick<Logger, 'info' | 'warn'>;
+  readonly durationMs?: number;
+  readonly renewWithinMs?: number;
+  readonly retryMs?: number;
+}
+
+export interface Lease {
+  /** True only as long as nobody else can believe the same of itself. */
+  readonly leading: boolean;
+  /** The Lease was seen to change: it is looked at at once. */
+  changed(): void;
+  /** Gives the Lease back, so that another replica can take it at once. */
+  stop(): Promise<void>;
+}
+
+/** client-go's: a lead of 15 s, given up after 10 s without a renewal, one try every 2 s. */
+const DURATION_MS = 15_000;
+const RENEW_WITHIN_MS = 10_000;
+const RETRY_MS = 2_000;
+/** Where the leader's proxies' answers are gathered. */
+export const ADDRESS_ANNOTATION = 'modelgateway.dev/address';
+
+interface LeaseObject {
+  readonly metadata: { readonly name: string; readonly resourceVersion?: string; readonly annotations?: Readonly<Record<string, string>> };
+  readonly spec?: { readonly holderIdentity?: string; readonly leaseDurationSeconds?: number; readonly acquireTime?: string; readonly renewTime?: string; readonly leaseTransitions?: number };
+}
+
+/** Takes part in the election from now on. */
+export function startLease(options: LeaseOptions): Lease {
+  const election = new Election(options);
+  const ended = election.run();
+  return {
+    get leading() { return election.leading; },
+    changed: () => election.hurry(),
+    async stop() {
+      election.stop();
+      await ended;
+      await election.release();
+    },
+  };
+}
+
+class Election {
+  readonly #options: Required<Omit<LeaseOptions, 'address'>> & Pick<LeaseOptions, 'address'>;
+  readonly #stopped = new AbortController();
+  /** The Lease as it was seen last, and when it was seen to have changed. */
+  #seen: { readonly version: string; readonly atMs: number } | undefined;
+  #renewedMs = Number.NEGATIVE_INFINITY;
+  #holding = false;
+  #told: string | undefined;
+  #nap = new AbortController();
+  #stepDown: (() => void) | undefined;
+
+  constructor(options: LeaseOptions) {
+    this.#options = { durationMs: DURATION_MS, renewWithinMs: RENEW_WITHIN_MS, retryMs: RETRY_MS, ...options };
+  }
+
+  get leading(): boolean {
+    return this.#holding && this.#options.clock.nowMs() - this.#renewedMs < this.#options.renewWithinMs;
+  }
+
+  hurry(): void {
+    if (!this.#holding) this.#nap.abort();
+  }
+
+  stop(): void {
+    this.#stopped.abort();
+    this.#nap.abort();
+  }
+
+  async run(): Promise<void> {
+    const { clock, retryMs } = this.#options;
+    const backoff = createBackoff({ firstMs: retryMs, longestMs: retryMs * 4, random: () => clock.random() });
+    while (!this.#stopped.signal.aborted) {
+      const worked = await this.#attempt();
+      if (worked) backoff.reset();
+      this.#nap = new AbortController();
+      if (this.#stopped.signal.aborted) return;
+      await sleep(clock, worked || this.#holding ? retryMs : backoff.next(), this.#nap.signal);
+    }
+  }
+
+  /** Whether the API server answered. */
+  async #attempt(): Promise<boolean> {
+    try {
+      const lease = await this.#read();
+      if (!lease) await this.#write('POST', this.#next(undefined));
+      else if (this.#mayTake(lease)) await this.#write('PUT', this.#next(lease), lease);
+      else this.#follow(lease);
+      return true;
+    } catch (error) {
+      const lost = hasStatus(error, 409); // another replica was quicker
+      if (lost) this.#lose();
+      else this.#options.log.warn({ problem: explainKube(error) }, this.#holding ? 'the lead cannot be renewed' : 'the Lease cannot be read or written');
+      return lost;
+    }
+  }
+
+  async #read(): Promise<LeaseObject | undefined> {
+    try {
+      return await this.#options.client.request({ method: 'GET', path: this.#path(), timeoutMs: this.#options.retryMs * 2 });
+    } catch (error) {
+      if (hasStatus(error, 404) && !this.#stopped.signal.aborted) return undefined;
+      throw error;
+    }
+  }
+
+  #mayTake({ metadata, spec }: LeaseObject): boolean {
+    const { identity, clock, durationMs } = this.#options;
+    const version = metadata.resourceVersion ?? '';
+    if (this.#seen?.version !== version) this.#seen = { version, atMs: clock.nowMs() };
+    const holder = spec?.holderIdentity ?? '';
+    if (holder === '' || holder === identity) return true;
+    const lasts = Math.max(durationMs, (spec?.leaseDurationSeconds ?? 0) * 1000);
+    return clock.nowMs() - this.#seen.atMs >= lasts;
+  }
+
+  #next(before: LeaseObject | undefined): object {
+    const { identity, namespace, name, durationMs, clock, address = '' } = this.#options;
+    const metadata = { ...before?.metadata, name, namespace, annotations: { ...before?.metadata.annotations, [ADDRESS_ANNOTATION]: address } };
+    const spec = { holderIdentity: identity, leaseDurationSeconds: Math.ceil(durationMs / 1000), renewTime: microTime(clock.nowMs()) };
+    return { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec: { ...historyOf(before?.spec, identity, spec.renewTime), ...spec } };
+  }
+
+  async #write(method: 'POST' | 'PUT', body: object, before?: LeaseObject): Promise<void> {
+    const { client, clock, retryMs, log, identity } = this.#options;
+    const askedMs = clock.nowMs(); // the lead counts from before the request
+    await client.request({ method, path: method === 'POST' ? this.#path('') : this.#path(), body, timeoutMs: retryMs * 2 });
+    if (this.#stopped.signal.aborted) {
+      this.#holding = true; // to be given back
+      return;
+    }
+    this.#renewedMs = askedMs;
+    this.#seen = undefined;
+    if (!this.#holding) log.info({ identity, before: before?.spec?.holderIdentity ?? '' }, 'this replica leads');
+    this.#holding = true;
+    this.#watchDeadline();
+    this.#tell(true, undefined);
+  }
+
+  /** Steps down by itself where renewals fail or hang. */
+  #watchDeadline(): void {
+    const { clock, renewWithinMs } = this.#options;
+    this.#stepDown?.();
+    this.#stepDown = clock.after(Math.max(0, this.#renewedMs + renewWithinMs - clock.nowMs()), () => this.#lose());
+  }
+
+  #follow({ metadata, spec }: LeaseObject): void {
+    this.#lose();
+    this.#tell(false, spec?.holderIdentity ? metadata.annotations?.[ADDRESS_ANNOTATION] || undefined : undefined);
+  }
+
+  #lose(): void {
+    this.#stepDown?.();
+    if (!this.#holding) return;
+    this.#holding = false;
+    this.#options.log.warn({ identity: this.#options.identity }, 'this replica leads no more');
+    this.#tell(false, undefined);
+  }
+
+  #tell(leading: boolean, address: string | undefined): void {
+    const news = `${leading} ${address ?? ''}`;
+    if (news === this.#told) return;
+    this.#told = news;
+    this.#options.onChange(leading, address);
+  }
+
+  /** On the way out: the next one need not wait. */
+  async release(): Promise<void> {
+    this.#stepDown?.();
+    const held = this.#holding;
+    this.#holding = false;
+    if (!held) return;
+    this.#tell(false, undefined);
+    try {
+      const lease: LeaseObject = await this.#options.client.request({ method: 'GET', path: this.#path(), timeoutMs: this.#options.retryMs });
+      if (lease.spec?.holderIdentity !== this.#options.identity) return;
+      const spec = { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime(this.#options.clock.nowMs()) };
+      await this.#options.client.request({ method: 'PUT', path: this.#path(), body: { ...lease, spec }, timeoutMs: this.#options.retryMs });
+    } catch (error) {
+      this.#options.log.warn({ problem: explainKube(error) }, 'the Lease could not be given back; another replica takes it once it has run out');
+    }
+  }
+
+  #path(name = `/${this.#options.name}`): string {
+    return `/apis/coordination.k8s.io/v1/namespaces/${this.#options.namespace}/leases${name}`;
+  }
+}
+
+/** Since when this holder has it, and how often it changed hands. */
+function historyOf(before: LeaseObject['spec'], identity: string, now: string): { readonly acquireTime: string; readonly leaseTransitions: number } {
+  if (!before) return { acquireTime: now, leaseTransitions: 0 };
+  const { acquireTime = now, leaseTransitions = 0, holderIdentity } = before;
+  return holderIdentity === identity ? { acquireTime, leaseTransitions } : { acquireTime: now, leaseTransitions: leaseTransitions + 1 };
+}
+
+/** A metav1.MicroTime. */
+export function microTime(ms: number): string {
+  return new Date(ms).toISOString().replace('Z', '000Z');
+}

@@ -1,0 +1,245 @@
+/**
+ * One collection of the API server, kept up to date: list in pages, then watch from there. A watch that ends goes on from the
+ * last event or bookmark; only a forgotten version (410) leads to another list. A silent watch is taken for dead, since
+ * bookmarks come every minute, and what fails is tried again with growing waits. Nothing that is known is given up because the
+ * server cannot be asked.
+ */
+import type { Logger } from 'pino';
+import type { Meter } from '../metrics.ts';
+import { createBackoff } from './backoff.ts';
+import type { Backoff } from './backoff.ts';
+import type { KubeClient, WatchEvent } from './client.ts';
+import { KubeError, explainKube, hasStatus } from './errors.ts';
+import type { Clock } from './clock.ts';
+import { sleep } from './clock.ts';
+
+/** What every object has. */
+export interface KubeObject {
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly uid?: string; readonly resourceVersion?: string };
+}
+
+/** A collection, and where in it to look. */
+export interface Collection {
+  /** For people and metrics: "apikeys". */
+  readonly resource: string;
+  /** Such as /apis/modelgateway.dev/v1alpha1/apikeys. */
+  readonly path: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+}
+
+export interface ListWatchOptions {
+  readonly collection: Collection;
+  readonly client: Pick<KubeClient, 'request' | 'watch'>;
+  /** All there is; what was known before and is not among it is gone. */
+  readonly onReplace: (objects: readonly KubeObject[]) => void;
+  readonly onApplied: (object: KubeObject) => void;
+  readonly onDeleted: (object: KubeObject) => void;
+  /** Told when it cannot be read, and when it can again. */
+  readonly onProblem?: (problem: string | undefined) => void;
+  readonly clock: Clock;
+  readonly meter: Meter;
+  readonly log: Pick<Logger, 'info' | 'warn'>;
+  /** A watch that says nothing for so long, bookmarks included, is dead. */
+  readonly idleTimeoutMs?: number;
+  readonly pageSize?: number;
+}
+
+export interface ListWatch {
+  readonly collection: Collection;
+  /** Whether there has been a complete list. */
+  readonly synced: boolean;
+  /** What fails at the moment, in words for people. */
+  readonly problem: string | undefined;
+  stop(): Promise<void>;
+}
+
+const IDLE_TIMEOUT_MS = 90_000;
+const PAGE_SIZE = 1000;
+const LIST_TIMEOUT_MS = 60_000;
+/** The server ends a watch after this many seconds, and up to twice as many, so that they don't all end at once. */
+const WATCH_SECONDS = 300;
+const FIRST_WAIT_MS = 200;
+const LONGEST_WAIT_MS = 30_000;
+/** A watch that ends sooner without a word is a failure. */
+const SHORT_WATCH_MS = 1_000;
+
+type WatchEnd = 'closed' | 'gone' | 'idle' | 'failed';
+
+/** Starts at once. */
+export function startListWatch(options: ListWatchOptions): ListWatch {
+  const loop = new Loop(options);
+  const ended = loop.run();
+  return {
+    collection: options.collection,
+    get synced() { return loop.synced; },
+    get problem() { return loop.problem; },
+    async stop() {
+      loop.stop();
+      await ended;
+    },
+  };
+}
+
+class Loop {
+  synced = false;
+  problem: string | undefined;
+  readonly #options: ListWatchOptions;
+  readonly #stopped = new AbortController();
+  readonly #backoff: Backoff;
+  /** From which a watch goes on; undefined: a list is needed. */
+  #version: string | undefined;
+  /** Pages whose versions are forgotten before the last one is read: then all in one. */
+  #paged = true;
+
+  constructor(options: ListWatchOptions) {
+    this.#options = options;
+    this.#backoff = createBackoff({ firstMs: FIRST_WAIT_MS, longestMs: LONGEST_WAIT_MS, random: () => options.clock.random() });
+  }
+
+  stop(): void {
+    this.#stopped.abort();
+  }
+
+  async run(): Promise<void> {
+    while (!this.#stopped.signal.aborted) {
+      try {
+        if (this.#version === undefined) await this.#list();
+        await this.#watch();
+      } catch (error) {
+        await this.#failed(error);
+      }
+    }
+  }
+
+  async #list(): Promise<void> {
+    const { onReplace, meter, collection } = this.#options;
+    try {
+      const { objects, version } = await this.#readPages();
+      this.#version = version;
+      this.#paged = true;
+      this.synced = true;
+      onReplace(objects);
+      this.#works();
+      meter.add('modelgateway_operator_lists_total', { resource: collection.resource, outcome: 'ok' }, 1);
+    } catch (error) {
+      meter.add('modelgateway_operator_lists_total', { resource: collection.resource, outcome: 'failed' }, 1);
+      throw error;
+    }
+  }
+
+  /** Without a resourceVersion: what is true now, not what some cache remembers; a revoked key must not come back. */
+  async #readPages(): Promise<{ readonly objects: readonly KubeObject[]; readonly version: string }> {
+    const limit: Readonly<Record<string, string>> = this.#paged ? { limit: String(this.#options.pageSize ?? PAGE_SIZE) } : {};
+    const objects: KubeObject[] = [];
+    let page = await this.#readPage(limit);
+    objects.push(...page.items);
+    while (page.metadata.continue) {
+      page = await this.#readPage({ ...limit, continue: page.metadata.continue });
+      objects.push(...page.items);
+    }
+    this.#stopped.signal.throwIfAborted();
+    return { objects, version: page.metadata.resourceVersion ?? '' };
+  }
+
+  async #readPage(query: Readonly<Record<string, string>>): Promise<Page> {
+    try {
+      return await this.#options.client.request({ method: 'GET', path: this.#path(query), timeoutMs: LIST_TIMEOUT_MS });
+    } catch (error) {
+      if (hasStatus(error, 410)) this.#paged = false;
+      throw error;
+    }
+  }
+
+  async #watch(): Promise<void> {
+    const { clock, meter, collection } = this.#options;
+    const startedMs = clock.nowMs();
+    let end: WatchEnd = 'closed';
+    try {
+      await this.#follow();
+      if (clock.nowMs() - startedMs < SHORT_WATCH_MS) throw new Error('the watch ended at once');
+    } catch (error) {
+      end = endOf(error);
+      if (end === 'gone') this.#version = undefined;
+      else throw error;
+    } finally {
+      if (!this.#stopped.signal.aborted) meter.add('modelgateway_operator_watch_restarts_total', { resource: collection.resource, reason: end }, 1);
+    }
+  }
+
+  async #follow(): Promise<void> {
+    const { client, clock, idleTimeoutMs = IDLE_TIMEOUT_MS } = this.#options;
+    const seconds = Math.round(WATCH_SECONDS * (1 + clock.random()));
+    const path = this.#path({ watch: '1', allowWatchBookmarks: 'true', timeoutSeconds: String(seconds), resourceVersion: this.#version ?? '' });
+    const idle = new AbortController();
+    const awaitSign = (): (() => void) => clock.after(idleTimeoutMs, () => idle.abort(new IdleWatch(`the watch said nothing for ${idleTimeoutMs / 1000} s`)));
+    let forget = awaitSign();
+    try {
+      for await (const event of client.watch(path, AbortSignal.any([this.#stopped.signal, idle.signal]))) {
+        forget();
+        forget = awaitSign();
+        this.#take(event);
+      }
+    } catch (error) {
+      throw idle.signal.aborted ? idle.signal.reason : error;
+    } finally {
+      forget();
+    }
+  }
+
+  #take({ type, object }: WatchEvent): void {
+    if (type === 'ERROR') throw errorOf(object);
+    const { onApplied, onDeleted, meter, collection } = this.#options;
+    const changed: KubeObject = object;
+    if (type === 'DELETED') onDeleted(changed);
+    else if (type !== 'BOOKMARK') onApplied(changed);
+    if (type !== 'BOOKMARK') meter.add('modelgateway_operator_watch_events_total', { resource: collection.resource }, 1);
+    this.#version = changed.metadata.resourceVersion ?? this.#version;
+    this.#works();
+  }
+
+  #works(): void {
+    this.#backoff.reset();
+    if (this.problem === undefined) return;
+    this.problem = undefined;
+    this.#options.log.info({ resource: this.#options.collection.resource }, 'can be read again');
+    this.#options.onProblem?.(undefined);
+  }
+
+  async #failed(error: unknown): Promise<void> {
+    if (this.#stopped.signal.aborted) return;
+    const { collection: { resource }, log, clock } = this.#options;
+    const words = explainKube(error);
+    if (words !== this.problem) log.warn({ resource, problem: words }, 'cannot be read from the API server; it is tried again, and what is known stays in force');
+    this.problem = words;
+    this.#options.onProblem?.(words);
+    const wish = error instanceof KubeError ? error.retryAfterMs : undefined;
+    await sleep(clock, this.#backoff.next(wish), this.#stopped.signal);
+  }
+
+  #path(query: Readonly<Record<string, string>>): string {
+    const { path, labelSelector, fieldSelector } = this.#options.collection;
+    const all = new URLSearchParams({
+      ...query, ...labelSelector === undefined ? {} : { labelSelector }, ...fieldSelector === undefined ? {} : { fieldSelector },
+    });
+    return `${path}?${all.toString()}`;
+  }
+}
+
+interface Page {
+  readonly metadata: { readonly continue?: string; readonly resourceVersion?: string };
+  readonly items: readonly KubeObject[];
+}
+
+class IdleWatch extends Error {
+  override readonly name = 'IdleWatch';
+}
+
+function endOf(error: unknown): WatchEnd {
+  if (error instanceof IdleWatch) return 'idle';
+  return hasStatus(error, 410) ? 'gone' : 'failed';
+}
+
+function errorOf({ code = 500, message = 'an error', reason = '' }: { readonly code?: number; readonly message?: string; readonly reason?: string }): KubeError {
+  return new KubeError(`the watch: ${code} ${message}`, { status: code, reason });
+}

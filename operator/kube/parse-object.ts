@@ -1,0 +1,61 @@
+/**
+ * [P] What the API server sends → what the store keeps: Resources without what only takes room, Secrets with their values as
+ * text, and namespaces' labels.
+ */
+import { PLURALS } from '#crds/types.gen.ts';
+import type { Kind, Resource } from '#crds/types.gen.ts';
+import type { Labels, SecretObject } from '../store/resources.ts';
+import type { KubeObject } from './list-watch.ts';
+
+const OWNER_KIND = 'ApiKey';
+const OWNER_GROUP = 'modelgateway.dev/';
+/** kubectl's copy of the whole object. */
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/** Where a kind's objects are, in one namespace or in all. */
+export function pathOfKind(kind: Kind, namespace?: string): string {
+  return `/apis/modelgateway.dev/v1alpha1/${namespace === undefined ? '' : `namespaces/${namespace}/`}${PLURALS[kind]}`;
+}
+
+/** Where Secrets are. */
+export function pathOfSecrets(namespace?: string): string {
+  return `/api/v1/${namespace === undefined ? '' : `namespaces/${namespace}/`}secrets`;
+}
+
+interface Meta {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly labels?: Labels;
+  readonly annotations?: Labels;
+  readonly managedFields?: unknown;
+  readonly ownerReferences?: readonly { readonly apiVersion: string; readonly kind: string; readonly uid: string }[];
+}
+
+/** The API server has validated it by the schema that the types are made from, and filled in its defaults. */
+export function parseResource(kind: Kind, object: KubeObject): Resource {
+  const { managedFields: _, annotations: { [LAST_APPLIED]: __, ...annotations } = {}, ...metadata }: Meta = object.metadata;
+  const resource: unknown = { ...object, kind, metadata: { ...metadata, annotations } };
+  return asResource(resource);
+}
+
+function asResource(resource: unknown): Resource {
+  if (isResource(resource)) return resource;
+  throw new Error('an object of the API server has no kind');
+}
+
+function isResource(value: unknown): value is Resource {
+  return typeof value === 'object' && value !== null && 'kind' in value && 'spec' in value;
+}
+
+/** A Secret with its values as text. */
+export function parseSecretObject(object: KubeObject & { readonly data?: Readonly<Record<string, string>> }): SecretObject {
+  const { namespace = '', name, labels = {}, annotations = {}, uid = '', resourceVersion = '', ownerReferences = [] }: Meta = object.metadata;
+  const owner = ownerReferences.find(({ kind, apiVersion }) => kind === OWNER_KIND && apiVersion.startsWith(OWNER_GROUP));
+  const entries = Object.entries(object.data ?? {}).map(([entry, value]) => [entry, Buffer.from(value, 'base64').toString('utf8')] as const);
+  return {
+    namespace, name, labels, annotations, data: new Map(entries),
+    live: { uid, resourceVersion, ...owner === undefined ? {} : { ownerUid: owner.uid } },
+  };
+}

@@ -1,0 +1,150 @@
+/**
+ * Resources from a cluster: the five kinds, the namespaces' labels, the Secrets of ApiKeys by their label, and the Secrets that
+ * ModelRoutes name, each by its name. Never all Secrets. With watchNamespaces everything stays within these namespaces and the
+ * gateway's own; Namespaces, which belong to nobody, are then not read, and selectors see only a namespace's name.
+ */
+import { PLURALS } from '#crds/types.gen.ts';
+import type { Account, ApiKey, Group, Kind, ModelRoute, PriceCatalog, Resource } from '#crds/types.gen.ts';
+import { KEY_LABEL } from '../store/key-secret.ts';
+import { openLiveObjects } from '../store/live-objects.ts';
+import type { LiveObjects } from '../store/live-objects.ts';
+import { openLiveSecrets } from '../store/live-secrets.ts';
+import type { LiveSecrets } from '../store/live-secrets.ts';
+import type { Labels, Resources, SecretObject } from '../store/resources.ts';
+import { watchCredentials } from './credential-watches.ts';
+import { startListWatch } from './list-watch.ts';
+import type { ListWatch, ListWatchOptions } from './list-watch.ts';
+import { watchNamespaces } from './namespace-watch.ts';
+import type { StartWatch } from './namespace-watch.ts';
+import { parseResource, parseSecretObject, pathOfKind, pathOfSecrets } from './parse-object.ts';
+
+export interface ClusterProviderOptions extends Pick<ListWatchOptions, 'client' | 'clock' | 'meter' | 'log' | 'idleTimeoutMs' | 'pageSize'> {
+  readonly gatewayNamespace: string;
+  /** Absent: all namespaces. */
+  readonly watchNamespaces?: readonly string[];
+  /** Something that translate reads has changed. */
+  readonly onResources: () => void;
+  /** A live object has changed, or is gone: "Kind namespace/name". */
+  readonly onLive: (id: string) => void;
+}
+
+export interface ClusterProvider {
+  /** Resolves once everything but the Secrets of ApiKeys has been read. */
+  readonly ready: Promise<void>;
+  readonly objects: LiveObjects;
+  /** As it is now. */
+  resources(): Resources;
+  /** The answer to a write of an ApiKey's Secret; its watch tells of it later. */
+  keySecretWritten(secret: SecretObject): void;
+  /** A Secret in the way of a key, which no watch tells of; only that it is there is kept. undefined: it is not in the way any more. */
+  keySecretTaken(id: string, secret: SecretObject | undefined): void;
+  /** What cannot be read at the moment, in words. */
+  problems(): readonly string[];
+  stop(): Promise<void>;
+}
+
+const KINDS = ['Group', 'ModelRoute', 'PriceCatalog', 'Account', 'ApiKey'] as const satisfies readonly Kind[];
+
+/** Begins to read at once. */
+export function provideCluster(options: ClusterProviderOptions): ClusterProvider {
+  const { gatewayNamespace, onResources, onLive } = options;
+  const scopes = options.watchNamespaces === undefined ? [undefined] : [...new Set([gatewayNamespace, ...options.watchNamespaces])];
+  const ready = Promise.withResolvers<void>();
+  const secrets = openLiveSecrets(onResources);
+  const objects = openLiveObjects({
+    onLive,
+    onSpecs(kind) {
+      if (kind === 'ModelRoute') credentials.follow(routesOf(objects, gatewayNamespace));
+      onResources();
+    },
+  });
+  const credentials = watchCredentials({ ...options, namespace: gatewayNamespace, secrets, onKnown: advance });
+  const routes = steadyRoutes((route) => route.metadata.namespace !== gatewayNamespace || credentials.knows(route));
+
+  const start: StartWatch = (collection, handlers) => startListWatch({
+    ...options, collection, ...handlers,
+    onReplace(all) {
+      handlers.onReplace(all);
+      advance();
+    },
+  });
+  const kinds = scopes.flatMap((namespace) => KINDS.map((kind) => watchKind(start, objects, kind, namespace)));
+  const keys = scopes.map((namespace) => watchKeys(start, secrets, namespace));
+  const namespaces = options.watchNamespaces === undefined ? watchNamespaces(start, onResources) : undefined;
+  const watches = [...kinds, ...namespaces ? [namespaces.watch] : []];
+
+  function advance(): void {
+    onResources();
+    if (watches.every(({ synced }) => synced) && routesOf(objects, gatewayNamespace).every((route) => credentials.knows(route))) ready.resolve();
+  }
+
+  return {
+    ready: ready.promise,
+    objects,
+    resources: () => Object.freeze({
+      apiKeys: ofKind<ApiKey>(objects, 'ApiKey'),
+      accounts: ofKind<Account>(objects, 'Account'),
+      groups: ofKind<Group>(objects, 'Group'),
+      modelRoutes: routes(ofKind<ModelRoute>(objects, 'ModelRoute')),
+      priceCatalogs: ofKind<PriceCatalog>(objects, 'PriceCatalog'),
+      secrets: secrets.all(),
+      namespaces: namespaces?.labels() ?? new Map<string, Labels>(),
+      unreadable: credentials.unreadable(),
+      ...keys.every(({ synced }) => synced) ? {} : { keySecretsPending: true as const },
+    }),
+    keySecretWritten: (secret) => secrets.apply(keySource(options.watchNamespaces && secret.namespace), secret),
+    keySecretTaken(id, secret) {
+      const source = `taken ${id}`;
+      if (secret) secrets.apply(source, { ...secret, data: new Map() });
+      else secrets.drop(source);
+    },
+    problems: () => [...watches, ...keys].flatMap(({ collection, problem, synced }) =>
+      problem === undefined && synced ? [] : [`${collection.resource}: ${problem ?? 'not read yet'}`]),
+    async stop() {
+      await Promise.all([...watches, ...keys, credentials].map((each) => each.stop()));
+    },
+  };
+}
+
+function watchKind(start: StartWatch, objects: LiveObjects, kind: Kind, namespace: string | undefined): ListWatch {
+  const source = `${kind} ${namespace ?? ''}`;
+  return start({ resource: PLURALS[kind], path: pathOfKind(kind, namespace) }, {
+    onReplace: (all) => objects.replace(source, all.map((object) => parseResource(kind, object))),
+    onApplied: (object) => objects.apply(source, parseResource(kind, object)),
+    onDeleted: (object) => objects.remove(source, parseResource(kind, object)),
+  });
+}
+
+function watchKeys(start: StartWatch, secrets: LiveSecrets, namespace: string | undefined): ListWatch {
+  const source = keySource(namespace);
+  return start({ resource: 'secrets/key', path: pathOfSecrets(namespace), labelSelector: KEY_LABEL }, {
+    onReplace: (all) => secrets.replace(source, all.map(parseSecretObject)),
+    onApplied: (object) => secrets.apply(source, parseSecretObject(object)),
+    onDeleted: (object) => secrets.remove(source, parseSecretObject(object)),
+  });
+}
+
+function keySource(namespace: string | undefined): string {
+  return `keys ${namespace ?? ''}`;
+}
+
+function ofKind<R extends Resource>(objects: LiveObjects, kind: R['kind']): readonly R[] {
+  return objects.ofKind(kind).filter((object): object is R => object.kind === kind);
+}
+
+function routesOf(objects: LiveObjects, namespace: string): ModelRoute[] {
+  return ofKind<ModelRoute>(objects, 'ModelRoute').filter(({ metadata }) => metadata.namespace === namespace);
+}
+
+/** A route whose new Secret is still being read stays what it was: an edit must not take a channel away, if only for a moment. */
+function steadyRoutes(isKnown: (route: ModelRoute) => boolean): (routes: readonly ModelRoute[]) => readonly ModelRoute[] {
+  let shown = new Map<string, ModelRoute>();
+  return (routes) => {
+    shown = new Map(routes.flatMap((route): [string, ModelRoute][] => {
+      const id = route.metadata.uid ?? route.metadata.name;
+      const current = isKnown(route) ? route : shown.get(id);
+      return current ? [[id, current]] : [];
+    }));
+    return [...shown.values()];
+  };
+}

@@ -1,0 +1,67 @@
+/**
+ * Statuses by server-side apply, each owner with a field manager of its own that names the gateway: two gateways of one cluster
+ * never take each other's fields for their own.
+ */
+import type { Kind } from '#crds/types.gen.ts';
+import { API_VERSION } from '#crds/types.gen.ts';
+import { APPLY_PATCH, JSON_PATCH } from './client.ts';
+import type { KubeClient, KubeJson } from './client.ts';
+import { hasStatus } from './errors.ts';
+import { pathOfKind } from './parse-object.ts';
+
+/** The object that a status belongs to. */
+export interface StatusObject {
+  readonly kind: Kind;
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+}
+
+export interface StatusClient {
+  apply(target: StatusObject, owner: 'operator' | 'spending', status: object): Promise<'Written' | 'Gone' | 'Taken'>;
+  /** JSON Patch, on exactly the version that was read. */
+  remove(target: StatusObject, operations: readonly object[]): Promise<'Written' | 'Gone' | 'Taken'>;
+}
+
+export interface StatusClientOptions {
+  readonly client: Pick<KubeClient, 'request'>;
+  readonly gatewayNamespace: string;
+  /** Asked before each write: only the leader may. */
+  readonly leading: () => boolean;
+  /** The object as the write left it. */
+  readonly onWritten: (kind: Kind, object: KubeJson) => void;
+}
+
+export function createStatusClient({ client, gatewayNamespace, leading, onWritten }: StatusClientOptions): StatusClient {
+  const pathOf = ({ kind, namespace, name }: StatusObject): string => `${pathOfKind(kind, namespace)}/${name}/status`;
+  /** What lies in another namespace may be another gateway's: it is not taken from whoever wrote it first. */
+  const isOurs = ({ kind, namespace }: StatusObject): boolean => kind === 'ApiKey' || kind === 'Account' || namespace === gatewayNamespace;
+
+  async function write(target: StatusObject, request: Omit<Parameters<KubeClient['request']>[0], 'method'>): Promise<'Written' | 'Gone' | 'Taken'> {
+    if (!leading()) throw new Error('this replica leads no more');
+    try {
+      onWritten(target.kind, await client.request({ method: 'PATCH', ...request }));
+      return 'Written';
+    } catch (error) {
+      if (hasStatus(error, 404)) return 'Gone';
+      if (hasStatus(error, 409) && !isOurs(target)) return 'Taken';
+      throw error;
+    }
+  }
+
+  return {
+    apply(target, owner, status) {
+      const { kind, namespace, name, uid } = target;
+      const query = new URLSearchParams({ fieldManager: `modelgateway-${owner}.${gatewayNamespace}`, ...isOurs(target) && { force: 'true' } });
+      return write(target, {
+        path: `${pathOf(target)}?${query.toString()}`, contentType: APPLY_PATCH,
+        body: { apiVersion: API_VERSION, kind, metadata: { name, namespace, uid }, status }, // the uid: never another object of this name
+      });
+    },
+    remove(target, operations) {
+      const version = { op: 'test', path: '/metadata/resourceVersion', value: target.resourceVersion };
+      return write(target, { path: pathOf(target), contentType: JSON_PATCH, body: [version, ...operations] });
+    },
+  };
+}

@@ -1,0 +1,182 @@
+/**
+ * The operator for a cluster, wired: what the API server tells, the election of a leader, the loop that gives the configuration
+ * to the proxies, and what the leader writes: statuses, keys and Events.
+ */
+import type { Logger } from 'pino';
+import type { LedgerReader } from '#ledger/ledger.ts';
+import type { Snapshot } from '#snapshot/snapshot.gen.ts';
+import type { KubeClient } from './kube/client.ts';
+import { SYSTEM_CLOCK } from './kube/clock.ts';
+import type { Clock } from './kube/clock.ts';
+import { createEventRecorder } from './kube/events.ts';
+import type { EventRecorder } from './kube/events.ts';
+import { startLease } from './kube/lease.ts';
+import type { LeaseOptions } from './kube/lease.ts';
+import { startListWatch } from './kube/list-watch.ts';
+import { parseResource } from './kube/parse-object.ts';
+import { provideCluster } from './kube/provider.ts';
+import type { ClusterProvider } from './kube/provider.ts';
+import { createStatusClient } from './kube/status-client.ts';
+import type { Meter } from './metrics.ts';
+import { ClusterController } from './reconcile/cluster-controller.ts';
+import type { UpstreamRefusal } from './reconcile/cluster-controller.ts';
+import { clusterKeys } from './reconcile/cluster-keys.ts';
+import { knownSpending } from './reconcile/known-spending.ts';
+import type { KnownSpending } from './reconcile/known-spending.ts';
+import type { MintedKey } from './reconcile/mint-keys.ts';
+import type { ObjectStatus } from './reconcile/status-book.ts';
+import type { ProxyProgress } from './status/programming.ts';
+import { transitionsOf } from './status/transitions.ts';
+import { createWriteBudget } from './status/write-budget.ts';
+import { StatusWriter } from './status/writer.ts';
+
+/** What gives the configuration out to the proxies and hears what they say of it. */
+export interface ProxyFleet {
+  publish(snapshot: Snapshot): void;
+  /** By "Kind namespace/name"; undefined: it is not published. */
+  progress(id: string): ProxyProgress | undefined;
+  onProgress(listener: (ids: ReadonlySet<string>) => void): () => void;
+  onRefusal(listener: (refusal: UpstreamRefusal) => void): () => void;
+  /** Where the leader hears what this replica's proxies say; undefined: this replica leads, or nobody does. */
+  leaderAt(address: string | undefined): void;
+}
+
+export interface KubernetesOperatorOptions {
+  readonly client: KubeClient;
+  readonly fleet: ProxyFleet;
+  readonly gatewayNamespace: string;
+  /** Absent: all namespaces. */
+  readonly watchNamespaces?: readonly string[];
+  readonly lease: Pick<LeaseOptions, 'name' | 'identity' | 'address' | 'durationMs' | 'renewWithinMs' | 'retryMs'>;
+  /** Without one, statuses say nothing of spending. */
+  readonly ledger?: LedgerReader;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  readonly meter: Meter;
+  readonly clock?: Clock;
+  /** For tests: shorter waits than the usual ones. */
+  readonly waits?: { readonly idleTimeoutMs?: number; readonly settleMs?: number; readonly spendingEveryMs?: number };
+}
+
+export interface KubernetesOperator {
+  /** Resolves when the first configuration has been given to the proxies. */
+  readonly ready: Promise<void>;
+  readonly leading: boolean;
+  /** What keeps it from being ready, or fails at the moment, in words. */
+  problems(): readonly string[];
+  /** Sets the metric of known objects. */
+  countObjects(): void;
+  /** Whether a configuration has been given to the proxies. */
+  readonly published: boolean;
+  /** The statuses as they should be; no secrets. */
+  statuses(): readonly ObjectStatus[];
+  /** What the statuses remember of spending, once they are read. */
+  knownSpending(): Promise<KnownSpending>;
+  /** Gives the lead back at once. */
+  stop(): Promise<void>;
+}
+
+const EVENTS_PER_SECOND = 10;
+const EVENT_BURST = 100;
+const KINDS = ['Account', 'ApiKey', 'Group', 'ModelRoute', 'PriceCatalog'] as const;
+
+/** Begins at once; whatever cannot be had yet is waited for. */
+export function startKubernetesOperator(options: KubernetesOperatorOptions): KubernetesOperator {
+  const { client, fleet, gatewayNamespace, log, meter, clock = SYSTEM_CLOCK, waits = {} } = options;
+  let started = false;
+  const leading = (): boolean => lease.leading;
+  const provider = provideCluster({
+    client, clock, meter, log, gatewayNamespace, ...waits,
+    ...options.watchNamespaces && { watchNamespaces: options.watchNamespaces },
+    onResources: () => started && controller.resourcesChanged(),
+    onLive: (id) => controller.liveChanged(id),
+  });
+  const events = recordEvents(options, clock);
+  const writer = writeStatuses({ ...options, clock }, { provider, events, leading, desired: (id) => controller.status(id) });
+  const controller = new ClusterController({
+    gatewayNamespace, provider, proxies: fleet, writer, clock, meter, log, ...waits,
+    keys: clusterKeys({ client, provider, nowMs: () => clock.nowMs(), leading }),
+    onMinted: (minted) => tellMinted(minted, { provider, events, meter }),
+    ...options.ledger && { ledger: options.ledger },
+  });
+  const unlisten = [fleet.onProgress((ids) => controller.progressed(ids)), fleet.onRefusal((refusal) => controller.refused(refusal))];
+  const lease = startLease({
+    ...options.lease, client, clock, log, namespace: gatewayNamespace,
+    onChange(leads, address) {
+      meter.set('modelgateway_operator_leader', {}, leads ? 1 : 0);
+      fleet.leaderAt(address);
+      controller.lead(leads).catch((error: unknown) => log.error({ err: error }, 'the lead could not be taken up'));
+    },
+  });
+  const leaseWatch = startListWatch({
+    client, clock, meter, log, collection: leaseCollection(gatewayNamespace, options.lease.name),
+    onReplace: () => lease.changed(), onApplied: () => lease.changed(), onDeleted: () => lease.changed(),
+  });
+  const ready = provider.ready.then(async () => {
+    await controller.start();
+    started = true;
+    controller.resourcesChanged(); // what changed while it started
+  });
+  return {
+    ready,
+    get leading() { return lease.leading; },
+    get published() { return controller.published; },
+    statuses: () => controller.statuses(),
+    async knownSpending() {
+      await provider.ready;
+      return knownSpending({ ...provider.resources(), objects: provider.objects }, gatewayNamespace);
+    },
+    problems: () => provider.problems(),
+    countObjects() {
+      for (const kind of KINDS) meter.set('modelgateway_operator_objects', { kind }, provider.objects.count(kind));
+    },
+    async stop() {
+      for (const end of unlisten) end();
+      await Promise.all([controller.stop(), provider.stop(), leaseWatch.stop()]); // nothing is written once the lead is given back
+      await lease.stop();
+      await events.stop();
+    },
+  };
+}
+
+function leaseCollection(namespace: string, name: string): { readonly resource: string; readonly path: string; readonly fieldSelector: string } {
+  return { resource: 'leases', path: `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`, fieldSelector: `metadata.name=${name}` };
+}
+
+function recordEvents({ client, meter, lease }: KubernetesOperatorOptions, clock: Clock): EventRecorder {
+  const budget = createWriteBudget({ perSecond: EVENTS_PER_SECOND, burst: EVENT_BURST });
+  return createEventRecorder({ client, clock, meter, identity: lease.identity, allows: (nowMs) => budget.take(nowMs) === 0 });
+}
+
+interface WriterParts {
+  readonly provider: ClusterProvider;
+  readonly events: EventRecorder;
+  readonly leading: () => boolean;
+  readonly desired: (id: string) => ObjectStatus['status'] | undefined;
+}
+
+function writeStatuses({ client, gatewayNamespace, meter, log, clock, waits = {} }: KubernetesOperatorOptions & { readonly clock: Clock }, { provider, events, leading, desired }: WriterParts): StatusWriter {
+  const statuses = createStatusClient({
+    client, gatewayNamespace, leading,
+    onWritten: (kind, object) => provider.objects.written(parseResource(kind, object)),
+  });
+  return new StatusWriter({
+    clock, meter, log, ...waits.spendingEveryMs !== undefined && { spendingEveryMs: waits.spendingEveryMs },
+    desired: (id) => desired(id) && { ...desired(id) },
+    live(id) {
+      const live = provider.objects.live(id);
+      return live && { ...live, status: { ...live.status } };
+    },
+    apply: (target, owner, part) => statuses.apply(target, owner, part),
+    remove: (target, operations) => statuses.remove(target, operations),
+    onWritten(target, now) {
+      for (const transition of transitionsOf(target.status, now)) events.record(target, transition);
+    },
+  });
+}
+
+/** That a key was made, never the key. */
+function tellMinted({ namespace, name }: MintedKey, { provider, events, meter }: { readonly provider: ClusterProvider; readonly events: EventRecorder; readonly meter: Meter }): void {
+  meter.add('modelgateway_operator_keys_made_total', { outcome: 'ok' }, 1);
+  const apiKey = provider.objects.live(`ApiKey ${namespace}/${name}`);
+  if (apiKey) events.record(apiKey, { type: 'Normal', reason: 'KeyMade', note: 'A key was made and written into its Secret.' });
+}

@@ -1,0 +1,53 @@
+/**
+ * The control plane's metrics: one table of names, types and meanings, and the interface through which the operator's parts
+ * write them. Labels are bounded: kinds, resources, reasons, never an object's name.
+ */
+
+export interface OperatorMetricRow {
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly labels: readonly string[];
+  readonly help: string;
+  /** Of a histogram. */
+  readonly buckets?: readonly number[];
+}
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+export const OPERATOR_METRICS = {
+  modelgateway_operator_leader: { type: 'gauge', labels: [], help: '1 while this replica leads, that is writes statuses, Secrets and Events.' },
+  modelgateway_operator_objects: { type: 'gauge', labels: ['kind'], help: 'Objects that are known, by kind.' },
+  modelgateway_operator_reconcile_duration_seconds: {
+    type: 'histogram', labels: [], buckets: SECONDS, help: 'Time from reading the known objects to handing the configuration to the proxies.',
+  },
+  modelgateway_operator_reconcile_errors_total: { type: 'counter', labels: [], help: 'Reconciliations that failed and were tried again.' },
+  modelgateway_operator_lists_total: { type: 'counter', labels: ['resource', 'outcome'], help: 'Complete lists read from the API server, by outcome: ok, failed.' },
+  modelgateway_operator_watch_restarts_total: {
+    type: 'counter', labels: ['resource', 'reason'],
+    help: 'Ended watches: closed (by the server, as it does every few minutes), gone (410: listed anew), idle (silent for too long), failed.',
+  },
+  modelgateway_operator_watch_events_total: { type: 'counter', labels: ['resource'], help: 'Changes that watches told of.' },
+  modelgateway_operator_api_requests_total: { type: 'counter', labels: ['verb', 'status'], help: 'Requests to the API server, by HTTP status ("": no answer).' },
+  modelgateway_operator_status_writes_total: {
+    type: 'counter', labels: ['kind', 'manager', 'outcome'], help: 'Writes of statuses, by field manager (operator, spending) and outcome: ok, conflict, failed.',
+  },
+  modelgateway_operator_status_queue: { type: 'gauge', labels: [], help: 'Objects whose status waits to be compared with what it should be.' },
+  modelgateway_operator_events_total: { type: 'counter', labels: ['outcome'], help: 'Events by outcome: ok, failed, dropped (over the budget).' },
+  modelgateway_operator_keys_made_total: { type: 'counter', labels: ['outcome'], help: 'Generated keys by outcome: ok, failed.' },
+  modelgateway_operator_proxies: { type: 'gauge', labels: ['at'], help: 'Connected proxies: here, and at other replicas as far as this one hears of them (the leader does).' },
+  modelgateway_operator_xds_resources: { type: 'gauge', labels: [], help: 'Resources that are published to the proxies.' },
+  modelgateway_operator_xds_snapshot_bytes: { type: 'gauge', labels: [], help: 'Size of all published resources.' },
+  modelgateway_operator_xds_pushes: { type: 'gauge', labels: [], help: 'Responses that were sent to proxies since the start.' },
+  modelgateway_operator_xds_rejections: { type: 'gauge', labels: [], help: 'Resources that proxies have refused since the start.' },
+  modelgateway_operator_xds_acknowledge_duration_seconds: {
+    type: 'histogram', labels: [], buckets: SECONDS, help: 'Time from sending a response to a proxy to its acknowledgement.',
+  },
+} as const satisfies Record<string, OperatorMetricRow>;
+
+export type OperatorMetricName = keyof typeof OPERATOR_METRICS;
+
+/** Where the operator's parts write their figures. */
+export interface Meter {
+  add(name: OperatorMetricName, labels: Readonly<Record<string, string>>, value: number): void;
+  set(name: OperatorMetricName, labels: Readonly<Record<string, string>>, value: number): void;
+  observe(name: OperatorMetricName, labels: Readonly<Record<string, string>>, value: number): void;
+}

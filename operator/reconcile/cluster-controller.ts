@@ -1,0 +1,286 @@
+/**
+ * The operator's loop in a cluster: something changed → translate → publish to the proxies → note what is to be said. Publishing
+ * waits for nobody: keys are made beside it, and what proxies, providers and the ledger say is noted as it comes. Every replica
+ * does this; making keys and writing statuses is the leader's.
+ */
+import type { Logger } from 'pino';
+import type { LedgerReader } from '#ledger/ledger.ts';
+import type { SnapshotFault } from '#snapshot/faults.ts';
+import type { Snapshot } from '#snapshot/snapshot.gen.ts';
+import type { Clock } from '../kube/clock.ts';
+import type { ClusterProvider } from '../kube/provider.ts';
+import type { Meter } from '../metrics.ts';
+import { ON_THE_WAY } from '../status/conditions.ts';
+import type { Programming } from '../status/conditions.ts';
+import { programmingOf } from '../status/programming.ts';
+import type { ProxyProgress } from '../status/programming.ts';
+import type { StatusWriter } from '../status/writer.ts';
+import { translate } from '../translate/translate.ts';
+import { publishable } from './last-good.ts';
+import { Loop } from './loop.ts';
+import type { RunResult } from './loop.ts';
+import { mintKeys } from './mint-keys.ts';
+import type { KeySecrets, MintedKey } from './mint-keys.ts';
+import { readSpending } from './read-spending.ts';
+import { openStatusBook, statusId } from './status-book.ts';
+import type { ObjectStatus } from './status-book.ts';
+
+/** The connected proxies, as far as the loop has to do with them. */
+export interface Proxies {
+  /** Gives the snapshot out; never waits. */
+  publish(snapshot: Snapshot): void;
+  /** By "Kind namespace/name"; undefined: it is not published. */
+  progress(id: string): ProxyProgress | undefined;
+}
+
+export interface UpstreamRefusal {
+  readonly route: string;
+  readonly channel: string;
+  readonly status: number;
+}
+
+export interface ClusterControllerOptions {
+  readonly gatewayNamespace: string;
+  readonly provider: Pick<ClusterProvider, 'resources' | 'objects'>;
+  readonly proxies: Proxies;
+  readonly keys: KeySecrets;
+  readonly writer: Pick<StatusWriter, 'start' | 'stop' | 'changed'>;
+  readonly onMinted: (minted: MintedKey) => void;
+  /** Without one, statuses say nothing of spending. */
+  readonly ledger?: LedgerReader;
+  readonly clock: Clock;
+  readonly meter: Meter;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  readonly holdOffMs?: number;
+  /** So long after a replica began to lead, proxies may still be on their way to it. */
+  readonly settleMs?: number;
+}
+
+/** Applied manifests come in bursts, but a revocation should not wait for long. */
+const HOLD_OFF_MS = 5;
+const SETTLE_MS = 10_000;
+/** What was in force and is not acknowledged by a proxy that has just come is still said to be in force for so long. */
+const LATE_MS = 2_000;
+/** What is on its way is written only if it still is after this. */
+const ON_THE_WAY_MS = 300;
+const READ_SPENDING_EVERY_MS = 10_000;
+const FIRST_SPENDING_WITHIN_MS = 5_000;
+const EXPIRE_EVERY_MS = 60_000;
+
+export class ClusterController {
+  readonly #options: ClusterControllerOptions;
+  readonly #book;
+  readonly #loop: Loop;
+  readonly #minting: Loop;
+  readonly #spending: Loop;
+  /** Objects whose status has become another since the writer was told last. */
+  readonly #changed = new Set<string>();
+  /** Objects that were in force, and since when some proxy has not acknowledged them. */
+  readonly #late = new Map<string, number>();
+  #mintFailures: ReadonlyMap<string, string> = new Map();
+  #faults: ReadonlyMap<string, string> = new Map();
+  #lastGood: Snapshot | undefined;
+  #leading = false;
+  #started = false;
+  #settledMs = 0;
+  #stopped = false;
+  #recheck: (() => void) | undefined;
+  #expire: (() => void) | undefined;
+
+  constructor(options: ClusterControllerOptions) {
+    const { clock: timers, log, holdOffMs = HOLD_OFF_MS, settleMs = SETTLE_MS } = options;
+    this.#options = options;
+    this.#book = openStatusBook((id) => this.#changed.add(id));
+    this.#loop = new Loop({ run: () => this.#reconcile(), holdOffMs, timers, log });
+    this.#minting = new Loop({ run: () => this.#mint(), holdOffMs: 0, timers, log });
+    this.#spending = new Loop({ run: () => this.#readSpending(), holdOffMs, timers, log });
+    this.#settledMs = timers.nowMs() + settleMs;
+  }
+
+  /** The first run. Resolves when its snapshot has been given to the proxies. */
+  async start(): Promise<void> {
+    this.#expireLater();
+    await this.#loop.start();
+    this.#recheckIn(this.#settledMs - this.#options.clock.nowMs());
+    this.#started = true;
+    if (this.#leading) await this.#takeLead();
+  }
+
+  /** Something that translate reads has changed. */
+  resourcesChanged(): void {
+    this.#loop.changed();
+  }
+
+  /** The live object has changed, or is gone. */
+  liveChanged(id: string): void {
+    this.#options.writer.changed(id);
+  }
+
+  /** What proxies say of these objects has changed. */
+  progressed(ids: Iterable<string>): void {
+    this.#judge(ids);
+    this.#flush();
+  }
+
+  refused({ route, channel, status }: UpstreamRefusal): void {
+    const { gatewayNamespace, clock } = this.#options;
+    this.#book.refused(statusId({ kind: 'ModelRoute', namespace: gatewayNamespace, name: route }), { channel, status, atMs: clock.nowMs() });
+    this.#flush();
+  }
+
+  /** From now on statuses and keys are written, or no more. */
+  async lead(leading: boolean): Promise<void> {
+    this.#leading = leading;
+    if (!leading) return this.#options.writer.stop();
+    if (this.#started) await this.#takeLead(); // else start does
+  }
+
+  /** Goes on from what the live objects say, which the leader before may have written. */
+  async #takeLead(): Promise<void> {
+    const { writer, clock, settleMs = SETTLE_MS, ledger } = this.#options;
+    this.#book.clear();
+    this.#settledMs = clock.nowMs() + settleMs;
+    this.#recheckIn(settleMs);
+    await this.#reconcile();
+    if (ledger) await Promise.race([this.#spending.start(), new Promise<void>((resolve) => { clock.after(FIRST_SPENDING_WITHIN_MS, resolve); })]);
+    if (!this.#isLeading()) return; // it may have ended meanwhile
+    writer.start();
+    for (const status of this.#book.list()) writer.changed(statusId(status));
+  }
+
+  /** Whether a configuration has been given to the proxies. */
+  get published(): boolean {
+    return this.#lastGood !== undefined;
+  }
+
+  statuses(): readonly ObjectStatus[] {
+    return this.#book.list();
+  }
+
+  status(id: string): ObjectStatus['status'] | undefined {
+    return this.#book.get(id)?.status;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#leading = false;
+    this.#recheck?.();
+    this.#expire?.();
+    await Promise.all([this.#loop.stop(), this.#minting.stop(), this.#spending.stop(), this.#options.writer.stop()]);
+  }
+
+  #isLeading(): boolean {
+    return this.#leading && !this.#stopped;
+  }
+
+  async #reconcile(): Promise<RunResult> {
+    const { provider, proxies, gatewayNamespace, clock, meter } = this.#options;
+    const nowMs = clock.nowMs();
+    try {
+      const resources = provider.resources();
+      const { snapshot, statuses, nextChangeMs } = translate(resources, { gatewayNamespace, nowMs, mintFailures: this.#mintFailures });
+      const good = publishable(snapshot, this.#lastGood);
+      this.#faults = good ? wordsOf(good.faults) : new Map();
+      if (good) proxies.publish(this.#lastGood = good.snapshot);
+      else this.#options.log.error('the configuration has faults that cannot be told apart; the last good one stays in force');
+      meter.observe('modelgateway_operator_reconcile_duration_seconds', {}, (clock.nowMs() - nowMs) / 1000);
+      this.#book.observe(statuses, nowMs, (id) => provider.objects.live(id)?.status);
+      this.#judge([...this.#changed, ...this.#faults.keys()]);
+      this.#flush();
+      if (this.#isLeading() && !resources.keySecretsPending) this.#minting.changed();
+      return { retry: !good, ...nextChangeMs === undefined ? {} : { againInMs: nextChangeMs - nowMs } };
+    } catch (error) {
+      meter.add('modelgateway_operator_reconcile_errors_total', {}, 1);
+      throw error;
+    }
+  }
+
+  async #mint(): Promise<RunResult> {
+    const { provider, gatewayNamespace, keys, onMinted, clock, log, meter } = this.#options;
+    const resources = provider.resources();
+    if (!this.#isLeading() || resources.keySecretsPending) return { retry: false };
+    const { failures, retry } = await mintKeys(resources, clock.nowMs(), { gatewayNamespace, minted: keys, onMinted });
+    for (const [apiKey, failure] of failures) {
+      meter.add('modelgateway_operator_keys_made_total', { outcome: 'failed' }, 1);
+      if (this.#mintFailures.get(apiKey) !== failure) log.warn({ apiKey, failure }, 'a key could not be made; it is tried again');
+    }
+    const same = failures.size === this.#mintFailures.size && [...failures].every(([apiKey, failure]) => this.#mintFailures.get(apiKey) === failure);
+    this.#mintFailures = failures;
+    if (!same) this.#loop.changed();
+    return { retry };
+  }
+
+  async #readSpending(): Promise<RunResult> {
+    const { ledger, provider, gatewayNamespace, clock, log } = this.#options;
+    if (!ledger || !this.#isLeading()) return { retry: false };
+    const answered = await readSpending(provider.resources(), { ledger, book: this.#book, gatewayNamespace, nowMs: clock.nowMs() });
+    if (!answered) log.warn('the ledger does not answer; statuses say the spending of before');
+    this.#flush();
+    return { retry: false, againInMs: READ_SPENDING_EVERY_MS };
+  }
+
+  #judge(ids: Iterable<string>): void {
+    this.#book.judge(ids, (id, before) => this.#verdict(id, before), this.#options.clock.nowMs());
+  }
+
+  #verdict(id: string, before: Programming): Programming {
+    const fault = this.#faults.get(id);
+    if (fault !== undefined) return { status: 'False', reason: 'Rejected', message: `Not given to the proxies, which go on with the last good version: ${fault}` };
+    const now = programmingOf(this.#options.proxies.progress(id));
+    if (now.status === 'True') {
+      this.#late.delete(id);
+      return before.status === 'True' ? before : now; // what it said when it became so
+    }
+    if (now.reason === 'Rejected') return now;
+    return this.#excuse(id, before, now);
+  }
+
+  /** Proxies come and go: what was in force stays said to be for a moment. */
+  #excuse(id: string, before: Programming, now: Programming): Programming {
+    const nowMs = this.#options.clock.nowMs();
+    const settling = nowMs < this.#settledMs;
+    if (before.status !== 'True') return settling && now.reason === 'NoProxies' ? ON_THE_WAY : now;
+    const sinceMs = this.#late.get(id) ?? nowMs;
+    this.#late.set(id, sinceMs);
+    this.#recheckIn(LATE_MS);
+    return settling || nowMs - sinceMs < LATE_MS ? before : now;
+  }
+
+  #recheckIn(ms: number): void {
+    if (this.#recheck || this.#stopped) return;
+    this.#recheck = this.#options.clock.after(Math.max(ms, 1), () => {
+      this.#recheck = undefined;
+      this.#judge(this.#book.list().map(statusId));
+      this.#flush();
+      const leftMs = this.#settledMs - this.#options.clock.nowMs();
+      if (leftMs > 0) this.#recheckIn(leftMs);
+    });
+  }
+
+  #expireLater(): void {
+    const { clock } = this.#options;
+    this.#expire = clock.after(EXPIRE_EVERY_MS, () => {
+      this.#book.expire(clock.nowMs());
+      this.#flush();
+      if (!this.#stopped) this.#expireLater();
+    });
+  }
+
+  /** The writer looks at what has changed; at what is on its way a little later, since it is about to change again. */
+  #flush(): void {
+    for (const id of this.#changed) {
+      const conditions = this.#book.get(id)?.status.conditions ?? [];
+      this.#options.writer.changed(id, conditions.some(({ type }) => type === 'Reconciling') ? ON_THE_WAY_MS : 0);
+    }
+    this.#changed.clear();
+  }
+}
+
+function wordsOf(faults: readonly SnapshotFault[]): ReadonlyMap<string, string> {
+  const words = new Map<string, string>();
+  for (const fault of faults) {
+    const id = statusId(fault);
+    words.set(id, [words.get(id), fault.message].filter((part) => part !== undefined).join('; '));
+  }
+  return words;
+}

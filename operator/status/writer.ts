@@ -1,0 +1,236 @@
+/**
+ * Statuses as they should be → the live objects, until both are equal: server-side apply, an owner at a time, within a budget.
+ * What is equal is not written. Whatever changes on either side has an object looked at again; a failed write is tried again,
+ * later and later. Spending is written at most once per object in half a minute, and at once when it crosses a threshold.
+ */
+import type { Logger } from 'pino';
+import type { Kind } from '#crds/types.gen.ts';
+import type { Meter } from '../metrics.ts';
+import { crossesThreshold, movesLimit, partOf, removalsFrom, samePart, tellsSpending } from './differences.ts';
+import type { StatusBody, StatusOwner } from './differences.ts';
+import { createWriteBudget } from './write-budget.ts';
+
+/** The object that a status belongs to, as the API server has it. */
+export interface StatusTarget {
+  readonly kind: Kind;
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly status: StatusBody;
+}
+
+/** Gone: there is no such object any more. Taken: another gateway's operator answers for this status. */
+export type WriteOutcome = 'Written' | 'Gone' | 'Taken';
+
+export interface StatusWriterOptions {
+  /** What a status should say, by "Kind namespace/name"; undefined: nothing is to be said. */
+  readonly desired: (id: string) => StatusBody | undefined;
+  readonly live: (id: string) => StatusTarget | undefined;
+  /** Applies an owner's part; `live` says the result afterwards. Rejects where it is to be tried again. */
+  readonly apply: (target: StatusTarget, owner: StatusOwner, part: StatusBody) => Promise<WriteOutcome>;
+  /** Removes what belongs to nobody; JSON Patch. */
+  readonly remove: (target: StatusTarget, operations: readonly object[]) => Promise<WriteOutcome>;
+  /** Told of each status that was written by the operator: what it said before, and what it says now. */
+  readonly onWritten?: (target: StatusTarget, now: StatusBody) => void;
+  readonly clock: { nowMs(): number; after(ms: number, run: () => void): () => void };
+  readonly meter: Meter;
+  readonly log: Pick<Logger, 'warn'>;
+  readonly writesPerSecond?: number;
+  readonly spendingEveryMs?: number;
+}
+
+interface NextWrite {
+  readonly target: StatusTarget;
+  readonly desired: StatusBody;
+  readonly owner: StatusOwner;
+}
+
+const WRITES_PER_SECOND = 200;
+const SPENDING_SHARE = 4;
+const SPENDING_EVERY_MS = 30_000;
+const AT_ONCE = 16;
+const FIRST_RETRY_MS = 500;
+const LAST_RETRY_MS = 60_000;
+
+export class StatusWriter {
+  readonly #options: StatusWriterOptions;
+  readonly #budget;
+  readonly #spendingBudget;
+  /** Objects to be looked at, in order. */
+  readonly #ready = new Set<string>();
+  /** Objects to be looked at later: when, and how to take it back. */
+  readonly #delayed = new Map<string, { readonly atMs: number; readonly cancel: () => void }>();
+  readonly #busy = new Set<string>();
+  readonly #failures = new Map<string, number>();
+  readonly #spentWritten = new Map<string, number>();
+  /** What another gateway's operator answers for, and the version of the object when it was seen. */
+  readonly #taken = new Map<string, string>();
+  readonly #idle = new Set<() => void>();
+  #writing = false;
+  #wait: (() => void) | undefined;
+
+  constructor(options: StatusWriterOptions) {
+    this.#options = options;
+    const perSecond = options.writesPerSecond ?? WRITES_PER_SECOND;
+    this.#budget = createWriteBudget({ perSecond, burst: perSecond * 2 });
+    this.#spendingBudget = createWriteBudget({ perSecond: perSecond / SPENDING_SHARE, burst: perSecond / SPENDING_SHARE });
+  }
+
+  /** From now on statuses are written: this replica leads. */
+  start(): void {
+    this.#writing = true;
+    this.#pump();
+  }
+
+  /** From now on nothing is. Resolves when the writes under way have ended. */
+  async stop(): Promise<void> {
+    this.#writing = false;
+    this.#ready.clear();
+    this.#wait?.();
+    this.#wait = undefined;
+    for (const { cancel } of this.#delayed.values()) cancel();
+    this.#delayed.clear();
+    this.#failures.clear();
+    if (this.#busy.size > 0) await new Promise<void>((resolve) => { this.#idle.add(resolve); });
+  }
+
+  /** Either side of it may have changed. `afterMs`: it is about to change again. */
+  changed(id: string, afterMs = 0): void {
+    if (!this.#writing || (this.#failures.has(id) && this.#delayed.has(id))) return; // what fails waits for its next try, whatever changes
+    if (afterMs > 0) this.#later(id, afterMs);
+    else this.#now(id);
+  }
+
+  /** How many wait to be looked at. */
+  get waiting(): number {
+    return this.#ready.size + this.#busy.size;
+  }
+
+  #now(id: string): void {
+    this.#delayed.get(id)?.cancel();
+    this.#delayed.delete(id);
+    this.#ready.add(id);
+    this.#pump();
+  }
+
+  #later(id: string, ms: number): void {
+    const atMs = this.#options.clock.nowMs() + ms;
+    const known = this.#delayed.get(id);
+    if (known && known.atMs <= atMs) return;
+    known?.cancel();
+    this.#delayed.set(id, { atMs, cancel: this.#options.clock.after(ms, () => this.#now(id)) });
+  }
+
+  #pump(): void {
+    this.#startWrites();
+    this.#options.meter.set('modelgateway_operator_status_queue', {}, this.waiting);
+  }
+
+  #startWrites(): void {
+    for (const id of this.#ready) {
+      if (!this.#writing || this.#busy.size >= AT_ONCE || this.#wait) return;
+      if (this.#busy.has(id)) continue; // looked at again when it is done
+      const next = this.#next(id);
+      const waitMs = next ? this.#budget.take(this.#options.clock.nowMs()) : 0;
+      if (waitMs > 0) return this.#sleep(waitMs);
+      this.#ready.delete(id);
+      if (next) void this.#write(id, next);
+    }
+  }
+
+  #sleep(ms: number): void {
+    this.#wait = this.#options.clock.after(ms, () => {
+      this.#wait = undefined;
+      this.#pump();
+    });
+  }
+
+  /** The part that is to be written next; what may be written only later is asked for again then. */
+  #next(id: string): NextWrite | undefined {
+    const desired = this.#options.desired(id);
+    const target = this.#options.live(id);
+    if (!desired || !target || this.#taken.get(id) === target.resourceVersion) {
+      if (!target) this.#forget(id);
+      return undefined;
+    }
+    if (!samePart(desired, target.status, 'operator')) return { target, desired, owner: 'operator' };
+    if (!tellsSpending(desired) || samePart(desired, target.status, 'spending')) {
+      this.#failures.delete(id);
+      return undefined;
+    }
+    return this.#mayWriteSpending(id, desired, target) ? { target, desired, owner: 'spending' } : undefined;
+  }
+
+  #mayWriteSpending(id: string, desired: StatusBody, target: StatusTarget): boolean {
+    if (crossesThreshold(desired, target.status) || movesLimit(desired, target.status)) return true;
+    const { clock, spendingEveryMs = SPENDING_EVERY_MS } = this.#options;
+    const nowMs = clock.nowMs();
+    const restMs = (this.#spentWritten.get(id) ?? Number.NEGATIVE_INFINITY) + spendingEveryMs - nowMs;
+    const waitMs = restMs > 0 ? restMs : this.#spendingBudget.take(nowMs);
+    if (waitMs > 0) this.#later(id, waitMs);
+    return waitMs <= 0;
+  }
+
+  async #write(id: string, next: NextWrite): Promise<void> {
+    this.#busy.add(id);
+    try {
+      await this.#carryOut(id, next);
+    } catch (error) {
+      this.#failed(id, error);
+    } finally {
+      this.#busy.delete(id);
+      if (this.#busy.size === 0) for (const resolve of this.#idle) resolve();
+      this.#pump();
+    }
+  }
+
+  async #carryOut(id: string, { target, desired, owner }: NextWrite): Promise<void> {
+    const { apply, remove, live, onWritten, clock } = this.#options;
+    let outcome = await apply(target, owner, partOf(desired, owner));
+    if (owner === 'spending') this.#spentWritten.set(id, clock.nowMs());
+    else if (outcome === 'Written') onWritten?.(target, desired);
+    const result = live(id);
+    if (outcome === 'Written' && result) {
+      const operations = removalsFrom(result.status, desired, owner);
+      if (operations.length > 0) outcome = await remove(result, operations);
+    }
+    this.#count(target.kind, owner, outcome === 'Written' ? 'ok' : 'conflict');
+    if (outcome === 'Taken') this.#taken.set(id, target.resourceVersion);
+    if (outcome === 'Written') this.#again(id, desired, owner);
+  }
+
+  /** A server that does not do what it was told is not asked in a loop. */
+  #again(id: string, written: StatusBody, owner: StatusOwner): void {
+    const now = this.#options.live(id);
+    if (!this.#writing || !now) return;
+    if (!samePart(written, now.status, owner)) return this.#retry(id);
+    this.#failures.delete(id);
+    this.#ready.add(id);
+  }
+
+  #failed(id: string, error: unknown): void {
+    const target = this.#options.live(id);
+    if (!target) return this.#forget(id);
+    this.#count(target.kind, 'operator', 'failed');
+    if ((this.#failures.get(id) ?? 0) === 0) this.#options.log.warn({ object: id, problem: error instanceof Error ? error.message : String(error) }, 'a status cannot be written; it is tried again');
+    this.#retry(id);
+  }
+
+  #retry(id: string): void {
+    const failures = this.#failures.get(id) ?? 0;
+    this.#failures.set(id, failures + 1);
+    this.#ready.delete(id); // its own watch may have asked for another look already
+    if (this.#writing) this.#later(id, Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS));
+  }
+
+  #forget(id: string): void {
+    this.#failures.delete(id);
+    this.#spentWritten.delete(id);
+    this.#taken.delete(id);
+  }
+
+  #count(kind: Kind, manager: StatusOwner, outcome: string): void {
+    this.#options.meter.add('modelgateway_operator_status_writes_total', { kind, manager, outcome }, 1);
+  }
+}

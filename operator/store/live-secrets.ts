@@ -1,0 +1,82 @@
+/**
+ * The Secrets that watches and our own writes tell of, by name. A write is known at once; what a watch tells of an earlier
+ * version is passed over.
+ */
+import { isNewer } from './relevance.ts';
+import { namespacedName } from './resources.ts';
+import type { SecretObject } from './resources.ts';
+
+export interface LiveSecrets {
+  /** A complete list of one watch. */
+  replace(source: string, secrets: readonly SecretObject[]): void;
+  /** From a watch, or from the answer to a write. */
+  apply(source: string, secret: SecretObject): void;
+  remove(source: string, secret: SecretObject): void;
+  /** A watch has ended for good: what it told is forgotten. */
+  drop(source: string): void;
+  /** By "namespace/name"; the same map as long as nothing has changed. */
+  all(): ReadonlyMap<string, SecretObject>;
+}
+
+export function openLiveSecrets(onChange: () => void): LiveSecrets {
+  const sources = new Map<string, Map<string, SecretObject>>();
+  let merged: ReadonlyMap<string, SecretObject> | undefined;
+
+  function secretsOf(source: string): Map<string, SecretObject> {
+    const known = sources.get(source) ?? new Map<string, SecretObject>();
+    sources.set(source, known);
+    return known;
+  }
+
+  function changed(): void {
+    merged = undefined;
+    onChange();
+  }
+
+  function apply(source: string, secret: SecretObject): void {
+    const secrets = secretsOf(source);
+    const id = namespacedName(secret);
+    if (!isNewer(secret.live?.resourceVersion, secrets.get(id)?.live?.resourceVersion)) return;
+    secrets.set(id, secret);
+    changed();
+  }
+
+  function remove(source: string, secret: SecretObject): void {
+    const id = namespacedName(secret);
+    const known = secretsOf(source).get(id);
+    if (!known || !isNewer(secret.live?.resourceVersion, known.live?.resourceVersion)) return;
+    secretsOf(source).delete(id);
+    changed();
+  }
+
+  return {
+    apply,
+    remove,
+    replace(source, secrets) {
+      const before = secretsOf(source);
+      const now = new Map(secrets.map((secret) => [namespacedName(secret), secret]));
+      const same = before.size === now.size && secrets.every((secret) => before.get(namespacedName(secret))?.live?.resourceVersion === secret.live?.resourceVersion);
+      sources.set(source, now);
+      if (!same) changed();
+    },
+    drop(source) {
+      if (sources.delete(source)) changed();
+    },
+    all() {
+      merged ??= mergeSources([...sources.values()]);
+      return merged;
+    },
+  };
+}
+
+/** Of two that tell of the same Secret, the one that knows a newer version is right. */
+function mergeSources([first = new Map(), ...others]: readonly ReadonlyMap<string, SecretObject>[]): ReadonlyMap<string, SecretObject> {
+  const merged = new Map(first);
+  for (const secrets of others) {
+    for (const [id, secret] of secrets) {
+      const known = merged.get(id);
+      if (!known || isNewer(secret.live?.resourceVersion, known.live?.resourceVersion)) merged.set(id, secret);
+    }
+  }
+  return merged;
+}

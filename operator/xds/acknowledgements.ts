@@ -1,0 +1,214 @@
+/**
+ * [P] What the fleet holds: for each object how many of the connected proxies have its version of now, which refuse it, and how
+ * long it took. Counted from the streams as they are, not from what they have been, so a proxy that is gone counts no more.
+ * A proxy counts once it has answered a whole configuration: one that has just started serves nobody yet.
+ */
+import type { AcknowledgementDigest, ObjectDigest } from '#snapshot/fleet.gen.ts';
+import { RESOURCE_TYPES } from '#snapshot/resources.ts';
+import type { ResourceCache, ResourceChanges } from './resource-cache.ts';
+import type { Session, Settled } from './session.ts';
+
+/** How far one object's last published version has come. */
+export interface Progress {
+  /** Of its content; the same on every replica. */
+  readonly version: string;
+  /** Proxies that are connected and hold a whole configuration. */
+  readonly connected: number;
+  readonly acknowledged: number;
+  readonly rejected: readonly { readonly proxy: string; readonly message: string }[];
+  /** From publish to the last acknowledgement; undefined until all that were connected have acknowledged it. */
+  readonly convergedMs: number | undefined;
+}
+
+interface Replica {
+  connected: number;
+  readonly objects: Map<string, ObjectDigest>;
+}
+
+interface Publication {
+  readonly atMs: number;
+  lastAnswerMs: number;
+  convergedMs: number | undefined;
+}
+
+interface Counted {
+  waiting: number;
+  readonly rejected: { proxy: string; message: string }[];
+}
+
+const KINDS = new Map(RESOURCE_TYPES.map(({ kind, typeUrl }) => [typeUrl, kind]));
+const TYPES = new Map<string, string>(RESOURCE_TYPES.map(({ kind, typeUrl }) => [kind, typeUrl]));
+
+/** "Kind namespace/name"; undefined: not one of our objects. */
+export function objectId(typeUrl: string, name: string): string | undefined {
+  const kind = KINDS.get(typeUrl);
+  return kind && `${kind} ${name}`;
+}
+
+export class Acknowledgements {
+  readonly #cache: ResourceCache;
+  /** The latest stream of each proxy; those that hold a whole configuration. */
+  readonly #proxies = new Map<string, Session>();
+  readonly #replicas = new Map<string, Replica>();
+  readonly #publications = new Map<string, Publication>();
+  #touched = new Set<string>();
+
+  constructor(cache: ResourceCache) {
+    this.#cache = cache;
+  }
+
+  get connected(): number { return this.#proxies.size; }
+
+  get remote(): number {
+    let connected = 0;
+    for (const replica of this.#replicas.values()) connected += replica.connected;
+    return connected;
+  }
+
+  published(changes: readonly ResourceChanges[], nowMs: number): void {
+    for (const { typeUrl, names } of changes) {
+      for (const name of names) {
+        const id = objectId(typeUrl, name);
+        if (id === undefined) continue;
+        this.#touched.add(id);
+        if (this.#cache.get(typeUrl, name)) this.#publications.set(id, { atMs: nowMs, lastAnswerMs: nowMs, convergedMs: undefined });
+        else this.#publications.delete(id);
+      }
+    }
+  }
+
+  /** A proxy's stream holds a whole configuration. An older stream of the same proxy counts no more. */
+  joined(proxy: string, session: Session): void {
+    if (this.#proxies.get(proxy) === session) return;
+    this.left(proxy, this.#proxies.get(proxy));
+    this.#proxies.set(proxy, session);
+    this.#touchUnsettled(session);
+    if (this.connected + this.remote === 1) this.#touchAll();
+  }
+
+  left(proxy: string, session: Session | undefined): void {
+    if (session === undefined || this.#proxies.get(proxy) !== session) return;
+    this.#proxies.delete(proxy);
+    this.#touchUnsettled(session);
+    if (this.connected + this.remote === 0) this.#touchAll();
+  }
+
+  settled(proxy: string, session: Session, { typeUrl, sent }: Settled, nowMs: number): void {
+    if (this.#proxies.get(proxy) !== session) return;
+    for (const name of sent.versions.keys()) {
+      const id = objectId(typeUrl, name);
+      if (id !== undefined) this.#answered(id, nowMs);
+    }
+  }
+
+  /** What another replica says of its proxies. */
+  heard(digest: AcknowledgementDigest, nowMs: number): void {
+    const { replica: name, connected, objects } = digest;
+    const replica = this.#replicas.get(name) ?? { connected: 0, objects: new Map<string, ObjectDigest>() };
+    this.#replicas.set(name, replica);
+    const before = this.connected + this.remote;
+    const begins = replica.connected === 0 && connected > 0;
+    replica.connected = connected;
+    for (const object of objects) {
+      if (object.version === '') replica.objects.delete(object.id);
+      else replica.objects.set(object.id, object);
+      this.#answered(object.id, nowMs);
+    }
+    if (begins) this.#touchReplica(replica);
+    if ((before === 0) !== (this.connected + this.remote === 0)) this.#touchAll();
+  }
+
+  /** A replica is gone, or tells everything anew. */
+  forget(name: string): void {
+    const replica = this.#replicas.get(name);
+    if (!replica) return;
+    this.#replicas.delete(name);
+    this.#touchReplica(replica);
+    if (this.connected + this.remote === 0) this.#touchAll();
+  }
+
+  progress(id: string): Progress | undefined {
+    const resource = this.#resource(id);
+    if (!resource) return undefined;
+    const { waiting, rejected } = this.#count(id);
+    let acknowledged = this.connected - waiting - rejected.length;
+    for (const { connected, objects } of this.#replicas.values()) {
+      const object = objects.get(id);
+      if (object?.version !== resource.version) continue;
+      acknowledged += Math.max(0, connected - object.waiting - object.rejected.length);
+      rejected.push(...object.rejected);
+    }
+    const connected = this.connected + this.remote;
+    const publication = this.#publications.get(id);
+    if (publication && publication.convergedMs === undefined && connected > 0 && acknowledged === connected) publication.convergedMs = publication.lastAnswerMs - publication.atMs;
+    return { version: resource.version, connected, acknowledged, rejected, convergedMs: publication?.convergedMs };
+  }
+
+  /** Objects whose progress has changed since this was asked last. */
+  takeTouched(): ReadonlySet<string> {
+    const touched = this.#touched;
+    if (touched.size > 0) this.#touched = new Set();
+    return touched;
+  }
+
+  /** What the leader is told of an object. */
+  digest(id: string): ObjectDigest {
+    const version = this.#resource(id)?.version ?? '';
+    return { id, version, ...version === '' ? { waiting: 0, rejected: [] } : this.#count(id) };
+  }
+
+  /** All objects that are published. */
+  ids(): Iterable<string> {
+    return this.#publications.keys();
+  }
+
+  #answered(id: string, nowMs: number): void {
+    this.#touched.add(id);
+    const publication = this.#publications.get(id);
+    if (publication?.convergedMs === undefined && publication) publication.lastAnswerMs = nowMs;
+  }
+
+  #count(id: string): Counted {
+    const { typeUrl, name } = parseId(id);
+    const counted: Counted = { waiting: 0, rejected: [] };
+    for (const [proxy, session] of this.#proxies) {
+      const subscription = session.subscription(typeUrl);
+      if (!subscription || subscription.waiting(name)) {
+        counted.waiting += 1;
+        continue;
+      }
+      const message = subscription.refusal(name);
+      if (message !== undefined) counted.rejected.push({ proxy, message });
+    }
+    return counted;
+  }
+
+  #resource(id: string): { readonly version: string } | undefined {
+    const { typeUrl, name } = parseId(id);
+    return this.#cache.get(typeUrl, name);
+  }
+
+  #touchUnsettled(session: Session): void {
+    for (const subscription of session.subscriptions()) {
+      for (const name of subscription.unsettled()) {
+        const id = objectId(subscription.typeUrl, name);
+        if (id !== undefined) this.#touched.add(id);
+      }
+    }
+  }
+
+  /** Objects that the replica's proxies do not all hold. */
+  #touchReplica({ objects }: Replica): void {
+    for (const [id, { waiting, rejected, version }] of objects)
+      if (waiting > 0 || rejected.length > 0 || version !== this.#resource(id)?.version) this.#touched.add(id);
+  }
+
+  #touchAll(): void {
+    for (const id of this.#publications.keys()) this.#touched.add(id);
+  }
+}
+
+function parseId(id: string): { typeUrl: string; name: string } {
+  const space = id.indexOf(' ');
+  return { typeUrl: TYPES.get(id.slice(0, space)) ?? '', name: id.slice(space + 1) };
+}

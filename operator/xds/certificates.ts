@@ -1,0 +1,186 @@
+/**
+ * The server's certificates: an authority of the operator's own and a serving certificate that it signs, kept where all replicas
+ * find them, made anew long before they end. Who connects trusts the published authorities, so a new authority is published
+ * first and signs only when every client has had the time to read it; the one before stays trusted until it ends.
+ */
+import type { Logger } from 'pino';
+import { lifeOf, makeAuthority, makeServing, subjectNames } from './make-certificate.ts';
+import type { KeyPair } from './make-certificate.ts';
+
+/** As PEM. Also how it is stored: each field is an entry of a Secret. */
+export interface StoredCertificates {
+  readonly caCertificate: string;
+  readonly caKey: string;
+  /** Published already, and signing later. */
+  readonly nextCaCertificate?: string;
+  readonly nextCaKey?: string;
+  /** Signed before, and trusted until it ends. */
+  readonly previousCaCertificate?: string;
+  readonly servingCertificate: string;
+  readonly servingKey: string;
+}
+
+export interface CertificateStore {
+  load(): Promise<StoredCertificates | undefined>;
+  /** Stores what was made from `before`; false: somebody else has stored since `before` was loaded, and nothing was written. */
+  store(next: StoredCertificates, before: StoredCertificates | undefined): Promise<boolean>;
+  /** Tells clients whom to trust: PEM, all authorities. Called again and again; the same text need not be written twice. */
+  publishAuthorities(pem: string): Promise<void>;
+}
+
+export interface ServingMaterial {
+  readonly certificate: string;
+  readonly key: string;
+  /** All authorities that are trusted now. */
+  readonly authorities: string;
+}
+
+export interface TlsMaterial {
+  current(): ServingMaterial;
+  /** Returns how to stop that. */
+  onChange(listener: (material: ServingMaterial) => void): () => void;
+}
+
+export interface KeepCertificatesOptions {
+  readonly store: CertificateStore;
+  /** DNS names of the service; the first one is the subject. */
+  readonly serverNames: readonly string[];
+  /** Whether this replica may write: the leader. Others wait for what it writes. */
+  readonly mayWrite: () => boolean;
+  readonly nowMs: () => number;
+  /** Runs something once, later; the result takes it back. */
+  readonly after: (ms: number, run: () => void) => () => void;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+}
+
+export interface KeptCertificates extends TlsMaterial {
+  /** Looks again now: the store has changed, or this replica leads now. */
+  refresh(): Promise<void>;
+  stop(): void;
+}
+
+const DAY_MS = 86_400_000;
+export const LIFETIMES = {
+  caMs: 365 * DAY_MS,
+  servingMs: 30 * DAY_MS,
+  /** From publishing an authority to its first signature. */
+  overlapMs: DAY_MS,
+} as const;
+const LOOK_MS = 10 * 60_000;
+const RETRY_MS = 1_000;
+
+/** Resolves once there are certificates. */
+export async function keepCertificates(options: KeepCertificatesOptions): Promise<KeptCertificates> {
+  const { store, serverNames, mayWrite, nowMs, after, log } = options;
+  const listeners = new Set<(material: ServingMaterial) => void>();
+  const first = Promise.withResolvers<ServingMaterial>();
+  let inUse: ServingMaterial | undefined;
+  let published = '';
+  let cancel = (): void => undefined;
+  let looking: Promise<void> | undefined;
+  let stopped = false;
+
+  async function renewed(before: StoredCertificates | undefined): Promise<StoredCertificates | undefined> {
+    const next = renew(before, { serverNames, nowMs: nowMs() });
+    if (!next) return before;
+    return await store.store(next, before) ? next : store.load();
+  }
+
+  async function look(): Promise<void> {
+    const stored = await store.load();
+    const now = mayWrite() ? await renewed(stored) : stored;
+    if (!now) return;
+    const material = materialOf(now, nowMs());
+    if (mayWrite() && material.authorities !== published) {
+      await store.publishAuthorities(material.authorities);
+      published = material.authorities;
+    }
+    if (material.certificate === inUse?.certificate && material.authorities === inUse.authorities) return;
+    inUse = material;
+    log.info('the xDS server has other certificates now');
+    for (const listener of listeners) listener(material);
+    first.resolve(material);
+  }
+
+  function lookAgain(): Promise<void> {
+    if (stopped) return Promise.resolve();
+    cancel();
+    let failed = false;
+    looking ??= look().catch((error: unknown) => {
+      failed = true;
+      log.error({ err: error }, 'the certificates of the xDS server cannot be read or renewed; it is tried again');
+    }).finally(() => {
+      looking = undefined;
+      if (!stopped) cancel = after(failed || !inUse ? RETRY_MS : LOOK_MS, () => void lookAgain());
+    });
+    return looking;
+  }
+
+  void lookAgain();
+  const begun = await first.promise;
+  return {
+    current: () => inUse ?? begun,
+    onChange(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    refresh: lookAgain,
+    stop() {
+      stopped = true;
+      cancel();
+    },
+  };
+}
+
+function materialOf(stored: StoredCertificates, nowMs: number): ServingMaterial {
+  return { certificate: stored.servingCertificate, key: stored.servingKey, authorities: authoritiesOf(stored, nowMs) };
+}
+
+/** What clients trust: the one that signs, the one that will, the one that did. */
+function authoritiesOf({ caCertificate, nextCaCertificate, previousCaCertificate }: StoredCertificates, nowMs: number): string {
+  const previous = previousCaCertificate !== undefined && lifeOf(previousCaCertificate).untilMs > nowMs ? previousCaCertificate : undefined;
+  return [caCertificate, nextCaCertificate, previous].filter((pem) => pem !== undefined).map((pem) => `${pem.trim()}\n`).join('');
+}
+
+interface Naming {
+  readonly serverNames: readonly string[];
+  readonly nowMs: number;
+}
+
+/** What should be stored instead; undefined: nothing is due. */
+export function renew(stored: StoredCertificates | undefined, naming: Naming): StoredCertificates | undefined {
+  const { nowMs } = naming;
+  if (!stored) return signedBy(makeAuthority(nowMs, LIFETIMES.caMs), naming);
+  const { caCertificate, caKey, nextCaCertificate, nextCaKey } = stored;
+  if (nextCaCertificate !== undefined && nextCaKey !== undefined && (known(nextCaCertificate, nowMs) || lifeOf(caCertificate).untilMs <= nowMs)) {
+    return { ...signedBy({ certificate: nextCaCertificate, key: nextCaKey }, naming), previousCaCertificate: caCertificate };
+  }
+  if (nextCaCertificate === undefined && due(caCertificate, nowMs)) {
+    const next = makeAuthority(nowMs, LIFETIMES.caMs);
+    return { ...stored, nextCaCertificate: next.certificate, nextCaKey: next.key };
+  }
+  return servingDue(stored, naming) ? { ...stored, ...signedBy({ certificate: caCertificate, key: caKey }, naming) } : undefined;
+}
+
+function signedBy(authority: KeyPair, { serverNames, nowMs }: Naming): StoredCertificates {
+  // a certificate must not outlive its authority
+  const untilMs = Math.min(nowMs + LIFETIMES.servingMs, lifeOf(authority.certificate).untilMs);
+  const made = makeServing(authority, serverNames, { fromMs: nowMs, untilMs });
+  return { caCertificate: authority.certificate, caKey: authority.key, servingCertificate: made.certificate, servingKey: made.key };
+}
+
+/** Whether every client has had the time to read of it. */
+function known(authority: string, nowMs: number): boolean {
+  return nowMs >= lifeOf(authority).fromMs + LIFETIMES.overlapMs;
+}
+
+function servingDue({ servingCertificate }: StoredCertificates, { serverNames, nowMs }: Naming): boolean {
+  const names = subjectNames(servingCertificate);
+  return due(servingCertificate, nowMs) || !serverNames.every((name) => names.includes(name));
+}
+
+/** At two thirds of its life. */
+function due(pem: string, nowMs: number): boolean {
+  const { fromMs, untilMs } = lifeOf(pem);
+  return nowMs >= fromMs + (untilMs - fromMs) * 2 / 3;
+}

@@ -1,0 +1,130 @@
+/**
+ * A follower's stream to the leader: what this replica's proxies hold, whole at first, then what changes. Objects are noted by
+ * name and told as they are when the connection takes more, so nothing is ever queued; a broken stream begins anew.
+ */
+import { Client, credentials, Metadata } from '@grpc/grpc-js';
+import type { ClientWritableStream } from '@grpc/grpc-js';
+import type { Logger } from 'pino';
+import type { AcknowledgementDigest, Refusal } from '#snapshot/fleet.gen.ts';
+import { SHARE_ACKNOWLEDGEMENTS } from '#snapshot/services.ts';
+import type { Acknowledgements } from './acknowledgements.ts';
+import type { TlsMaterial } from './certificates.ts';
+
+export interface DigestStreamOptions {
+  /** "host:port" of the leader. */
+  readonly address: string;
+  readonly replica: string;
+  readonly acknowledgements: Acknowledgements;
+  /** Undefined: plaintext, and no token. */
+  readonly secure: { readonly tls: TlsMaterial; readonly token: () => Promise<string>; readonly serverName: string } | undefined;
+  readonly log: Pick<Logger, 'warn'>;
+}
+
+const OBJECTS_PER_MESSAGE = 2_000;
+const FIRST_RETRY_MS = 100;
+const LAST_RETRY_MS = 2_000;
+/** Refusals of different channels that wait for a leader; they come again. */
+const MOST_REFUSALS = 1_000;
+const CHANNEL = { 'grpc.enable_channelz': 0, 'grpc.keepalive_time_ms': 10_000, 'grpc.keepalive_timeout_ms': 5_000, 'grpc.use_local_subchannel_pool': 1, 'grpc.enable_http_proxy': 0 };
+
+export class DigestStream {
+  readonly #options: DigestStreamOptions;
+  readonly #pending = new Set<string>();
+  readonly #refusals = new Map<string, Refusal>();
+  #client: Client | undefined;
+  #call: ClientWritableStream<AcknowledgementDigest> | undefined;
+  #blocked = false;
+  /** Whether everything has been told on this stream. */
+  #whole = false;
+  #toldConnected: number | undefined;
+  #retryMs = FIRST_RETRY_MS;
+  #retry: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  /** Connects, and goes on trying until it is stopped. */
+  constructor(options: DigestStreamOptions) {
+    this.#options = options;
+    this.#connect();
+  }
+
+  changed(ids: Iterable<string>): void {
+    for (const id of ids) this.#pending.add(id);
+    this.#flush();
+  }
+
+  refused(refusal: Refusal): void {
+    if (this.#refusals.size < MOST_REFUSALS) this.#refusals.set(`${refusal.route}/${refusal.channel}/${refusal.status}`, refusal);
+    this.#flush();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    clearTimeout(this.#retry);
+    this.#hangUp();
+  }
+
+  #connect(): void {
+    this.#open().catch((error: unknown) => this.#lost(this.#call, error));
+  }
+
+  async #open(): Promise<void> {
+    const { secure, address, acknowledgements } = this.#options;
+    const metadata = new Metadata();
+    if (secure) metadata.set('authorization', `Bearer ${await secure.token()}`);
+    if (this.#stopped) return;
+    // the leader is called by its pod's address, and its certificate is its service's
+    const named = secure ? { 'grpc.ssl_target_name_override': secure.serverName, 'grpc.default_authority': secure.serverName } : {};
+    const trust = secure ? credentials.createSsl(Buffer.from(secure.tls.current().authorities)) : credentials.createInsecure();
+    this.#client = new Client(address, trust, { ...CHANNEL, ...named });
+    const { path, requestSerialize, responseDeserialize } = SHARE_ACKNOWLEDGEMENTS;
+    const call: ClientWritableStream<AcknowledgementDigest> = this.#client.makeClientStreamRequest(path, requestSerialize, responseDeserialize, metadata, (error) => this.#lost(call, error));
+    this.#call = call;
+    call.on('error', () => undefined); // it comes to the callback too
+    call.on('drain', () => {
+      this.#blocked = false;
+      this.#retryMs = FIRST_RETRY_MS;
+      this.#flush();
+    });
+    for (const id of acknowledgements.ids()) this.#pending.add(id);
+    this.#blocked = false;
+    this.#whole = false;
+    this.#toldConnected = undefined;
+    this.#flush();
+  }
+
+  #lost(call: unknown, error: unknown): void {
+    if (this.#stopped || call !== this.#call) return;
+    this.#hangUp();
+    this.#options.log.warn({ leader: this.#options.address, err: error }, 'the leader does not hear what the proxies of this replica hold; it is tried again');
+    this.#retry = setTimeout(() => this.#connect(), this.#retryMs * (0.5 + Math.random()));
+    this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS);
+  }
+
+  #hangUp(): void {
+    this.#call?.cancel();
+    this.#call = undefined;
+    this.#client?.close();
+    this.#client = undefined;
+  }
+
+  #flush(): void {
+    while (this.#call && !this.#blocked) {
+      const digest = this.#next();
+      if (!digest) return;
+      this.#blocked = !this.#call.write(digest);
+    }
+  }
+
+  #next(): AcknowledgementDigest | undefined {
+    const { replica, acknowledgements } = this.#options;
+    const objects = [...this.#pending.values().take(OBJECTS_PER_MESSAGE)].map((id) => acknowledgements.digest(id));
+    for (const { id } of objects) this.#pending.delete(id);
+    this.#whole ||= this.#pending.size === 0;
+    const connected = this.#whole ? acknowledgements.connected : 0;
+    if (objects.length === 0 && connected === this.#toldConnected && this.#refusals.size === 0) return undefined;
+    this.#toldConnected = connected;
+    const refusals = [...this.#refusals.values()];
+    this.#refusals.clear();
+    return { replica, connected, objects, refusals };
+  }
+}

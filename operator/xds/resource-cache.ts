@@ -1,0 +1,71 @@
+/**
+ * [P] What is given out at this moment, by type and name. A resource's version is a hash of its content, so that all replicas
+ * give the same one without asking each other; it is encoded once, and all streams send the same bytes.
+ */
+import { createHash } from 'node:crypto';
+import { Resource } from '#snapshot/discovery.gen.ts';
+
+export interface CachedResource {
+  readonly name: string;
+  readonly version: string;
+  /** An encoded Resource message. */
+  readonly encoded: Uint8Array;
+}
+
+/** What has become different, by name. Urgent ones are sent before all others. */
+export interface ResourceChanges {
+  readonly typeUrl: string;
+  /** New, different and gone ones. */
+  readonly names: readonly string[];
+  readonly urgent: ReadonlySet<string>;
+}
+
+/** 80 bits: enough to never meet twice by accident, and short in logs. */
+const VERSION_DIGITS = 20;
+
+export class ResourceCache {
+  readonly #types = new Map<string, Map<string, CachedResource>>();
+  #bytes = 0;
+
+  get(typeUrl: string, name: string): CachedResource | undefined {
+    return this.#types.get(typeUrl)?.get(name);
+  }
+
+  all(typeUrl: string): ReadonlyMap<string, CachedResource> {
+    return this.#types.get(typeUrl) ?? NONE;
+  }
+
+  /** Of all resources together. */
+  get bytes(): number { return this.#bytes; }
+
+  get size(): number {
+    let size = 0;
+    for (const type of this.#types.values()) size += type.size;
+    return size;
+  }
+
+  /** Undefined takes the resource away. Returns whether it is different from before. */
+  set(typeUrl: string, name: string, value: Uint8Array | undefined): boolean {
+    const type = this.#typeOf(typeUrl);
+    const before = type.get(name);
+    if (value === undefined) {
+      type.delete(name);
+      this.#bytes -= before?.encoded.length ?? 0;
+      return before !== undefined;
+    }
+    const version = createHash('sha256').update(value).digest('hex').slice(0, VERSION_DIGITS);
+    if (before?.version === version) return false;
+    const encoded = Resource.encode({ name, version, resource: { typeUrl, value } }).finish();
+    type.set(name, { name, version, encoded });
+    this.#bytes += encoded.length - (before?.encoded.length ?? 0);
+    return true;
+  }
+
+  #typeOf(typeUrl: string): Map<string, CachedResource> {
+    let type = this.#types.get(typeUrl);
+    if (!type) this.#types.set(typeUrl, type = new Map());
+    return type;
+  }
+}
+
+const NONE: ReadonlyMap<string, CachedResource> = new Map();
