@@ -56,7 +56,7 @@ export const ERRORS = {
   },
   unsupported_parameter: {
     status: 400, openaiType: 'invalid_request_error', openaiCode: 'unsupported_parameter', anthropicType: 'invalid_request_error',
-    when: 'a field that this model\'s provider cannot be given',
+    when: 'a field that this model\'s provider cannot be given, or that refers to what is kept there for nobody in particular',
   },
   invalid_json: {
     status: 400, openaiType: 'invalid_request_error', openaiCode: 'invalid_json', anthropicType: 'invalid_request_error',
@@ -92,7 +92,7 @@ export const ERRORS = {
   },
   too_busy: {
     status: 503, openaiType: 'server_error', openaiCode: 'too_busy', anthropicType: 'api_error', retry: true,
-    when: 'the bodies of the calls in flight reach --max-buffered',
+    when: 'the bodies of the calls in flight reach --max-buffered, or too many views of the price page are asked for',
   },
   upstream_error: {
     status: 502, openaiType: 'server_error', openaiCode: 'upstream_error', anthropicType: 'api_error',

@@ -5,23 +5,31 @@
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { createAdmin } from './admin/server.ts';
+import { finish } from './jobs/finish.ts';
+import { pollJob } from './jobs/poll.ts';
+import { startPoller } from './jobs/poller.ts';
+import type { Poller, PollerDeps } from './jobs/poller.ts';
 import { createLeaseKeeper } from './ledger/lease.ts';
 import type { LeaseKeeperDeps } from './ledger/lease.ts';
-import { LedgerUnavailable } from './ledger/ledger.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import type { Clock, PipelineDeps, RouteWarning } from './pipeline/context.ts';
+import { createPatience } from './pipeline/patience.ts';
 import { buildServer } from './server/app.ts';
 import { createInFlight } from './server/in-flight.ts';
 import { redactSnapshot } from './snapshot/redact.ts';
 import type { Snapshot } from './snapshot/snapshot.gen.ts';
 import { validateSnapshot } from './snapshot/validate.ts';
 import type { SnapshotFault } from './snapshot/faults.ts';
+import { compileEdit } from './state/compile-edit.ts';
+import type { ValidConfig } from './state/compile-edit.ts';
 import { compile } from './state/compile.ts';
 import type { CompiledState } from './state/compile.ts';
 import { createCurrentState } from './state/current.ts';
 import { createMetrics } from './telemetry/metrics.ts';
-import type { ProcessFigures } from './telemetry/metrics.ts';
+import type { DistributionFigures, ProcessFigures } from './telemetry/metrics.ts';
 import { createCallTelemetry } from './telemetry/telemetry.ts';
+import { createTokenizer } from './tokenizer/tokenizer.ts';
+import type { Tokenizer } from './tokenizer/tokenizer.ts';
 import { createUpstreams } from './upstream/client.ts';
 
 export interface DataplaneOptions {
@@ -37,6 +45,8 @@ export interface DataplaneOptions {
   readonly process?: ProcessFigures;
   /** Told of each provider that refuses the gateway's credential or model name. */
   readonly onRouteWarning?: (warning: RouteWarning) => void;
+  /** Where the configuration comes from over the network: how that goes, for the metrics. */
+  readonly distribution?: () => DistributionFigures;
   /** Further parts of /config_dump, by name; they must hold no secret. */
   readonly dump?: Readonly<Record<string, () => unknown>>;
   readonly clock?: Clock;
@@ -48,6 +58,8 @@ export interface Timers {
   /** Calls `tick` regularly until the function that it returns is called. */
   readonly every?: LeaseKeeperDeps['every'];
   readonly within?: PipelineDeps['within'];
+  /** Likewise, for looking at jobs. */
+  readonly everyPoll?: PollerDeps['every'];
 }
 
 export type ApplyResult = { readonly accepted: true } | { readonly accepted: false; readonly rejected: readonly SnapshotFault[] };
@@ -55,6 +67,8 @@ export type ApplyResult = { readonly accepted: true } | { readonly accepted: fal
 export interface Dataplane {
   /** Puts a configuration in force, whole; a faulty one changes nothing. */
   apply(snapshot: Snapshot): ApplyResult;
+  /** Puts in force what snapshot/validate has passed already: whole, or as an edit of what is in force. */
+  install(config: ValidConfig): void;
   readonly port: number;
   readonly adminPort: number;
   /** No new calls; resolves when the running ones have ended and everything is closed, the ledger apart. */
@@ -68,25 +82,17 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   const { log, ledger, clock = SYSTEM_CLOCK, timers = {} } = options;
   const current = createCurrentState();
   const upstreams = createUpstreams();
-  const metrics = createMetrics({ version: options.version, ...(options.process && { process: options.process }), ledger: () => ledger.gauges() });
+  const metrics = createMetrics({ version: options.version, ...(options.process && { process: options.process }), ledger: () => ledger.gauges(), ...(options.distribution && { distribution: options.distribution }) });
   const telemetry = createCallTelemetry(metrics, log);
-  const leases = createLeaseKeeper({
-    ledger,
-    monotonicMs: () => clock.monotonicMs(),
-    ...(timers.every ? { every: timers.every } : {}),
-    onRenewal: (outcome, durationMs, error) => {
-      telemetry.ledger('progress', durationMs, outcome);
-      if (outcome !== 'ok') log.warn({ err: error }, 'the holds of running calls could not be renewed');
-    },
-  });
+  const leases = keepLeases(options, clock, telemetry);
   const inFlight = createInFlight();
   let draining = false;
-  let applied: Snapshot | undefined;
+  let applied: (() => Snapshot) | undefined;
   let compiled: CompiledState | undefined;
 
   const deps: PipelineDeps = {
     state: current, ledger, leases, upstreams, telemetry, clock,
-    within: timers.within ?? within,
+    within: timers.within ?? createPatience(),
     random: Math.random,
     warn: (warning) => {
       log.warn({ ...warning }, 'a provider refuses the gateway\'s credential or model name');
@@ -94,16 +100,18 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     },
     defect: (requestId, error) => log.error({ requestId, err: error }, 'a call met a defect of the gateway'),
   };
-  const server = buildServer({ ...deps, maxBodyBytes: options.maxBodyBytes, maxBufferedBytes: options.maxBufferedBytes ?? defaultBuffered(options), configured: () => applied !== undefined, draining: () => draining, inFlight });
+  const tokenizer = openTokenizer(log);
+  const server = buildServer({ ...deps, tokenizer, maxBodyBytes: options.maxBodyBytes, maxBufferedBytes: options.maxBufferedBytes ?? defaultBuffered(options), configured: () => applied !== undefined, draining: () => draining, inFlight });
   const admin = createAdmin({
     metrics,
     readiness: () => [
       { name: 'configuration', ok: applied !== undefined, detail: 'none has been applied yet' },
+      { name: 'ledger', ...ledgerReadiness(ledger) },
       { name: 'draining', ok: !draining, detail: 'this process is shutting down' },
     ],
     dump: () => ({
       ...Object.fromEntries(Object.entries(options.dump ?? {}).map(([name, part]) => [name, part()])),
-      snapshot: applied && redactSnapshot(applied),
+      snapshot: applied && redactSnapshot(applied()),
     }),
   });
   await server.listen(options.listen);
@@ -113,33 +121,75 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     throw error;
   });
 
+  const poller = openPoller(deps, log, { every: timers.everyPoll, ready: () => applied !== undefined });
+  const install = ({ snapshot, edit }: ValidConfig): void => {
+    compiled = compiled && edit ? compileEdit(compiled, edit) : compile(snapshot(), compiled);
+    current.swap(compiled);
+    upstreams.retain(compiled.targets);
+    applied = snapshot;
+    metrics.configApplied(current.generation, clock.nowMs());
+  };
+
   return {
+    install,
     apply(snapshot) {
-      const faults = validateSnapshot(snapshot);
-      if (faults.length > 0) {
-        metrics.configRejected();
-        return { accepted: false, rejected: faults };
-      }
-      compiled = compile(snapshot, compiled);
-      current.swap(compiled);
-      upstreams.retain(compiled.targets);
-      applied = snapshot;
-      metrics.configApplied(current.generation, clock.nowMs());
-      return { accepted: true };
+      const rejected = validateSnapshot(snapshot);
+      if (rejected.length === 0) install({ snapshot: () => snapshot });
+      else metrics.configRejected();
+      return rejected.length === 0 ? { accepted: true } : { accepted: false, rejected };
     },
     port: portOf(server.addresses()),
     adminPort,
     async drain() {
       draining = true;
+      await poller.stop();
       // here and not in a hook of the server, which would be given ten seconds
       await inFlight.ended();
       await server.close();
       leases.stop();
-      await upstreams.close();
+      await Promise.all([tokenizer.close(), upstreams.close()]);
       await admin.close();
       metrics.close();
     },
   };
+}
+
+function openTokenizer(log: Logger): Tokenizer {
+  return createTokenizer({ onFault: (error) => log.warn({ err: error }, 'the tokenizer failed; tokens are estimated by length') });
+}
+
+/** Renews the holds of running calls. */
+function keepLeases({ ledger, log, timers = {} }: DataplaneOptions, clock: Clock, telemetry: PipelineDeps['telemetry']): ReturnType<typeof createLeaseKeeper> {
+  return createLeaseKeeper({
+    ledger,
+    monotonicMs: () => clock.monotonicMs(),
+    ...(timers.every ? { every: timers.every } : {}),
+    onRenewal: (outcome, durationMs, error) => {
+      telemetry.ledger('progress', durationMs, outcome);
+      if (outcome !== 'ok') log.warn({ err: error }, 'the holds of running calls could not be renewed');
+    },
+  });
+}
+
+/** Finds out what becomes of jobs whose clients do not ask. */
+function openPoller(deps: PipelineDeps, log: Logger, { every, ready }: { readonly every: PollerDeps['every']; readonly ready: PollerDeps['ready'] }): Poller {
+  return startPoller({
+    ledger: deps.ledger,
+    poll: (job, signal) => pollJob(deps, job, signal),
+    finish: (job, end) => finish(deps, job, end),
+    nowMs: () => deps.clock.nowMs(),
+    ready,
+    ...(every ? { every } : {}),
+    onTrouble: (error, job) => {
+      if (job) log.debug({ err: error, job_id: job.jobId, request_id: job.origin.callId, channel: job.origin.channel }, 'a job could not be looked at; it will be again');
+      else log.warn({ err: error }, 'the ledger gives no jobs to look at');
+    },
+  });
+}
+
+function ledgerReadiness(ledger: Ledger): { ok: boolean; detail: string } {
+  const { ok, reason } = ledger.health?.() ?? { ok: true, reason: '' };
+  return { ok, detail: reason };
 }
 
 const BUFFERED_BYTES = 256 * 1024 * 1024;
@@ -151,17 +201,4 @@ function defaultBuffered({ maxBodyBytes }: DataplaneOptions): number {
 function portOf([address]: readonly (AddressInfo | string)[]): number {
   if (typeof address !== 'object') throw new Error('the server has no address');
   return address.port;
-}
-
-/** The work's result, or LedgerUnavailable when so much time has passed first; the work goes on, and its late failure is nobody's. */
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new LedgerUnavailable(`no answer within ${ms} ms`)), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

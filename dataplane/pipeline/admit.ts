@@ -4,7 +4,7 @@
  */
 import { formatDecimal } from '../snapshot/decimal.ts';
 import { GatewayError } from '../errors.ts';
-import type { HoldRequest, HoldResult, Limits, SlotLimit } from '../ledger/ledger.ts';
+import type { HoldRequest, HoldResult, Limits, SlotLimit, SlotResult } from '../ledger/ledger.ts';
 import type { CallOrigin } from '../ledger/usage-record.ts';
 import type { Candidate } from '../state/state.ts';
 import { keyInForce } from './authenticate.ts';
@@ -29,7 +29,7 @@ const STALE_TRIES = 5;
 export async function admit(deps: PipelineDeps, routed: Routed, candidate: Candidate, record: CallRecord): Promise<Admission> {
   const slots = slotsOf(routed, candidate, record);
   if (slots.length > 0) {
-    const result = await timed(deps, 'slots', () => deps.ledger.takeSlots(routed.requestId, slots));
+    const result = await takeSlots(deps, routed.requestId, slots);
     if (result.outcome === 'Full') return result;
   }
   const admission = await holdMoney(deps, routed, candidate, record);
@@ -68,41 +68,44 @@ async function holdMoney(deps: PipelineDeps, routed: Routed, candidate: Candidat
   const bounds = boundCall(routed.call, candidate, price, routed.key);
   const held = record.admitted;
   if (held && held.candidate.group === candidate.group && sameBounds(held.bounds, bounds))
-    return { outcome: 'Admitted', admitted: { ...held, candidate, bounds } };
-  const result = await holdWithNewestLimits(deps, routed, candidate, bounds);
-  if (result.outcome === 'Short') return { outcome: 'Short', error: shortOf(result, bounds) };
-  const outputLimit = affordableOutput(routed.call, bounds, result.heldNanoUsd);
-  return { outcome: 'Admitted', admitted: { ...routed, candidate, bounds, outputLimit, lowered: outputLimit < bounds.outputTokens } };
+    return { outcome: 'Admitted', admitted: admittedOn(routed, candidate, bounds, held.outputLimit) };
+  for (let tries = 1; tries <= STALE_TRIES; tries++) {
+    const result = await hold(deps, holdRequest(deps, routed, candidate, bounds));
+    if (result.outcome === 'Short') return { outcome: 'Short', error: shortOf(result, bounds) };
+    if (result.outcome === 'Held')
+      return { outcome: 'Admitted', admitted: admittedOn(routed, candidate, bounds, affordableOutput(routed.call, bounds, result.heldNanoUsd)) };
+  }
+  throw new GatewayError('ledger_unavailable', 'The limits of this key are being changed. Try again.', { retryAfterSeconds: 1 });
+}
+
+/** Field by field, as spreads of contexts are a good part of what a call costs. */
+function admittedOn(routed: Routed, candidate: Candidate, bounds: CallBounds, outputLimit: number): Admitted {
+  const { requestId, createdMs, arrivedAt, endpoint, dialect, headers, body, read, reply, keyHash, key, call, offer, candidates } = routed;
+  return {
+    requestId, createdMs, arrivedAt, endpoint, dialect, headers, body, read, reply, keyHash, key, call, offer, candidates,
+    candidate, bounds, outputLimit, lowered: outputLimit < bounds.outputTokens,
+  };
 }
 
 function sameBounds(a: CallBounds, b: CallBounds): boolean {
   return a.inputTokens === b.inputTokens && a.outputTokens === b.outputTokens && a.amountNanoUsd === b.amountNanoUsd && a.minimumNanoUsd === b.minimumNanoUsd && a.price === b.price;
 }
 
-async function holdWithNewestLimits(deps: PipelineDeps, routed: Routed, candidate: Candidate, bounds: CallBounds): Promise<Exclude<HoldResult, { outcome: 'StaleLimits' }>> {
-  for (let tries = 1; tries <= STALE_TRIES; tries++) {
-    const request = holdRequest(routed, candidate, bounds, limitsOf(deps, routed));
-    const result = await timed(deps, 'hold', () => deps.ledger.hold(request));
-    if (result.outcome !== 'StaleLimits') return result;
-  }
-  throw new GatewayError('ledger_unavailable', 'The limits of this key are being changed. Try again.', { retryAfterSeconds: 1 });
-}
-
-function holdRequest(routed: Routed, candidate: Candidate, bounds: CallBounds, limits: Limits): HoldRequest {
-  const trial: Admitted = { ...routed, candidate, bounds, outputLimit: bounds.outputTokens, lowered: false };
+/** With the limits in force now, whatever was in force when the call came in. */
+function holdRequest(deps: PipelineDeps, routed: Routed, candidate: Candidate, bounds: CallBounds): HoldRequest {
+  const { call, offer } = routed;
   return {
     origin: originOf(routed, candidate),
-    limits,
+    limits: limitsOf(deps, routed),
     amountNanoUsd: bounds.amountNanoUsd,
     minimumNanoUsd: bounds.minimumNanoUsd,
-    progress: progressOf(BEFORE_OUTPUT, trial, 'Running'),
+    progress: progressOf(BEFORE_OUTPUT, { call, offer, bounds, outputLimit: bounds.outputTokens }, 'Running'),
   };
 }
 
 /** A call whose answer has not shown anything: its input is what it owes. */
 const BEFORE_OUTPUT: Progressing = { meter: undefined, sent: true, produced: false, lost: false };
 
-/** The limits in force now, whatever was in force when the call came in. */
 function limitsOf(deps: PipelineDeps, routed: Routed): Limits {
   const key = keyInForce(deps, routed.keyHash);
   // the books are kept by key and account: another one's limits must not measure them
@@ -128,14 +131,26 @@ function shortOf(result: Extract<HoldResult, { outcome: 'Short' }>, bounds: Call
     : new GatewayError('credit_balance_exhausted', `The balance of this key's account does not reach: ${needs} in it. ${mend}`);
 }
 
-async function timed<R extends { readonly outcome: string }>(deps: PipelineDeps, operation: 'slots' | 'hold', work: () => Promise<R>): Promise<R> {
-  const startedAt = deps.clock.monotonicMs();
+async function takeSlots({ ledger, telemetry, clock }: PipelineDeps, callId: string, slots: readonly SlotLimit[]): Promise<SlotResult> {
+  const startedAt = clock.monotonicMs();
   let outcome = 'unavailable';
   try {
-    const result = await work();
+    const result = await ledger.takeSlots(callId, slots);
     outcome = result.outcome;
     return result;
   } finally {
-    deps.telemetry.ledger(operation, deps.clock.monotonicMs() - startedAt, outcome);
+    telemetry.ledger('slots', clock.monotonicMs() - startedAt, outcome);
+  }
+}
+
+async function hold({ ledger, telemetry, clock }: PipelineDeps, request: HoldRequest): Promise<HoldResult> {
+  const startedAt = clock.monotonicMs();
+  let outcome = 'unavailable';
+  try {
+    const result = await ledger.hold(request);
+    outcome = result.outcome;
+    return result;
+  } finally {
+    telemetry.ledger('hold', clock.monotonicMs() - startedAt, outcome);
   }
 }

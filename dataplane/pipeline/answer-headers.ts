@@ -2,7 +2,10 @@
 import { responseHeaders } from '../upstream/headers.ts';
 import type { Forwarded } from './context.ts';
 
+/** A new object, which the caller may add to. */
 export function answerHeaders({ response, lowered, outputLimit }: Forwarded): Record<string, string> {
-  const headers = { 'content-type': 'application/json', ...responseHeaders(response.headers) };
-  return lowered ? { ...headers, 'x-modelgateway-max-tokens': String(outputLimit) } : headers;
+  const headers = responseHeaders(response.headers);
+  headers['content-type'] ??= 'application/json';
+  if (lowered) headers['x-modelgateway-max-tokens'] = String(outputLimit);
+  return headers;
 }

@@ -20,7 +20,8 @@ export function answer(deps: Pick<PipelineDeps, 'clock'>, received: Received, re
   switch (ending.kind) {
     case 'Whole':
       record.firstByteAt = deps.clock.monotonicMs();
-      reply.send(ending.status, { ...ending.headers, ...costHeaders(result) }, ending.body);
+      addCost(ending.headers, result);
+      reply.send(ending.status, ending.headers, ending.body);
       return { httpStatus: ending.status, errorCode: undefined };
     case 'Streamed':
       reply.end(ending.last);
@@ -41,13 +42,10 @@ function goneStatus({ reply }: Received): number {
 }
 
 /** What the call cost and what is left under the key's limit: only on answers that waited for the books. */
-function costHeaders(result: SettleResult | undefined): Record<string, string> {
-  if (!result) return {};
+function addCost(headers: Record<string, string>, result: SettleResult | undefined): void {
+  if (!result) return;
   const { record, keyRemainingNanoUsd } = result;
-  return {
-    'x-modelgateway-cost-usd': formatDecimal(record.costNanoUsd, 2),
-    'x-modelgateway-remaining-usd': keyRemainingNanoUsd === null ? 'Unlimited' : formatDecimal(keyRemainingNanoUsd, 2),
-    ...(record.usageSource === 'Estimated' ? { 'x-modelgateway-usage': 'estimated' } : {}),
-  };
+  headers['x-modelgateway-cost-usd'] = formatDecimal(record.costNanoUsd, 2);
+  headers['x-modelgateway-remaining-usd'] = keyRemainingNanoUsd === null ? 'Unlimited' : formatDecimal(keyRemainingNanoUsd, 2);
+  if (record.usageSource === 'Estimated') headers['x-modelgateway-usage'] = 'estimated';
 }
-

@@ -3,8 +3,10 @@
  * head, and of a stream its first piece. What went wrong comes back as a value, so that the next channel can be tried.
  */
 import { RequestFault } from '../protocol/call-facts.ts';
-import type { ProviderError } from '../protocol/converter.ts';
+import type { AnswerNotes, Converter, ProviderError, UpstreamBody } from '../protocol/converter.ts';
 import { readProviderError } from '../protocol/provider-errors.ts';
+import type { Provider } from '../protocol/provider.ts';
+import { providerOf } from '../protocol/providers.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { UpstreamFailureKind, UpstreamResponse } from '../upstream/upstream.ts';
 import { requestHeaders } from '../upstream/headers.ts';
@@ -21,40 +23,55 @@ const ERROR_BODY_BYTES = 64 * 1024;
 
 /** Throws GatewayError (unsupported_parameter) where the channel's protocol cannot express the request. */
 export async function attempt(deps: PipelineDeps, admitted: Admitted, record: CallRecord): Promise<AttemptResult> {
+  const { candidate, call } = admitted;
   const startedAt = deps.clock.monotonicMs();
-  const result = await tryChannel(deps, admitted, record);
-  record.attempts.push({
-    channel: admitted.candidate.target.id,
-    protocol: admitted.candidate.target.protocol,
-    outcome: outcomeOf(result),
-    durationMs: deps.clock.monotonicMs() - startedAt,
-  });
+  const converter = call.converter(candidate);
+  if (!converter) throw new Error('a candidate that cannot serve this endpoint was routed to');
+  const { path, body, contentType = 'application/json', notes } = convertRequest(admitted, converter);
+  const headers = requestHeaders(admitted.headers, candidate.target.protocol);
+  headers['content-type'] = contentType;
+  let result: AttemptResult;
+  record.sent = true;
+  try {
+    const response = await deps.upstreams.send(candidate.target, { method: 'POST', path, body, stream: call.stream, signal: record.abort.signal, headers });
+    result = await readAnswer(response, { admitted, converter, record, notes });
+  } catch (error) {
+    result = broken(error, record);
+  }
+  record.attempts.push({ channel: candidate.target.id, protocol: candidate.target.protocol, outcome: outcomeOf(result), durationMs: deps.clock.monotonicMs() - startedAt });
   return result;
 }
 
-async function tryChannel(deps: PipelineDeps, admitted: Admitted, record: CallRecord): Promise<AttemptResult> {
-  const { candidate, call } = admitted;
-  const converter = call.converter(candidate);
-  if (!converter) throw new Error('a candidate that cannot serve this endpoint was routed to');
-  const { path, body } = convertRequest(admitted, converter);
-  record.sent = true;
-  try {
-    const response = await deps.upstreams.send(candidate.target, {
-      method: 'POST', path, body, stream: call.stream, signal: record.abort.signal,
-      headers: { ...requestHeaders(admitted.headers, candidate.target.protocol), 'content-type': 'application/json' },
-    });
-    if (!isAnswer(response.status)) {
-      record.sent = false;
-      return await readRefusal(response);
-    }
-    const answered = call.stream ? { ...response, body: await peek(response.body) } : response;
-    return { kind: 'Answered', forwarded: { ...admitted, converter, response: answered } };
-  } catch (error) {
-    if (!(error instanceof UpstreamFailure)) throw error;
-    // stopped for a client that left, the provider may be at work on it; what it did not answer or broke off itself is not owed
-    record.sent = error.sent && error.kind === 'Aborted';
-    return { kind: 'Broken', failure: error.kind };
+interface Sent {
+  readonly admitted: Admitted;
+  readonly converter: Converter;
+  readonly record: CallRecord;
+  readonly notes: AnswerNotes | undefined;
+}
+
+/** Of a stream the first piece is waited for. */
+function readAnswer(response: UpstreamResponse, { admitted, converter, record, notes }: Sent): AttemptResult | Promise<AttemptResult> {
+  if (!isAnswer(response.status)) {
+    record.sent = false;
+    return readRefusal(response, providerOf(admitted.candidate.target.protocol).readError);
   }
+  if (!admitted.call.stream) return { kind: 'Answered', forwarded: forwardedBy(admitted, { converter, notes }, response) };
+  return peek(response.body).then((body) => ({ kind: 'Answered', forwarded: forwardedBy(admitted, { converter, notes }, { status: response.status, headers: response.headers, body }) }));
+}
+
+function forwardedBy(admitted: Admitted, { converter, notes }: Pick<Forwarded, 'converter' | 'notes'>, response: UpstreamResponse): Forwarded {
+  const { requestId, createdMs, arrivedAt, endpoint, dialect, headers, body, read, reply, keyHash, key, call, offer, candidates, candidate, bounds, outputLimit, lowered } = admitted;
+  return {
+    requestId, createdMs, arrivedAt, endpoint, dialect, headers, body, read, reply, keyHash, key, call, offer, candidates,
+    candidate, bounds, outputLimit, lowered, converter, notes, response,
+  };
+}
+
+function broken(error: unknown, record: CallRecord): AttemptResult {
+  if (!(error instanceof UpstreamFailure)) throw error;
+  // stopped for a client that left, the provider may be at work on it; what it did not answer or broke off itself is not owed
+  record.sent = error.sent && error.kind === 'Aborted';
+  return { kind: 'Broken', failure: error.kind };
 }
 
 /** 204 and 205 promise that nothing follows, so that no client reads what does. */
@@ -62,7 +79,7 @@ function isAnswer(status: number): boolean {
   return status >= 200 && status < 300 && status !== 204 && status !== 205;
 }
 
-function convertRequest(admitted: Admitted, converter: NonNullable<ReturnType<Admitted['call']['converter']>>): { path: string; body: Uint8Array } {
+function convertRequest(admitted: Admitted, converter: Converter): UpstreamBody {
   const { candidate, call } = admitted;
   try {
     return converter.request(admitted.body.bytes, admitted.body.parse(), {
@@ -95,7 +112,8 @@ async function peek(body: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint
   };
 }
 
-async function readRefusal(response: UpstreamResponse): Promise<AttemptResult> {
+/** What a provider says instead of an answer. */
+export async function readRefusal(response: UpstreamResponse, readError: Provider['readError'] = readProviderError): Promise<AttemptResult> {
   const pieces: Uint8Array[] = [];
   let size = 0;
   try {
@@ -108,7 +126,7 @@ async function readRefusal(response: UpstreamResponse): Promise<AttemptResult> {
     // the status is what counts; its text may be cut
     if (!(error instanceof UpstreamFailure)) throw error;
   }
-  const error = readProviderError(response.status, Buffer.concat(pieces).subarray(0, ERROR_BODY_BYTES));
+  const error = readError(response.status, Buffer.concat(pieces).subarray(0, ERROR_BODY_BYTES));
   return { kind: 'Refused', status: response.status, headers: response.headers, error };
 }
 

@@ -12,11 +12,14 @@ type Headers = Received['headers'];
 const PREFIX = 'sk-';
 const LONGEST_KEY = 512;
 const VISIBLE = /^[\x21-\x7e]+$/;
+/** What nearly all callers send, which needs no further look. */
+const USUAL_BEARER = /^Bearer sk-[\x21-\x7e]{1,509}$/;
 
 /** The caller's key in its present state. Throws invalid_api_key. */
-export function authenticate<T extends Received>(deps: Pick<PipelineDeps, 'state' | 'clock'>, received: T): T & Authenticated {
-  const { keyHash, key } = authenticateHeaders(deps, received.headers);
-  return { ...received, keyHash, key };
+export function authenticate(deps: Pick<PipelineDeps, 'state' | 'clock'>, received: Received): Authenticated {
+  const { requestId, createdMs, arrivedAt, endpoint, dialect, headers, body, read, reply } = received;
+  const { keyHash, key } = authenticateHeaders(deps, headers);
+  return { requestId, createdMs, arrivedAt, endpoint, dialect, headers, body, read, reply, keyHash, key };
 }
 
 /** The same from headers alone: for endpoints that have no body, and before a large body is read. */
@@ -52,6 +55,7 @@ function readKey(headers: Headers): string {
 function readBearer(header: string | string[] | undefined): string | undefined {
   if (header === undefined) return undefined;
   const value = single(header);
+  if (USUAL_BEARER.test(value)) return value.slice('Bearer '.length);
   if (!/^bearer /i.test(value))
     throw refused('The Authorization header is not a bearer key of this gateway. Send "Authorization: Bearer sk-…".');
   return checkForm(value.slice('bearer '.length), 'Authorization');

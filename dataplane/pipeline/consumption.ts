@@ -13,12 +13,15 @@ import type { Admitted, CallRecord, Ending } from './context.ts';
 /** The part of a call's record that its consumption is read from. */
 export type Progressing = Pick<CallRecord, 'meter' | 'sent' | 'produced' | 'lost'>;
 
+/** The part of an admission that it is measured by. */
+export type Measured = Pick<Admitted, 'call' | 'offer' | 'bounds' | 'outputLimit'>;
+
 const NOTHING: CallProgress = { costNanoUsd: 0n, tokens: NO_TOKENS, usageSource: 'Provider' };
 
 /** The status that an ending means for the books. */
 export function statusOf(record: Progressing, ending: Ending): CallStatus {
   switch (ending.kind) {
-    case 'Whole':
+    case 'Whole': return ending.failed === true ? 'Failed' : 'Succeeded';
     case 'Streamed': return 'Succeeded';
     case 'ClientGone': return 'ClientClosed';
     case 'ProviderFailed':
@@ -27,7 +30,7 @@ export function statusOf(record: Progressing, ending: Ending): CallStatus {
 }
 
 /** What the call owes if it ends with this status now; Running: what a reaper would bill. */
-export function progressOf(record: Progressing, admitted: Admitted, status: CallStatus): CallProgress {
+export function progressOf(record: Progressing, admitted: Measured, status: CallStatus): CallProgress {
   if (!owes(record, status)) return NOTHING;
   const { tokens, usageSource } = countTokens(record.meter, admitted, status);
   const generations = admitted.call.generations;
@@ -40,31 +43,25 @@ function owes(record: Progressing, status: CallStatus): boolean {
   return record.produced || (record.sent && (status === 'ClientClosed' || record.lost));
 }
 
-function countTokens(meter: Meter | undefined, admitted: Admitted, status: CallStatus): { tokens: TokenCounts; usageSource: UsageSource } {
+function countTokens(meter: Meter | undefined, admitted: Measured, status: CallStatus): { tokens: TokenCounts; usageSource: UsageSource } {
+  const said = meter?.reported ?? NOTHING_REPORTED;
   // a price per generation is exact whatever the provider says of tokens
-  if (admitted.offer.quotaType === 'Request') return { tokens: reportedTokens(meter), usageSource: 'Provider' };
-  const tokens = { ...inputTokens(meter, admitted), output: outputTokens(meter, admitted) };
-  if (meter?.final && meter.reported.input !== undefined && (meter.reported.output !== undefined || !admitted.call.output))
-    return { tokens, usageSource: 'Provider' };
-  return { tokens, usageSource: status === 'Succeeded' ? 'Estimated' : 'Partial' };
+  if (admitted.offer.quotaType === 'Request') return { tokens: tokensOf(said, 0, said.output ?? 0), usageSource: 'Provider' };
+  return { tokens: tokensOf(said, admitted.bounds.estimatedInputTokens, outputTokens(meter, admitted)), usageSource: usageSourceOf(meter, admitted, status) };
 }
 
-function reportedTokens(meter: Meter | undefined): TokenCounts {
-  return { ...NO_TOKENS, ...given(meter?.reported ?? NOTHING_REPORTED) };
+/** `estimated`: the input where nothing was said of any of it. */
+function tokensOf({ input, cached, cacheWrite5m, cacheWrite1h }: ReportedUsage, estimated: number, output: number): TokenCounts {
+  const isSaid = (input ?? cached ?? cacheWrite5m ?? cacheWrite1h) !== undefined;
+  return { input: isSaid ? input ?? 0 : estimated, cached: cached ?? 0, cacheWrite5m: cacheWrite5m ?? 0, cacheWrite1h: cacheWrite1h ?? 0, output };
 }
 
-/** Without what was not said. */
-function given(reported: Partial<ReportedUsage>): Partial<TokenCounts> {
-  return Object.fromEntries(Object.entries(reported).filter(([, tokens]) => tokens !== undefined));
+function usageSourceOf(meter: Meter | undefined, admitted: Measured, status: CallStatus): UsageSource {
+  if (meter?.final && meter.reported.input !== undefined && (meter.reported.output !== undefined || !admitted.call.output)) return 'Provider';
+  return status === 'Succeeded' ? 'Estimated' : 'Partial';
 }
 
-function inputTokens(meter: Meter | undefined, admitted: Admitted): Omit<TokenCounts, 'output'> {
-  const { input, cached, cacheWrite5m, cacheWrite1h } = meter?.reported ?? NOTHING_REPORTED;
-  const said = (input ?? cached ?? cacheWrite5m ?? cacheWrite1h) !== undefined;
-  return said ? { ...NO_TOKENS, ...given({ input, cached, cacheWrite5m, cacheWrite1h }) } : { ...NO_TOKENS, input: admitted.bounds.estimatedInputTokens };
-}
-
-function outputTokens(meter: Meter | undefined, admitted: Admitted): number {
+function outputTokens(meter: Meter | undefined, admitted: Measured): number {
   if (!admitted.call.output || !meter) return 0;
   const { answers, predictionTokens } = admitted.call.output;
   const allowed = admitted.outputLimit * answers + predictionTokens;

@@ -7,9 +7,10 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { CompiledPrice } from '../ledger/price.ts';
 import type { LeaseKeeper } from '../ledger/lease.ts';
 import type { Dialect } from '../protocol/call-facts.ts';
-import type { Converter, Meter } from '../protocol/converter.ts';
+import type { AnswerNotes, Converter, Meter } from '../protocol/converter.ts';
 import type { Candidate, EndpointKind, KeyState, Offer, State } from '../state/state.ts';
 import type { AttemptReport, CallTelemetry, EndpointName } from '../telemetry/call-report.ts';
+import type { Stop } from '../upstream/stop.ts';
 import type { UpstreamResponse, Upstreams } from '../upstream/upstream.ts';
 import type { GatewayError } from '../errors.ts';
 import type { RequestBody } from './request-body.ts';
@@ -54,8 +55,8 @@ export interface ClientReply {
   readonly left: AbortSignal;
   send(status: number, headers: Readonly<Record<string, string>>, body: Uint8Array): void;
   start(status: number, headers: Readonly<Record<string, string>>): void;
-  /** Resolves when more may be written; at once where the client is gone. */
-  write(bytes: Uint8Array): Promise<void>;
+  /** Undefined: more may be written now, or the client is gone; else it resolves when either is so. */
+  write(bytes: Uint8Array): Promise<void> | undefined;
   end(last: Uint8Array): void;
   /** In the dialect of the path: as a whole answer, as a stream's error event, or by breaking off an answer that has no room for one. Returns the HTTP status that the client saw. */
   fail(error: GatewayError): number;
@@ -80,6 +81,8 @@ export interface EndpointCall {
   readonly wantsStreamUsage: boolean;
   /** Undefined: a channel of this protocol cannot serve this endpoint. */
   converter(candidate: Candidate): Converter | undefined;
+  /** What is told where no channel of the model can; absent: that there is no such model. */
+  unservable?(): GatewayError;
 }
 
 export interface OutputWish {
@@ -142,14 +145,16 @@ export interface Admitted extends Routed {
 
 export interface Forwarded extends Admitted {
   readonly converter: Converter;
+  /** From the request's conversion to the answer's. */
+  readonly notes: AnswerNotes | undefined;
   /** The provider's. Of a stream the first piece was waited for, so that a failure before it could still be retried. */
   readonly response: UpstreamResponse;
 }
 
 /** How a call ends, before it is settled and the rest is told. */
 export type Ending =
-  /** An answer that is not a stream, whole. */
-  | { readonly kind: 'Whole'; readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: Uint8Array }
+  /** An answer that is not a stream, whole; what it cost is added to its headers. Failed: it says so itself, and costs nothing. */
+  | { readonly kind: 'Whole'; readonly status: number; readonly headers: Record<string, string>; readonly body: Uint8Array; readonly failed?: boolean }
   /** A stream, or an answer too large to hold: everything but `last` is sent. */
   | { readonly kind: 'Streamed'; readonly last: Uint8Array }
   /** The provider ended its stream with an error of its own; `last` is that, in the client's dialect. */
@@ -175,8 +180,10 @@ export interface CallRecord {
   meter: Meter | undefined;
   /** Output reached us: a failure from here on is billed. */
   produced: boolean;
+  /** The call made a job that goes on: recorded with its charge. */
+  jobId: string | undefined;
   /** Aborts the exchange with the provider. */
-  readonly abort: AbortController;
+  readonly abort: Stop;
   /** The hold could not be renewed: the ledger may have given it away. */
   lost: boolean;
   firstByteAt: number | undefined;

@@ -16,11 +16,11 @@ import { progressOf } from './consumption.ts';
 /** Throws GatewayError (the most telling of what the channels said), ClientLeft, LedgerUnavailable. */
 export async function forward(deps: PipelineDeps, routed: Routed, record: CallRecord): Promise<Forwarded> {
   const tally = emptyTally();
-  const tried = new Set<Candidate['target']>();
+  const tried: Candidate['target'][] = [];
   for (const candidate of routed.candidates) {
     if (tally.attempts > candidate.retryAttempts) break;
     // an Automatic group's members may share a channel
-    if (tried.has(candidate.target)) continue;
+    if (tried.includes(candidate.target)) continue;
     if (routed.reply.gone) throw new ClientLeft();
     const admission = await admit(deps, routed, candidate, record);
     const admitted = admittedOr(tally, admission);
@@ -30,7 +30,7 @@ export async function forward(deps: PipelineDeps, routed: Routed, record: CallRe
     }
     // nothing has been sent yet: a client that left meanwhile owes nothing
     if (routed.reply.gone) throw new ClientLeft();
-    tried.add(candidate.target);
+    tried.push(candidate.target);
     watch(deps, admitted, record);
     const result = await attempt(deps, admitted, record);
     if (result.kind === 'Answered') {

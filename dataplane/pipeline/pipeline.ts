@@ -11,6 +11,7 @@ import { relay } from './relay.ts';
 import { endingOf, settle } from './settle.ts';
 import { answer } from './answer.ts';
 import { report } from './report.ts';
+import { Stop } from '../upstream/stop.ts';
 
 /** Serves one billed call from its body to its last byte. Never rejects: every error is told to the client. */
 export async function handleCall(deps: PipelineDeps, received: Received): Promise<void> {
@@ -43,7 +44,8 @@ function openRecord(received: Received): CallRecord {
     sent: false,
     meter: undefined,
     produced: false,
-    abort: new AbortController(),
+    jobId: undefined,
+    abort: new Stop(),
     lost: false,
     firstByteAt: undefined,
   };

@@ -32,7 +32,7 @@ export async function relayLarge(deps: PipelineDeps, forwarded: Forwarded, { rec
     if (cut > 0) await reply.write(all.subarray(0, cut));
     last = all.subarray(cut);
   }
-  record.meter = readUsageAtEnds(converter.upstream, { head, tail: last, size });
+  record.meter = readUsageAtEnds(converter.client, { head, tail: last, size });
   return reply.gone ? { kind: 'ClientGone' } : { kind: 'Streamed', last };
 }
 

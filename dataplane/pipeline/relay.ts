@@ -3,7 +3,8 @@
  * are held whole as far as 8 MiB; a larger one passes through with its last piece held back.
  */
 import { GatewayError } from '../errors.ts';
-import type { AnswerContext, ProviderError, StreamConverter } from '../protocol/converter.ts';
+import type { AnswerContext, Meter, ProviderError, StreamConverter, StreamEnd } from '../protocol/converter.ts';
+import { NOTHING_REPORTED } from '../protocol/usage.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { CallRecord, Ending, Forwarded, PipelineDeps } from './context.ts';
 import { answerHeaders } from './answer-headers.ts';
@@ -23,33 +24,51 @@ export function relay(deps: PipelineDeps, forwarded: Forwarded, record: CallReco
 async function relayStream(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord): Promise<Ending> {
   const { reply } = forwarded;
   const stream = openStream(forwarded);
-  record.meter = stream.meter;
+  record.meter = new RunningMeter(stream);
   const pieces = forwarded.response.body[Symbol.asyncIterator]();
+  let rest: Uint8Array | undefined;
   while (!stream.terminal) {
     const next = await pieces.next();
     if (next.done) break;
     const bytes = stream.push(next.value);
-    record.meter = stream.meter;
     if (bytes.length === 0) continue;
-    noteOutput(deps, forwarded, record);
-    if (!reply.started) startStream(forwarded);
-    await reply.write(bytes);
+    if (!record.produced) noteOutput(deps, forwarded, record);
+    // what comes together with the end leaves together with it
+    if (stream.terminal && reply.started) rest = bytes;
+    else {
+      if (!reply.started) startStream(forwarded);
+      const taken = reply.write(bytes);
+      if (taken) await taken;
+    }
   }
   leaveRest(pieces, record.abort);
-  return endStream(forwarded, { stream, record });
+  return endStream(forwarded, { stream, record, rest });
 }
 
-function endStream(forwarded: Forwarded, { stream, record }: { stream: StreamConverter; record: CallRecord }): Ending {
-  const end = stream.end();
+interface EndedStream {
+  readonly stream: StreamConverter;
+  readonly record: CallRecord;
+  /** What the client must still get before the end. */
+  readonly rest: Uint8Array | undefined;
+}
+
+function endStream(forwarded: Forwarded, { stream, record, rest }: EndedStream): Ending {
+  const end = withRest(stream.end(), rest);
   record.meter = stream.meter;
   if (end.outcome === 'Cut') throw new UpstreamFailure('Cut', 'the stream ended without its terminal event');
   if (end.outcome === 'Failed') {
+    // its last event may be the first to say what was generated
+    record.produced ||= stream.meter.outputBytes > 0 || (stream.meter.reported.output ?? 0) > 0;
     return { kind: 'ProviderFailed', last: end.last, error: streamError(forwarded.call.model, end.error) };
   }
   record.produced = true;
   if (forwarded.reply.gone) return { kind: 'ClientGone' };
   if (!forwarded.reply.started) startStream(forwarded);
   return { kind: 'Streamed', last: end.last };
+}
+
+function withRest(end: StreamEnd, rest: Uint8Array | undefined): StreamEnd {
+  return rest && end.outcome !== 'Cut' ? { ...end, last: Buffer.concat([rest, end.last]) } : end;
 }
 
 /** In the error table's words, for a client that has seen nothing yet. */
@@ -68,18 +87,21 @@ async function relayWhole(deps: PipelineDeps, forwarded: Forwarded, record: Call
     size += next.value.length;
     record.produced = true;
     record.meter = seenSoFar(size);
-    if (size > HELD_ANSWER_BYTES && forwarded.converter.client === forwarded.converter.upstream)
+    if (size > HELD_ANSWER_BYTES && mayPassLarge(forwarded))
       return relayLarge(deps, forwarded, { record, held: pieces, rest: body });
   }
-  return convertWhole(forwarded, record, Buffer.concat(pieces, size));
+  const [only] = pieces;
+  return convertWhole(forwarded, record, only && pieces.length === 1 ? only : Buffer.concat(pieces, size));
 }
 
 function convertWhole(forwarded: Forwarded, record: CallRecord, bytes: Uint8Array): Ending {
   try {
-    const { body, meter } = forwarded.converter.response(bytes, answerContext(forwarded));
+    const { body, meter, job, failed = false } = forwarded.converter.response(bytes, answerContext(forwarded));
     record.meter = meter;
+    if (failed) record.produced = record.sent = false;
+    else record.jobId = job?.id;
     if (forwarded.reply.gone) return { kind: 'ClientGone' };
-    return { kind: 'Whole', status: forwarded.response.status, headers: answerHeaders(forwarded), body };
+    return { kind: 'Whole', status: forwarded.response.status, headers: answerHeaders(forwarded), body, failed };
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     // not an answer at all: nothing was produced that anybody could use
@@ -88,14 +110,27 @@ function convertWhole(forwarded: Forwarded, record: CallRecord, bytes: Uint8Arra
   }
 }
 
+/** A conversion needs all of it, and a job must be known by its id. */
+function mayPassLarge({ converter, call }: Forwarded): boolean {
+  return converter.client === converter.upstream && call.kind !== 'Videos';
+}
+
 /** Before an answer is whole, its bytes are all that is known of it. */
 function seenSoFar(bytes: number): NonNullable<CallRecord['meter']> {
-  return { reported: { input: undefined, cached: undefined, cacheWrite5m: undefined, cacheWrite1h: undefined, output: undefined }, final: false, outputBytes: bytes };
+  return { reported: NOTHING_REPORTED, final: false, outputBytes: bytes };
+}
+
+/** As of the moment it is read, which is seldom: events pass without a figure being made for each. */
+class RunningMeter implements Meter {
+  readonly #stream: StreamConverter;
+  constructor(stream: StreamConverter) { this.#stream = stream; }
+  get reported(): Meter['reported'] { return this.#stream.meter.reported; }
+  get final(): boolean { return this.#stream.meter.final; }
+  get outputBytes(): number { return this.#stream.meter.outputBytes; }
 }
 
 /** Comments and pings that a provider sends while it thinks are no output yet. */
 function noteOutput(deps: PipelineDeps, { call }: Forwarded, record: CallRecord): void {
-  if (record.produced) return;
   const { outputBytes = 0, reported } = record.meter ?? {};
   record.produced = call.output === undefined || outputBytes > 0 || (reported?.output ?? 0) > 0;
   if (record.produced) record.firstByteAt = deps.clock.monotonicMs();
@@ -118,8 +153,9 @@ function openStream(forwarded: Forwarded): StreamConverter {
   });
 }
 
-function answerContext({ requestId, createdMs, bounds }: Forwarded): AnswerContext {
-  return { id: requestId, createdSeconds: Math.floor(createdMs / 1000), estimatedInputTokens: bounds.estimatedInputTokens };
+function answerContext({ requestId, createdMs, bounds, notes }: Forwarded): AnswerContext {
+  const context = { id: requestId, createdSeconds: Math.floor(createdMs / 1000), estimatedInputTokens: bounds.estimatedInputTokens };
+  return notes ? { ...context, notes } : context;
 }
 
 /** A provider that ignored `stream` and answers whole. */
@@ -131,7 +167,7 @@ function isJson(headers: Readonly<Record<string, string>>): boolean {
  * After the terminal event nothing matters, but a connection whose answer was read to its end can be used again: one more read
  * finds that end in most cases; a provider that goes on is left.
  */
-function leaveRest(pieces: AsyncIterator<Uint8Array>, abort: AbortController): void {
+function leaveRest(pieces: AsyncIterator<Uint8Array>, abort: CallRecord['abort']): void {
   const patience = setTimeout(() => abort.abort(), REST_PATIENCE_MS);
   pieces.next().then((next) => { if (!next.done) abort.abort(); }, () => undefined).finally(() => clearTimeout(patience));
 }

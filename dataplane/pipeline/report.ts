@@ -16,23 +16,12 @@ function callReport(received: Received, record: CallRecord, { settled, told, end
     stream: record.routed?.call.stream ?? false,
     httpStatus: told.httpStatus,
     errorCode: told.errorCode,
-    key: keyOf(record),
+    key: record.authenticated?.key,
     model: record.routed?.call.model,
     group: record.admitted?.candidate.group ?? record.authenticated?.key.group,
     attempts: record.attempts,
-    billing: billingOf(settled),
+    billing: settled.result?.record,
     durationMs: endedAt - received.arrivedAt,
     firstByteMs: record.firstByteAt === undefined ? undefined : record.firstByteAt - received.arrivedAt,
   };
-}
-
-function keyOf(record: CallRecord): CallReport['key'] {
-  const key = record.authenticated?.key;
-  return key && { namespace: key.namespace, name: key.name, prefix: key.prefix, account: key.account };
-}
-
-function billingOf({ result }: Settled): CallReport['billing'] {
-  if (!result) return undefined;
-  const { status, tokens, usageSource, costNanoUsd, unbilledNanoUsd } = result.record;
-  return { status, tokens, usageSource, costNanoUsd, unbilledNanoUsd };
 }

@@ -24,9 +24,12 @@ export class RequestBody {
     return this.#bytes;
   }
 
-  /** The same as a value. Throws RequestFault where it is not what every endpoint takes: a JSON object. */
-  parse(): ParsedBody {
-    this.#parsed ??= parseBody(this.#bytes);
+  /**
+   * The same as a value. Throws RequestFault where it is not what nearly every endpoint takes: a JSON object. Who reads it first
+   * may read it otherwise.
+   */
+  parse(read: (bytes: Uint8Array) => ParsedBody = parseBody): ParsedBody {
+    this.#parsed ??= read(this.#bytes);
     return this.#parsed;
   }
 

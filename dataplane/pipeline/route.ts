@@ -14,8 +14,9 @@ export function route(deps: Pick<PipelineDeps, 'state' | 'random'>, authenticate
   const { key } = authenticated;
   const offer = deps.state.get().groups.get(key.group)?.offers.get(call.model);
   if (!offer || (key.models && !key.models.has(call.model)) || !offer.endpoints.has(call.kind)) throw modelNotFound(call.model);
-  const candidates = servable(call, offer, [...orderCandidates(offer.tiers, deps.random)]);
-  return { ...authenticated, call, offer, candidates };
+  const candidates = servable(call, offer, orderCandidates(offer.tiers, deps.random));
+  const { requestId, createdMs, arrivedAt, endpoint, dialect, headers, body, read, reply, keyHash } = authenticated;
+  return { requestId, createdMs, arrivedAt, endpoint, dialect, headers, body, read, reply, keyHash, key, call, offer, candidates };
 }
 
 /** The one answer for a model that this key cannot call, whatever the reason. */
@@ -40,10 +41,10 @@ export function faultError(fault: RequestFault): GatewayError {
 }
 
 /** The candidates that this very call may go to. Where none is left, the first one's refusal is the answer. */
-function servable(call: EndpointCall, offer: Offer, ordered: readonly Candidate[]): Candidate[] {
-  const candidates = ordered.filter((candidate) => candidate.model.endpoints.has(call.kind) && call.converter(candidate) !== undefined);
-  if (candidates.length === 0) throw modelNotFound(call.model);
-  const priced = candidates.filter((candidate) => candidate.price !== undefined && isBounded(call, offer, candidate));
+function servable(call: EndpointCall, offer: Offer, ordered: readonly Candidate[]): readonly Candidate[] {
+  const serving = ordered.filter((candidate) => candidate.model.endpoints.has(call.kind) && call.converter(candidate) !== undefined);
+  if (serving.length === 0) throw notServed(call);
+  const priced = serving.filter((candidate) => candidate.price !== undefined && isBounded(call, offer, candidate));
   if (priced.length === 0) throw notPriced(call, offer);
   let refusal: unknown;
   const willing = priced.filter((candidate) => {
@@ -57,6 +58,10 @@ function servable(call: EndpointCall, offer: Offer, ordered: readonly Candidate[
   });
   if (willing.length === 0) throw refusal;
   return willing;
+}
+
+function notServed(call: EndpointCall): GatewayError {
+  return call.unservable?.() ?? modelNotFound(call.model);
 }
 
 function notPriced({ model }: EndpointCall, { catalog }: Offer): GatewayError {

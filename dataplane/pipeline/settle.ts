@@ -24,6 +24,9 @@ export interface Settled {
  */
 const SETTLE_PATIENCE_MS = 20_000;
 
+/** So long after a job was made, somebody looks at it whether its client asks or not. */
+const FIRST_POLL_MS = 5_000;
+
 /** Never rejects. */
 export async function settle(deps: PipelineDeps, record: CallRecord, ending: Ending): Promise<Settled> {
   const { admitted } = record;
@@ -58,6 +61,7 @@ function book(deps: PipelineDeps, record: CallRecord, { admitted, ending }: { ad
     status,
     durationMs: Math.round(deps.clock.monotonicMs() - admitted.arrivedAt),
     origin: originOf(admitted, admitted.candidate),
+    ...(record.jobId === undefined ? {} : { job: { jobId: record.jobId, pollMs: deps.clock.nowMs() + FIRST_POLL_MS } }),
   });
 }
 

@@ -38,6 +38,22 @@ export interface UpstreamBody {
   /** Below the channel's base URL: "/chat/completions" (OpenAI), "/v1/messages" (Anthropic). */
   readonly path: string;
   readonly body: Uint8Array;
+  /** Default: application/json. */
+  readonly contentType?: string;
+  /** For the conversion of the answer; absent: it needs to know nothing of the request. */
+  readonly notes?: AnswerNotes;
+}
+
+/** What the conversion of an answer must know of its request. */
+export interface AnswerNotes {
+  /** The client's names of tools, by those that were sent in their place. */
+  readonly toolNames?: ReadonlyMap<string, string>;
+  /** OpenAI's custom tools by the names that were sent: their input is a text. */
+  readonly customTools?: ReadonlySet<string>;
+  /** OpenAI's older functions: the answer calls one, as function_call. */
+  readonly legacyFunctions?: boolean;
+  /** Of the second of two conversions, one after the other. */
+  readonly inner?: AnswerNotes;
 }
 
 /** A provider's refusal or failure in its own words, dialect apart. */
@@ -49,9 +65,19 @@ export interface ProviderError {
   readonly param?: string;
 }
 
+/** What a provider goes on with after the call, as it names it, and how far it has come. */
+export interface ConvertedJob {
+  readonly id: string;
+  readonly state: 'Running' | 'Completed' | 'Failed';
+}
+
 export interface ConvertedResponse {
   readonly body: Uint8Array;
   readonly meter: Meter;
+  /** The call made a job: it is paid now, and given back if the job fails. */
+  readonly job?: ConvertedJob;
+  /** The answer says that nothing came of the call and nothing was consumed: it is passed on, and costs nothing. */
+  readonly failed?: boolean;
 }
 
 /** How a stream ended. */
@@ -77,7 +103,8 @@ export interface StreamConverter {
 
 export interface Converter {
   readonly client: Dialect;
-  readonly upstream: Dialect;
+  /** The protocol that the provider's bytes are in. The client's own: they pass through. */
+  readonly upstream: string;
   /**
    * The provider's request. `body` is the client's bytes, `parsed` the same as a value.
    * @throws RequestFault (unsupported_parameter) for what the other side cannot express.
@@ -92,7 +119,7 @@ export interface Converter {
 }
 
 /** What a converted answer needs beside the provider's own. */
-export type AnswerContext = Pick<StreamRequest, 'id' | 'createdSeconds' | 'estimatedInputTokens'>;
+export type AnswerContext = Pick<StreamRequest, 'id' | 'createdSeconds' | 'estimatedInputTokens' | 'notes'>;
 
 export interface StreamRequest {
   /** OpenAI client: it asked for the usage chunk itself; else the chunk is stripped. */
@@ -104,4 +131,6 @@ export interface StreamRequest {
   /** Ids and times of converted answers: the gateway's request id, and seconds since the epoch. */
   readonly id: string;
   readonly createdSeconds: number;
+  /** As the request's conversion gave them. */
+  readonly notes?: AnswerNotes;
 }

@@ -5,16 +5,26 @@
 import type { Dialect } from './call-facts.ts';
 import type { Meter, StreamConverter, StreamEnd } from './converter.ts';
 import { failStream } from './error-words.ts';
-import { SseFramer } from './sse.ts';
+import { Outgoing } from './outgoing.ts';
+import { Skim } from './skim.ts';
+import type { Skimming } from './skim.ts';
+import { FramedEvent, SseFramer } from './sse.ts';
 import type { SseEvent } from './sse.ts';
 
 /** The largest event that is believed in: chat events are small, images in one piece are not. */
 export const MAX_EVENT_BYTES = 16 * 1024 * 1024;
 
+const NOTHING = Buffer.alloc(0);
+
+/** The client gets the event as it is. */
+export const AS_IT_IS: readonly Uint8Array[] = [];
+
 /** One pair's state machine. */
 export interface EventHandler {
   /** What the client gets for this event now. Not called once `terminal`. */
   take(event: SseEvent): readonly Uint8Array[];
+  /** Absent: every event must be taken. */
+  readonly skimming?: Skimming;
   /** The terminal event, or the provider's error, was taken. */
   readonly terminal: boolean;
   readonly meter: Meter;
@@ -36,6 +46,8 @@ class EventStream implements StreamConverter {
   readonly #handler: EventHandler;
   readonly #options: EventStreamOptions;
   readonly #framer: SseFramer;
+  readonly #outgoing = new Outgoing();
+  readonly #skim: Skim | undefined;
   /** Why nothing of the stream can be used any more. */
   #fault: string | undefined;
 
@@ -43,6 +55,7 @@ class EventStream implements StreamConverter {
     this.#handler = handler;
     this.#options = options;
     this.#framer = new SseFramer(options.maxEventBytes ?? MAX_EVENT_BYTES);
+    this.#skim = handler.skimming && new Skim(handler.skimming, this.#outgoing);
   }
 
   get terminal(): boolean {
@@ -54,36 +67,47 @@ class EventStream implements StreamConverter {
   }
 
   push(chunk: Uint8Array): Uint8Array {
-    if (this.terminal) return Buffer.alloc(0);
-    const events = this.#framer.push(chunk);
-    const pieces = events.flatMap((event) => this.#take(event));
-    if (this.#framer.overflowed) this.#fault ??= 'The provider sent an event too large to pass on.';
-    return join(pieces);
+    if (this.terminal) return NOTHING;
+    const framer = this.#framer;
+    framer.append(chunk);
+    for (let event = this.#next(); event; event = this.#next()) {
+      this.#take(event);
+      if (this.terminal) break;
+    }
+    if (framer.overflowed) this.#fault ??= 'The provider sent an event too large to pass on.';
+    return this.#outgoing.take();
   }
 
   end(): StreamEnd {
     const left = this.terminal ? undefined : this.#framer.end();
-    const rest = left ? this.#take(left) : [];
+    if (left) this.#take(left);
     const { client, requestId } = this.#options;
     if (this.#fault !== undefined && !this.#handler.terminal) return failStream(client, { message: this.#fault, type: undefined, code: undefined }, requestId);
     const end = this.#handler.finish();
-    return end.outcome === 'Cut' || rest.length === 0 ? end : { ...end, last: join([...rest, end.last]) };
+    const rest = this.#outgoing.take();
+    return end.outcome === 'Cut' || rest.length === 0 ? end : { ...end, last: Buffer.concat([rest, end.last]) };
   }
 
-  #take(event: SseEvent): readonly Uint8Array[] {
-    if (this.terminal) return [];
+  /** The next event that must be read. */
+  #next(): FramedEvent | undefined {
+    if (this.#skim) this.#framer.skim(this.#skim);
+    return this.#framer.next();
+  }
+
+  #take(event: SseEvent): void {
     try {
-      return this.#handler.take(event);
+      this.#send(event, this.#handler.take(event));
     } catch (error) {
       // an event that nests beyond reason cannot be written again
       if (!(error instanceof SyntaxError || error instanceof RangeError)) throw error;
       this.#fault = 'The provider sent an event that cannot be converted.';
-      return [];
     }
   }
-}
 
-function join(pieces: readonly Uint8Array[]): Uint8Array {
-  const [only] = pieces;
-  return pieces.length === 1 && only ? only : Buffer.concat(pieces);
+  #send(event: SseEvent, pieces: readonly Uint8Array[]): void {
+    if (pieces !== AS_IT_IS) for (const piece of pieces) this.#outgoing.write(piece);
+    else if (event instanceof FramedEvent) this.#outgoing.pass(event.store, event.from, event.to);
+    else this.#outgoing.write(event.raw);
+    if (this.#skim && !this.terminal) this.#skim.learn(event, pieces === AS_IT_IS ? event.raw : pieces[0]);
+  }
 }

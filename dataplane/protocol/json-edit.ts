@@ -16,12 +16,30 @@ export function editObject(bytes: Uint8Array, edits: ReadonlyMap<string, JsonEdi
   if (edits.size === 0) return bytes;
   const object = scanObject(bytes);
   if (!object) throw new SyntaxError('not a JSON object');
+  if (!object.members.some(({ name }) => edits.has(name))) return appendMembers(bytes, object, edits);
   const pieces: Uint8Array[] = [bytes.subarray(0, object.start + 1)];
   const kept = keepMembers(bytes, object, edits, pieces);
   const added = addMembers(object, edits, kept);
   if (added !== '') pieces.push(Buffer.from(added));
   pieces.push(bytes.subarray(object.members.at(-1)?.valueEnd ?? object.start + 1));
   return Buffer.concat(pieces);
+}
+
+/** The usual edit: nothing changes that is there. */
+function appendMembers(bytes: Uint8Array, object: JsonObject, edits: ReadonlyMap<string, JsonEdit>): Uint8Array {
+  let added = '';
+  for (const [name, edit] of edits) {
+    if (edit === undefined) continue;
+    const comma = added === '' && object.members.length === 0 ? '' : ',';
+    added += `${comma}${JSON.stringify(name)}:${typeof edit === 'string' ? edit : Buffer.from(edit).toString('utf8')}`;
+  }
+  const at = object.members.at(-1)?.valueEnd ?? object.start + 1;
+  const addedBytes = Buffer.byteLength(added);
+  const edited = Buffer.allocUnsafe(bytes.length + addedBytes);
+  edited.set(bytes.subarray(0, at));
+  edited.write(added, at);
+  edited.set(bytes.subarray(at), at + addedBytes);
+  return edited;
 }
 
 /** One member's own bytes; undefined where it is not there. */

@@ -21,6 +21,8 @@ export interface JsonObject {
   /** After the closing brace. */
   readonly end: number;
   readonly members: readonly JsonMember[];
+  /** Members of the objects within them. */
+  readonly nestedMembers: number;
 }
 
 /** Deeper nesting than any API's schema; recursive code behind this one relies on it. */
@@ -43,6 +45,7 @@ const SHORT_STRING = 48;
 /** Values seen so far in one scan. */
 interface Budget {
   values: number;
+  members: number;
 }
 
 /**
@@ -54,15 +57,15 @@ export function scanObject(bytes: Uint8Array, from = 0): JsonObject | undefined 
   const start = skipSpace(text, from);
   if (text[start] !== OPEN_BRACE) return undefined;
   const members: JsonMember[] = [];
-  const budget: Budget = { values: 0 };
+  const budget: Budget = { values: 0, members: 0 };
   let at = skipSpace(text, start + 1);
-  if (text[at] === CLOSE_BRACE) return { start, end: at + 1, members };
+  if (text[at] === CLOSE_BRACE) return { start, end: at + 1, members, nestedMembers: budget.members };
   for (;;) {
     const member = scanMember(text, at, budget);
     if (!member) return undefined;
     members.push(member);
     at = skipSpace(text, member.valueEnd);
-    if (text[at] === CLOSE_BRACE) return { start, end: at + 1, members };
+    if (text[at] === CLOSE_BRACE) return { start, end: at + 1, members, nestedMembers: budget.members };
     if (text[at] !== COMMA) return undefined;
     at = skipSpace(text, at + 1);
   }
@@ -71,7 +74,7 @@ export function scanObject(bytes: Uint8Array, from = 0): JsonObject | undefined 
 /** Throws RequestFault where the text, whatever it is, nests too deeply or holds too many values to be parsed. */
 export function checkSize(bytes: Uint8Array): void {
   const text = asBuffer(bytes);
-  skipValue(text, skipSpace(text, 0), { values: 0 });
+  skipValue(text, skipSpace(text, 0), { values: 0, members: 0 });
 }
 
 function scanMember(text: Buffer, at: number, budget: Budget): JsonMember | undefined {
@@ -121,6 +124,7 @@ function skipContainer(text: Buffer, start: number, budget: Budget): number {
     const change = depthChange(byte);
     depth += change;
     if (change > 0 || byte === COMMA) count(budget);
+    else if (byte === COLON) budget.members++;
     if (depth >= MAX_DEPTH) throw new RequestFault('invalid_json', `The body nests deeper than ${MAX_DEPTH} levels.`);
     at++;
     if (depth === 0) return at;

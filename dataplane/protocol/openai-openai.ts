@@ -4,7 +4,8 @@
  */
 import type { Converter, Meter, RequestPlan, StreamEnd, StreamRequest, UpstreamBody } from './converter.ts';
 import { failStream } from './error-words.ts';
-import { openEventStream } from './event-stream.ts';
+import type { EventPattern } from './event-pattern.ts';
+import { AS_IT_IS, openEventStream } from './event-stream.ts';
 import type { EventHandler } from './event-stream.ts';
 import { isGiven, isRecord } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
@@ -12,8 +13,10 @@ import { editObject, memberBytes } from './json-edit.ts';
 import type { JsonEdit } from './json-edit.ts';
 import { parseAnswer, parseEventData, textOfBytes } from './json-text.ts';
 import { DONE, isDone } from './openai/chunks.ts';
+import { chunkPattern } from './openai/chunk-pattern.ts';
 import { ChunkMeter, meterCompletion } from './openai/stream-meter.ts';
 import { readStreamError } from './provider-errors.ts';
+import type { Skimming } from './skim.ts';
 import { writeEvent } from './sse.ts';
 import type { SseEvent } from './sse.ts';
 
@@ -50,9 +53,13 @@ function editStreamOptions(edits: Map<string, JsonEdit>, body: Uint8Array, optio
   edits.set('stream_options', own ? editObject(own, new Map([['include_usage', 'true']])) : '{"include_usage":true}');
 }
 
-class PassingChunks implements EventHandler {
+class PassingChunks implements EventHandler, Skimming {
   readonly #request: StreamRequest;
   readonly #chunks = new ChunkMeter();
+  /** The latest chunk, if it held generated text. */
+  #latest: { readonly chunk: JsonRecord; readonly outputBytes: number } | undefined;
+  /** Of the latest chunk that a pattern was made from. */
+  #created: unknown;
   /** What the stream ended with. */
   #end: StreamEnd | undefined;
 
@@ -68,8 +75,13 @@ class PassingChunks implements EventHandler {
     return this.#chunks.meter;
   }
 
+  get skimming(): this {
+    return this;
+  }
+
   take(event: SseEvent): readonly Uint8Array[] {
-    if (event.data === undefined) return [event.raw];
+    this.#latest = undefined;
+    if (event.data === undefined) return AS_IT_IS;
     if (isDone(event.data)) {
       this.#end = { outcome: 'Complete', last: event.raw };
       return [];
@@ -79,9 +91,24 @@ class PassingChunks implements EventHandler {
       this.#end = failStream('OpenAI', readStreamError(chunk ?? event.data), this.#request.id);
       return [];
     }
-    if (!chunk) return [event.raw];
-    this.#chunks.take(chunk);
-    return this.#request.wantsStreamUsage ? [event.raw] : withoutUsage(event, chunk);
+    if (!chunk) return AS_IT_IS;
+    const outputBytes = this.#chunks.take(chunk);
+    if (outputBytes > 0) this.#latest = { chunk, outputBytes };
+    return this.#request.wantsStreamUsage ? AS_IT_IS : withoutUsage(event, chunk);
+  }
+
+  learn(event: SseEvent, passed: Uint8Array | undefined): EventPattern | undefined {
+    const latest = this.#latest;
+    this.#latest = undefined;
+    if (!latest || !passed) return undefined;
+    const { created } = latest.chunk;
+    const timed = this.#created !== undefined && this.#created !== created;
+    this.#created = created;
+    return chunkPattern(event, { ...latest, passed, timed });
+  }
+
+  skimmed(outputBytes: number): void {
+    this.#chunks.produce(outputBytes);
   }
 
   /** A provider that sends no [DONE]: its answers have finished, and so has the stream. */
@@ -97,14 +124,14 @@ function isError(event: SseEvent, chunk: JsonRecord | undefined): boolean {
 
 /** The client did not ask for usage: its own chunk goes, and elsewhere the member. */
 function withoutUsage(event: SseEvent, chunk: JsonRecord): readonly Uint8Array[] {
-  if (!Object.hasOwn(chunk, 'usage')) return [event.raw];
+  if (!Object.hasOwn(chunk, 'usage')) return AS_IT_IS;
   const { choices, usage } = chunk;
   if (isRecord(usage) && Array.isArray(choices) && choices.length === 0) return [];
   try {
     return [editEventData(event, (data) => editObject(data, new Map([['usage', undefined]])))];
   } catch {
     // nested beyond reason: rather a figure too many than a broken stream
-    return [event.raw];
+    return AS_IT_IS;
   }
 }
 

@@ -1,12 +1,13 @@
 /**
  * A request's bytes as a value, or a refusal that says what is wrong without quoting them. Stricter than JSON where two readers
- * could disagree on what was asked, and so on its price: duplicate members, and names that differ only by case (some JSON
- * libraries match names without regard to it).
+ * could disagree on what was asked, and so on its price: members that are given twice, at any depth, and names that differ only by
+ * case (some JSON libraries match names without regard to it).
  */
 import { RequestFault } from './call-facts.ts';
 import { isRecord } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
 import { describePosition, findSyntaxFault } from './json-position.ts';
+import { countMembers, findDuplicate } from './json-duplicates.ts';
 import { checkSize, scanObject } from './json-scan.ts';
 import type { JsonObject } from './json-scan.ts';
 
@@ -16,6 +17,7 @@ const READ_MEMBERS: ReadonlySet<string> = new Set([
   'tools', 'functions', 'response_format', 'output_config', 'output_format', 'prediction', 'modalities', 'audio', 'thinking', 'reasoning',
   'service_tier', 'speed', 'inference_geo', 'models', 'provider', 'fallbacks', 'web_search_options', 'search_parameters', 'plugins',
   'enable_search', 'data_sources', 'mcp_servers', 'container', 'context_management', 'compaction', 'thread', 'cache_control',
+  'previous_response_id', 'conversation', 'background', 'max_output_tokens', 'text', 'moderation', 'input_reference', 'image', 'image_url',
 ]);
 
 /** Throws RequestFault: invalid_json with the position, invalid_request for duplicate or ambiguous members. */
@@ -28,7 +30,7 @@ export function parseBody(bytes: Uint8Array): JsonRecord {
   if (!object) checkSize(bytes);
   const parsed = parseText(bytes);
   if (!isRecord(parsed)) throw new RequestFault('invalid_json', 'The body must be a JSON object.');
-  if (object) checkNames(bytes, object);
+  if (object) checkNames(bytes, object, parsed);
   return parsed;
 }
 
@@ -51,23 +53,12 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-function checkNames(bytes: Uint8Array, object: JsonObject): void {
-  const seen = new Set<string>();
-  for (const { name, valueStart } of object.members) {
-    if (seen.has(name)) throw duplicate(name);
-    seen.add(name);
+function checkNames(bytes: Uint8Array, object: JsonObject, parsed: JsonRecord): void {
+  if (countMembers(parsed) !== object.members.length + object.nestedMembers) throw duplicate(findDuplicate(bytes) ?? '');
+  for (const { name } of object.members) {
     const folded = fold(name);
     if (folded !== name && READ_MEMBERS.has(folded))
       throw new RequestFault('invalid_request', `The field is called "${folded}"; names are case-sensitive.`, name);
-    if (name === 'stream_options') checkNested(bytes, name, valueStart);
-  }
-}
-
-function checkNested(bytes: Uint8Array, parent: string, valueStart: number): void {
-  const seen = new Set<string>();
-  for (const { name } of scanObject(bytes, valueStart)?.members ?? []) {
-    if (seen.has(name)) throw duplicate(`${parent}.${name}`);
-    seen.add(name);
   }
 }
 

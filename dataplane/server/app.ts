@@ -2,7 +2,6 @@
  * The HTTP edge: fastify parses requests and finds routes, and nothing more. Bodies are handed on as bytes; answers are written
  * by reply-stream; every error, the framework's own included, ends in reply-error in the dialect of its path.
  */
-import { randomUUID } from 'node:crypto';
 import fastify from 'fastify';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../errors.ts';
@@ -17,6 +16,8 @@ import { reportPlain } from './plain.ts';
 import { registerRoutes } from './routes.ts';
 import { allowedMethods } from './paths.ts';
 import { watchQueued } from './queued.ts';
+import { newRequestId } from './request-id.ts';
+import { insteadOf } from './unserved.ts';
 
 const KEEP_ALIVE_MS = 72_000;
 /** So long a request may take to arrive, its head and all of it: who sends a byte now and then holds a connection for no longer. */
@@ -58,7 +59,8 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     done(earlyRefusal(deps, bodies, request));
   });
   app.addHook('preHandler', (_request, { raw }, done) => {
-    if (!raw.destroyed) raw.once('close', deps.inFlight.begin());
+    // 'close' comes once
+    if (!raw.destroyed) raw.on('close', deps.inFlight.begin());
     done();
   });
   app.setErrorHandler((error: FastifyError, request, reply) => { sendError(deps, { reply, request, error: gatewayError(deps, request, error) }); });
@@ -71,10 +73,6 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
 /** No route has a schema; given nothing, fastify loads two compilers for them, which takes a start a while. */
 function withoutSchemas(): never {
   throw new Error('a route has a schema');
-}
-
-function newRequestId(): string {
-  return `req_${randomUUID().replaceAll('-', '')}`;
 }
 
 /** What can be said before the body is read. */
@@ -129,6 +127,8 @@ function gatewayError(deps: ServerDeps, request: FastifyRequest, error: Error & 
 
 function unknownPath(request: FastifyRequest): GatewayError {
   const path = request.url.split('?', 1)[0] ?? '';
+  const instead = insteadOf(request.method, path);
+  if (instead !== undefined) return new GatewayError('not_found', instead);
   const allowed = allowedMethods(path);
   if (allowed.length > 0)
     return new GatewayError('method_not_allowed', `${request.method} is not possible here; use ${allowed.join(' or ')}.`, { headers: { allow: allowed.join(', ') } });

@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { handleCall } from '../pipeline/pipeline.ts';
 import type { EndpointCall, Received } from '../pipeline/context.ts';
+import type { Dialect } from '../protocol/call-facts.ts';
 import type { EndpointName } from '../telemetry/call-report.ts';
 import type { ServerDeps } from './deps.ts';
 import { dialectOf } from './reply-error.ts';
@@ -16,9 +17,12 @@ interface Arrival {
   readonly read: (received: Received) => EndpointCall;
 }
 
+/** Of endpoints with one path: what that path says. */
+const DIALECTS: Readonly<Partial<Record<EndpointName, Dialect>>> = { chat_completions: 'OpenAI', messages: 'Anthropic' };
+
 /** A request as the pipeline takes it. */
 export function receive(deps: ServerDeps, endpoint: EndpointName, { request, reply, read }: Arrival): Received {
-  const dialect = dialectOf(request.url);
+  const dialect = DIALECTS[endpoint] ?? dialectOf(request.url);
   return {
     requestId: request.id,
     createdMs: deps.clock.nowMs(),
@@ -34,13 +38,18 @@ export function receive(deps: ServerDeps, endpoint: EndpointName, { request, rep
 
 /** A route handler for an endpoint that is billed. */
 export function billed(deps: ServerDeps, endpoint: EndpointName, read: Arrival['read']) {
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+  const end = ({ body }: Received, ended: () => void): void => {
+    body.drop();
+    ended();
+  };
+  return (request: FastifyRequest, reply: FastifyReply): void => {
     reply.hijack();
     const ended = deps.inFlight.begin();
     const received = receive(deps, endpoint, { request, reply, read });
-    await handleCall(deps, received).finally(() => {
-      received.body.drop();
-      ended();
+    handleCall(deps, received).then(() => end(received, ended), (error: unknown) => {
+      // it never rejects, but if it did, the process would be gone
+      deps.defect(received.requestId, error);
+      end(received, ended);
     });
   };
 }

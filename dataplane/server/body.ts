@@ -83,6 +83,7 @@ class Reading {
   readonly #length: number | undefined;
   #store: Buffer = NO_BYTES;
   #filled = 0;
+  #isOver = false;
 
   constructor(message: IncomingMessage, to: Whereto) {
     this.#message = message;
@@ -98,17 +99,29 @@ class Reading {
 
   readonly #onData = (chunk: Buffer): void => {
     const size = this.#filled + chunk.length;
+    // most bodies come in one piece, which then is the store
+    if (size === this.#length && this.#filled === 0 && chunk.length === chunk.buffer.byteLength) return this.#keep(chunk);
     if (size > this.#to.limits.maxBodyBytes) return this.#fail(tooLarge(this.#to.limits));
     if (size > this.#store.length && !this.#grow(size)) return this.#fail(tooBusy());
     chunk.copy(this.#store, this.#filled);
     this.#filled = size;
   };
 
+  #keep(chunk: Buffer): void {
+    if (!this.#to.budget.take(chunk.length, chunk.length)) return this.#fail(tooBusy());
+    this.#store = chunk;
+    this.#filled = chunk.length;
+  }
+
   readonly #onEnd = (): void => {
-    this.#leave();
+    if (this.#isOver) return;
+    this.#isOver = true;
     const { budget, done } = this.#to;
-    const taken = this.#store.length;
-    done(null, new RequestBody(this.#store.subarray(0, this.#filled), () => budget.give(taken)));
+    const store = this.#store;
+    // the message lives as long as its answer, and its listeners with it
+    this.#store = NO_BYTES;
+    const taken = store.length;
+    done(null, new RequestBody(store.subarray(0, this.#filled), () => budget.give(taken)));
   };
 
   /** The client has gone, or its framing is broken: nobody reads the answer. */
@@ -126,16 +139,15 @@ class Reading {
   }
 
   #fail(error: Error): void {
-    this.#leave();
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#message.off('data', this.#onData);
     this.#to.budget.give(this.#store.length);
     this.#store = NO_BYTES;
     this.#message.resume();
     this.#to.done(error);
   }
 
-  #leave(): void {
-    this.#message.off('data', this.#onData).off('end', this.#onEnd).off('error', this.#onError);
-  }
 }
 
 function tooLarge({ maxBodyBytes }: BodyLimits): GatewayError {

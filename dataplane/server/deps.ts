@@ -1,8 +1,8 @@
 /** What the HTTP edge works with, and what it remembers of a request. */
-import type { PipelineDeps } from '../pipeline/context.ts';
+import type { CountDeps } from '../pipeline/count-tokens.ts';
 import type { InFlight } from './in-flight.ts';
 
-export interface ServerDeps extends PipelineDeps {
+export interface ServerDeps extends CountDeps {
   readonly maxBodyBytes: number;
   /** Of all request bodies together that are held at a time. */
   readonly maxBufferedBytes: number;

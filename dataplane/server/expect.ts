@@ -18,6 +18,7 @@ export function heedExpectations(server: Server): void {
 
 /** Its body is wanted. Nothing is said before it is this request's turn on its connection: the client sends its body after a while. */
 export function goOn(request: IncomingMessage): void {
+  if (request.headers.expect === undefined) return;
   const response = waiting.get(request);
   waiting.delete(request);
   if (response?.socket) response.writeContinue();

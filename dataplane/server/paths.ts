@@ -3,7 +3,7 @@
 export interface PathRow {
   /** As fastify takes it. */
   readonly path: string;
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'DELETE';
 }
 
 export const PATHS = {
@@ -14,6 +14,11 @@ export const PATHS = {
   countTokens: { path: '/v1/messages/count_tokens', method: 'POST' },
   embeddings: { path: '/v1/embeddings', method: 'POST' },
   images: { path: '/v1/images/generations', method: 'POST' },
+  responses: { path: '/v1/responses', method: 'POST' },
+  videos: { path: '/v1/videos', method: 'POST' },
+  video: { path: '/v1/videos/:id', method: 'GET' },
+  videoDeletion: { path: '/v1/videos/:id', method: 'DELETE' },
+  videoContent: { path: '/v1/videos/:id/content', method: 'GET' },
   key: { path: '/v1/key', method: 'GET' },
   usage: { path: '/v1/usage/:id', method: 'GET' },
   pricing: { path: '/pricing', method: 'GET' },

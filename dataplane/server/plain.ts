@@ -4,7 +4,7 @@ import { GatewayError } from '../errors.ts';
 import { LedgerUnavailable } from '../ledger/ledger.ts';
 import { authenticateHeaders } from '../pipeline/authenticate.ts';
 import type { KeyState } from '../state/state.ts';
-import type { EndpointName } from '../telemetry/call-report.ts';
+import type { AttemptReport, EndpointName } from '../telemetry/call-report.ts';
 import type { ServerDeps } from './deps.ts';
 import { bodyOf } from './body.ts';
 import { dialectOf, errorReply, requestIdHeaders } from './reply-error.ts';
@@ -20,6 +20,8 @@ export interface PlainCall {
   readonly keyHash: string;
   readonly request: FastifyRequest<PlainRoute>;
   readonly reply: FastifyReply;
+  /** Told of each provider that is asked. */
+  readonly attempts: AttemptReport[];
 }
 
 /** A route handler for `answer`, which returns what is sent as JSON. */
@@ -28,9 +30,10 @@ export function plain(deps: ServerDeps, endpoint: EndpointName, answer: (call: P
     let key: KeyState | undefined;
     let keyHash: string;
     let error: GatewayError | undefined;
+    const attempts: AttemptReport[] = [];
     try {
       ({ key, keyHash } = authenticateHeaders(deps, request.headers));
-      const body = await answer({ key, keyHash, request, reply });
+      const body = await answer({ key, keyHash, request, reply, attempts });
       void reply.code(200).headers({ 'content-type': 'application/json', ...requestIdHeaders(request.id) }).send(JSON.stringify(body));
     } catch (caught) {
       error = toGatewayError(deps, request, caught);
@@ -38,12 +41,13 @@ export function plain(deps: ServerDeps, endpoint: EndpointName, answer: (call: P
       void reply.code(refusal.status).headers(refusal.headers).send(refusal.body);
     }
     bodyOf(request).drop();
-    reportPlain(deps, { endpoint, request, status: reply.statusCode, key, error });
+    reportPlain(deps, { endpoint, request, status: reply.statusCode, key, error, attempts });
     return reply;
   };
 }
 
-function toGatewayError(deps: ServerDeps, request: Asked, error: unknown): GatewayError {
+/** What an error of an endpoint that costs nothing means for its client. Errors that nobody meant are defects. */
+export function toGatewayError(deps: ServerDeps, request: Asked, error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   if (error instanceof LedgerUnavailable)
     return new GatewayError('ledger_unavailable', 'The ledger cannot be reached. Try again shortly.', { retryAfterSeconds: 1 });
@@ -60,10 +64,11 @@ interface PlainReport {
   readonly status: number;
   readonly key: KeyState | undefined;
   readonly error: GatewayError | undefined;
+  readonly attempts?: readonly AttemptReport[];
 }
 
 /** Also for answers that need no key (the price page). */
-export function reportPlain(deps: ServerDeps, { endpoint, request, status, key, error }: PlainReport): void {
+export function reportPlain(deps: ServerDeps, { endpoint, request, status, key, error, attempts = [] }: PlainReport): void {
   deps.telemetry.finished({
     requestId: request.id,
     endpoint,
@@ -74,7 +79,7 @@ export function reportPlain(deps: ServerDeps, { endpoint, request, status, key, 
     key: key && { namespace: key.namespace, name: key.name, prefix: key.prefix, account: key.account },
     model: undefined,
     group: key?.group,
-    attempts: [],
+    attempts,
     billing: undefined,
     durationMs: deps.clock.monotonicMs() - request.arrivedAt,
     firstByteMs: undefined,

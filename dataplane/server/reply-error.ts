@@ -60,6 +60,8 @@ export function errorEvent(error: GatewayError, dialect: Dialect, requestId: str
 }
 
 /** Both SDKs' names for the same id. */
+export const REQUEST_ID_HEADERS = ['x-request-id', 'request-id'] as const;
+
 export function requestIdHeaders(requestId: string): Record<string, string> {
   return { 'x-request-id': requestId, 'request-id': requestId };
 }

@@ -9,8 +9,10 @@ import { key } from './routes/key.ts';
 import { messages } from './routes/messages.ts';
 import { models } from './routes/models.ts';
 import { pricing } from './routes/pricing.ts';
+import { responses } from './routes/responses.ts';
 import { usage } from './routes/usage.ts';
+import { videos } from './routes/videos.ts';
 
 export function registerRoutes(app: FastifyInstance, deps: ServerDeps): void {
-  for (const register of [chatCompletions, messages, countTokens, embeddings, images, models, key, usage, pricing]) register(app, deps);
+  for (const register of [chatCompletions, messages, countTokens, embeddings, images, videos, responses, models, key, usage, pricing]) register(app, deps);
 }

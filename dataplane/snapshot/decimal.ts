@@ -5,6 +5,7 @@
 
 const DECIMAL = /^(-?)(\d{1,10})(?:\.(\d{1,9}))?$/;
 const PLACES = 9;
+const ZERO = 0x30;
 export const ONE_E9 = 1_000_000_000n;
 
 /** Billionths of a decimal string ("1.5" → 1_500_000_000n), or undefined where it is not one. */
@@ -22,8 +23,12 @@ export function parseDecimal(text: string): bigint | undefined {
  */
 export function formatDecimal(billionths: bigint, minPlaces = 0): string {
   const magnitude = billionths < 0n ? -billionths : billionths;
-  const whole = magnitude / ONE_E9;
-  let fraction = (magnitude % ONE_E9).toString().padStart(PLACES, '0').replace(/0+$/, '');
-  if (fraction.length < minPlaces) fraction = fraction.padEnd(minPlaces, '0');
-  return `${billionths < 0n ? '-' : ''}${whole}${fraction ? `.${fraction}` : ''}`;
+  const sign = billionths < 0n ? '-' : '';
+  const rest = Number(magnitude % ONE_E9);
+  const whole = `${sign}${magnitude / ONE_E9}`;
+  if (rest === 0 && minPlaces === 0) return whole;
+  const digits = String(rest).padStart(PLACES, '0');
+  let end = PLACES;
+  while (end > minPlaces && digits.charCodeAt(end - 1) === ZERO) end--;
+  return `${whole}.${digits.slice(0, end).padEnd(minPlaces, '0')}`;
 }

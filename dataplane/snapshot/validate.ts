@@ -28,6 +28,14 @@ export function validateSnapshot(snapshot: Snapshot): SnapshotFault[] {
   return faults;
 }
 
+/** The faults of one key by itself; whether others have its hashes or its uid is not looked at. */
+export function validateOneKey(key: Key): SnapshotFault[] {
+  const faults: SnapshotFault[] = [];
+  expectUnique(faults, 'ApiKey', [key]);
+  validateKey(new FaultCollector(faults, 'ApiKey', key), key);
+  return faults;
+}
+
 /** Objects are known by namespace and name; groups and routes live in one namespace and are known by name. */
 function expectUnique(faults: SnapshotFault[], kind: SnapshotKind, objects: readonly Pick<Account, 'namespace' | 'name'>[]): void {
   const seen = new Set<string>();

@@ -32,7 +32,7 @@ export function compileCredentials(keys: readonly Key[], previous?: CompiledKeys
   for (const key of keys) {
     const models = key.models && shareFilter(key.models, filters, previous?.filters);
     const before = stateBefore(key, previous?.credentials);
-    const state = before && isStateOf(before, key, models) ? before : compileKey(key, models);
+    const state = before && isStateOf(before, key, models) ? before : keyState(key, models);
     addCredentials(credentials, key, state, previous?.credentials);
   }
   return { credentials, filters };
@@ -72,7 +72,17 @@ function sameLimits(state: KeyState, key: Key): boolean {
     && state.whenShort === whenShort(key) && state.slot?.limit === key.maxConcurrency;
 }
 
-function compileKey(key: Key, models: ReadonlySet<string> | undefined): KeyState {
+/** A key by itself; its list of models is shared with those of `filters`, and kept there. */
+export function compileKey(key: Key, filters: Map<string, ReadonlySet<string>>): KeyState {
+  return keyState(key, key.models && shareFilter(key.models, filters, undefined));
+}
+
+/** What opens a key, by hash. */
+export function credentialsOf({ hashes }: Key, key: KeyState): [sha256: string, credential: Credential][] {
+  return hashes.map(({ sha256, notAfterMs }) => [sha256, { key, notAfterMs: optionalMs(notAfterMs) }]);
+}
+
+function keyState(key: Key, models: ReadonlySet<string> | undefined): KeyState {
   return {
     uid: key.uid,
     namespace: key.namespace,

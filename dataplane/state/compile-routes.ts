@@ -31,6 +31,7 @@ export interface CompiledChannel {
 export interface CompiledRoutes {
   readonly routes: ReadonlyMap<string, CompiledRoute>;
   readonly targets: ReadonlyMap<string, UpstreamTarget>;
+  readonly channelSlots: ReadonlyMap<string, SlotLimit>;
 }
 
 const ENDPOINTS: Readonly<Partial<Record<Endpoint, EndpointKind>>> = {
@@ -52,9 +53,13 @@ const NO_TIMEOUTS: UpstreamTimeouts = { connectMs: 0, firstByteMs: 0, wholeMs: 0
 export function compileRoutes(routes: readonly ModelRoute[], previous?: ReadonlyMap<string, UpstreamTarget>): CompiledRoutes {
   const compiled = new Map<string, CompiledRoute>();
   const targets = new Map<string, UpstreamTarget>();
+  const channelSlots = new Map<string, SlotLimit>();
   for (const route of routes) {
     const channels = route.channels.map((channel) => compileChannel(route.name, channel, previous));
-    for (const { target } of channels) targets.set(target.id, target);
+    for (const { target, slot } of channels) {
+      targets.set(target.id, target);
+      if (slot) channelSlots.set(target.id, slot);
+    }
     compiled.set(route.name, {
       name: route.name,
       models: route.models.map(compileModel),
@@ -63,7 +68,7 @@ export function compileRoutes(routes: readonly ModelRoute[], previous?: Readonly
       clientDisconnect: route.clientDisconnect === ClientDisconnect.DRAIN ? 'Drain' : 'Cancel',
     });
   }
-  return { routes: compiled, targets };
+  return { routes: compiled, targets, channelSlots };
 }
 
 function compileModel(model: Model): ModelState {

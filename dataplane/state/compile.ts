@@ -26,21 +26,24 @@ export interface CompiledState extends State {
  * connection pools live on; keys and prices that are the same keep their objects too.
  */
 export function compile(snapshot: Snapshot, previous?: CompiledState): CompiledState {
-  const { routes, targets } = compileRoutes(snapshot.routes, previous?.targets);
+  const { credentials, filters } = compileCredentials(snapshot.keys, previous);
+  return { credentials, filters, accounts: compileAccounts(snapshot.accounts), ...compileOffering(snapshot, previous) };
+}
+
+/** What can be called, and at what price: all of the state but who may call. */
+export function compileOffering(snapshot: Pick<Snapshot, 'groups' | 'routes' | 'catalogs'>, previous?: CompiledState): Omit<CompiledState, 'credentials' | 'filters' | 'accounts'> {
+  const { routes, targets, channelSlots } = compileRoutes(snapshot.routes, previous?.targets);
   const prices = indexPrices(snapshot.catalogs, previous?.prices);
   const groups = compileGroups(snapshot.groups, { routes, prices });
-  const { credentials, filters } = compileCredentials(snapshot.keys, previous);
   return {
-    credentials,
-    accounts: compileAccounts(snapshot.accounts),
     groups,
     pricing: {
       groups: compilePricingGroups(snapshot.groups, groups),
       rows: compilePricingRows(prices, groups),
     },
     targets,
+    channelSlots,
     prices,
-    filters,
   };
 }
 
@@ -51,4 +54,5 @@ export const EMPTY_STATE: State = {
   groups: new Map(),
   pricing: { groups: [], rows: [] },
   targets: new Map(),
+  channelSlots: new Map(),
 };

@@ -126,4 +126,6 @@ export interface State {
   readonly pricing: { readonly groups: readonly PricingGroup[]; readonly rows: readonly PricingRow[] };
   /** All targets by id, so that upstream pools of vanished ones can be closed. */
   readonly targets: ReadonlyMap<string, UpstreamTarget>;
+  /** Channels' own thresholds by the same ids, as far as they are set. */
+  readonly channelSlots: ReadonlyMap<string, SlotLimit>;
 }

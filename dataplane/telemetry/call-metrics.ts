@@ -1,10 +1,12 @@
 /**
- * What one finished call adds to the metrics.
+ * What one finished call adds to the metrics. Calls that look alike (endpoint, outcome, model, group, channel) add to the same
+ * series, which are looked up once for all of them.
  */
 import type { TokenCounts } from '../ledger/usage-record.ts';
 import type { AttemptReport, CallReport, EndpointName } from './call-report.ts';
 import { usd } from './recorder.ts';
-import type { Recorder } from './recorder.ts';
+import type { Labels, Recorder, Series } from './recorder.ts';
+import type { MetricName } from './metric-table.ts';
 
 /** OpenTelemetry's names of operations; endpoints that are not here call no model. */
 const OPERATIONS: Readonly<Partial<Record<EndpointName, string>>> = {
@@ -13,6 +15,7 @@ const OPERATIONS: Readonly<Partial<Record<EndpointName, string>>> = {
   embeddings: 'embeddings',
   images: 'generate_content',
   videos: 'generate_content',
+  responses: 'chat',
 };
 
 const PROVIDERS = { OpenAI: 'openai', Anthropic: 'anthropic' } as const;
@@ -24,63 +27,159 @@ const TOKEN_TYPES: readonly (readonly [keyof TokenCounts, string])[] = [
 /** Outcomes of attempts that never left the gateway. */
 const NOT_SENT = new Set(['full', 'short']);
 
-/** Adds a finished call to all metrics that it concerns. */
-export function observeCall(recorder: Recorder, report: CallReport): void {
-  const { endpoint, dialect, httpStatus, errorCode, stream, durationMs } = report;
-  recorder.add('modelgateway_requests_total', { endpoint, dialect, status: String(httpStatus), error_code: errorCode ?? '' }, 1);
-  recorder.observe('modelgateway_request_duration_seconds', { endpoint, stream: String(stream) }, durationMs / 1000);
-  observeAttempts(recorder, report.attempts);
-  observeBilling(recorder, report);
-  observeGenAi(recorder, report);
-}
+/** So many kinds of calls are remembered; with more of them the look-ups begin anew. */
+const MOST_KINDS = 10_000;
 
-function observeAttempts(recorder: Recorder, attempts: readonly AttemptReport[]): void {
-  let sent = 0;
-  for (const { channel, outcome, durationMs } of attempts) {
-    recorder.add('modelgateway_upstream_attempts_total', { channel, outcome }, 1);
-    if (NOT_SENT.has(outcome)) continue;
-    recorder.observe('modelgateway_upstream_attempt_duration_seconds', { channel }, durationMs / 1000);
-    if (++sent > 1) recorder.add('modelgateway_upstream_retries_total', { channel }, 1);
-  }
+/** Adds finished calls to all metrics that they concern. */
+export function createCallObserver(recorder: Recorder): (report: CallReport) => void {
+  const kinds = new Map<string, KindOfCall>();
+  const attempts = new Map<string, KindOfAttempt>();
+  return (report) => {
+    const key = keyOf(report);
+    let kind = kinds.get(key);
+    if (!kind) remember(kinds, key, kind = new KindOfCall(recorder, report));
+    kind.add(report);
+    let sent = 0;
+    for (const attempt of report.attempts) {
+      const attemptKey = `${attempt.channel}\0${attempt.outcome}`;
+      let kindOfAttempt = attempts.get(attemptKey);
+      if (!kindOfAttempt) remember(attempts, attemptKey, kindOfAttempt = new KindOfAttempt(recorder, attempt));
+      sent += kindOfAttempt.add(attempt, sent > 0);
+    }
+  };
 }
 
 /** Adds what a call cost to the metrics of money and tokens. */
 export function observeBilling(recorder: Recorder, { billing, model = '', group = '' }: Pick<CallReport, 'billing' | 'model' | 'group'>): void {
-  if (!billing) return;
-  const { status, tokens, usageSource, costNanoUsd, unbilledNanoUsd } = billing;
-  recorder.add('modelgateway_calls_total', { model, group, call_status: status, usage_source: usageSource }, 1);
-  recorder.add('modelgateway_cost_usd_total', { model, group }, usd(costNanoUsd));
-  if (unbilledNanoUsd > 0n) recorder.add('modelgateway_unbilled_usd_total', { model, group }, usd(unbilledNanoUsd));
-  for (const [field, token_type] of TOKEN_TYPES)
-    if (tokens[field] > 0) recorder.add('modelgateway_tokens_total', { model, group, token_type }, tokens[field]);
+  if (billing) new BillingSeries(recorder, { model, group, call_status: billing.status, usage_source: billing.usageSource }).add(billing);
 }
 
-function observeGenAi(recorder: Recorder, report: CallReport): void {
-  const operation = OPERATIONS[report.endpoint];
-  if (operation === undefined || report.model === undefined) return;
-  const protocol = report.attempts.at(-1)?.protocol;
-  const labels = {
-    gen_ai_operation_name: operation,
-    gen_ai_provider_name: protocol ? PROVIDERS[protocol] : '',
-    gen_ai_request_model: report.model,
-  };
-  recorder.observe('gen_ai_server_request_duration_seconds', { ...labels, error_type: report.errorCode ?? '' }, report.durationMs / 1000);
-  observeTokens(recorder, labels, report.billing?.tokens);
-  if (report.stream) observeStream(recorder, labels, report);
+function keyOf({ endpoint, dialect, stream, httpStatus, errorCode, model, group, billing, attempts }: CallReport): string {
+  return `${endpoint}\0${dialect}\0${stream}\0${httpStatus}\0${errorCode}\0${model}\0${group}\0${billing?.status}\0${billing?.usageSource}\0${attempts.at(-1)?.protocol}`;
 }
 
-type GenAiLabels = Readonly<Record<'gen_ai_operation_name' | 'gen_ai_provider_name' | 'gen_ai_request_model', string>>;
-
-function observeTokens(recorder: Recorder, labels: GenAiLabels, tokens: TokenCounts | undefined): void {
-  if (!tokens) return;
-  const input = tokens.input + tokens.cached + tokens.cacheWrite5m + tokens.cacheWrite1h;
-  if (input > 0) recorder.observe('gen_ai_client_token_usage', { ...labels, gen_ai_token_type: 'input' }, input);
-  if (tokens.output > 0) recorder.observe('gen_ai_client_token_usage', { ...labels, gen_ai_token_type: 'output' }, tokens.output);
+function remember<T>(known: Map<string, T>, key: string, value: T): void {
+  if (known.size >= MOST_KINDS) known.clear();
+  known.set(key, value);
 }
 
-function observeStream(recorder: Recorder, labels: GenAiLabels, { firstByteMs, durationMs, billing }: CallReport): void {
-  if (firstByteMs === undefined) return;
-  recorder.observe('gen_ai_server_time_to_first_token_seconds', labels, firstByteMs / 1000);
-  const rest = (billing?.tokens.output ?? 0) - 1;
-  if (rest > 0) recorder.observe('gen_ai_server_time_per_output_token_seconds', labels, (durationMs - firstByteMs) / 1000 / rest);
+/** A series that the page shows once something has been added to it. */
+class LazySeries {
+  readonly #recorder: Recorder;
+  readonly #name: MetricName;
+  readonly #labels: Labels;
+  #series: Series | undefined;
+
+  constructor(recorder: Recorder, name: MetricName, labels: Labels) {
+    this.#recorder = recorder;
+    this.#name = name;
+    this.#labels = labels;
+  }
+
+  get(): Series {
+    return this.#series ??= this.#recorder.series(this.#name, this.#labels);
+  }
+}
+
+class KindOfCall {
+  readonly #requests: Series;
+  readonly #duration: Series;
+  readonly #billing: BillingSeries | undefined;
+  readonly #genAi: GenAiSeries | undefined;
+
+  constructor(recorder: Recorder, report: CallReport) {
+    const { endpoint, dialect, httpStatus, errorCode = '', stream, billing, model, group = '' } = report;
+    this.#requests = recorder.series('modelgateway_requests_total', { endpoint, dialect, status: String(httpStatus), error_code: errorCode });
+    this.#duration = recorder.series('modelgateway_request_duration_seconds', { endpoint, stream: String(stream) });
+    this.#billing = billing && new BillingSeries(recorder, { model: model ?? '', group, call_status: billing.status, usage_source: billing.usageSource });
+    const operation = OPERATIONS[endpoint];
+    this.#genAi = operation === undefined || model === undefined ? undefined : new GenAiSeries(recorder, report, { operation, model });
+  }
+
+  add(report: CallReport): void {
+    this.#requests.add(1);
+    this.#duration.observe(report.durationMs / 1000);
+    if (report.billing) this.#billing?.add(report.billing);
+    this.#genAi?.add(report);
+  }
+}
+
+class KindOfAttempt {
+  readonly #attempts: Series;
+  /** Undefined: it was not sent. */
+  readonly #duration: Series | undefined;
+  readonly #retries: LazySeries;
+
+  constructor(recorder: Recorder, { channel, outcome }: AttemptReport) {
+    this.#attempts = recorder.series('modelgateway_upstream_attempts_total', { channel, outcome });
+    this.#duration = NOT_SENT.has(outcome) ? undefined : recorder.series('modelgateway_upstream_attempt_duration_seconds', { channel });
+    this.#retries = new LazySeries(recorder, 'modelgateway_upstream_retries_total', { channel });
+  }
+
+  /** Returns how many requests left for a provider: one or none. */
+  add({ durationMs }: AttemptReport, isRetry: boolean): number {
+    this.#attempts.add(1);
+    if (!this.#duration) return 0;
+    this.#duration.observe(durationMs / 1000);
+    if (isRetry) this.#retries.get().add(1);
+    return 1;
+  }
+}
+
+class BillingSeries {
+  readonly #calls: Series;
+  readonly #cost: Series;
+  readonly #unbilled: LazySeries;
+  readonly #tokens: readonly (readonly [keyof TokenCounts, LazySeries])[];
+
+  constructor(recorder: Recorder, labels: Readonly<Record<'model' | 'group' | 'call_status' | 'usage_source', string>>) {
+    const { model, group } = labels;
+    this.#calls = recorder.series('modelgateway_calls_total', labels);
+    this.#cost = recorder.series('modelgateway_cost_usd_total', { model, group });
+    this.#unbilled = new LazySeries(recorder, 'modelgateway_unbilled_usd_total', { model, group });
+    this.#tokens = TOKEN_TYPES.map(([field, token_type]) => [field, new LazySeries(recorder, 'modelgateway_tokens_total', { model, group, token_type })]);
+  }
+
+  add({ tokens, costNanoUsd, unbilledNanoUsd }: NonNullable<CallReport['billing']>): void {
+    this.#calls.add(1);
+    this.#cost.add(usd(costNanoUsd));
+    if (unbilledNanoUsd > 0n) this.#unbilled.get().add(usd(unbilledNanoUsd));
+    for (const [field, series] of this.#tokens) if (tokens[field] > 0) series.get().add(tokens[field]);
+  }
+}
+
+class GenAiSeries {
+  readonly #duration: Series;
+  readonly #input: LazySeries;
+  readonly #output: LazySeries;
+  readonly #firstToken: LazySeries;
+  readonly #perToken: LazySeries;
+
+  constructor(recorder: Recorder, { attempts, errorCode = '' }: CallReport, { operation, model }: { operation: string; model: string }) {
+    const protocol = attempts.at(-1)?.protocol;
+    const labels = { gen_ai_operation_name: operation, gen_ai_provider_name: protocol ? PROVIDERS[protocol] : '', gen_ai_request_model: model };
+    this.#duration = recorder.series('gen_ai_server_request_duration_seconds', { ...labels, error_type: errorCode });
+    this.#input = new LazySeries(recorder, 'gen_ai_client_token_usage', { ...labels, gen_ai_token_type: 'input' });
+    this.#output = new LazySeries(recorder, 'gen_ai_client_token_usage', { ...labels, gen_ai_token_type: 'output' });
+    this.#firstToken = new LazySeries(recorder, 'gen_ai_server_time_to_first_token_seconds', labels);
+    this.#perToken = new LazySeries(recorder, 'gen_ai_server_time_per_output_token_seconds', labels);
+  }
+
+  add(report: CallReport): void {
+    this.#duration.observe(report.durationMs / 1000);
+    if (report.billing) this.#addTokens(report.billing.tokens);
+    if (report.stream && report.firstByteMs !== undefined) this.#addStream(report, report.firstByteMs);
+  }
+
+  #addTokens(tokens: TokenCounts): void {
+    const input = tokens.input + tokens.cached + tokens.cacheWrite5m + tokens.cacheWrite1h;
+    if (input > 0) this.#input.get().observe(input);
+    if (tokens.output > 0) this.#output.get().observe(tokens.output);
+  }
+
+  #addStream({ durationMs, billing }: CallReport, firstByteMs: number): void {
+    this.#firstToken.get().observe(firstByteMs / 1000);
+    const rest = (billing?.tokens.output ?? 0) - 1;
+    if (rest > 0) this.#perToken.get().observe((durationMs - firstByteMs) / 1000 / rest);
+  }
 }

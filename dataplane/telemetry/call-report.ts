@@ -6,7 +6,7 @@ import type { CallStatus, TokenCounts, UsageSource } from '../ledger/usage-recor
 
 /** Routes with bounded names: unknown paths are "other". */
 export type EndpointName =
-  | 'chat_completions' | 'messages' | 'count_tokens' | 'models' | 'embeddings' | 'images' | 'videos' | 'key' | 'usage' | 'pricing' | 'other';
+  | 'chat_completions' | 'messages' | 'count_tokens' | 'models' | 'embeddings' | 'images' | 'videos' | 'responses' | 'key' | 'usage' | 'pricing' | 'other';
 
 /** One attempt at one channel. */
 export interface AttemptReport {
@@ -50,8 +50,20 @@ export interface CallReport {
 /** A call whose settlement came after its client had been told that the ledger does not answer. */
 export type LateBilling = Pick<CallReport, 'requestId' | 'model' | 'group'> & { readonly billing: NonNullable<CallReport['billing']> };
 
+/** A job that goes on no more, as far as the gateway is concerned. GivenUp: nobody heard how it ended. */
+export interface JobEnd {
+  readonly requestId: string;
+  readonly jobId: string;
+  readonly model: string;
+  readonly group: string;
+  readonly channel: string;
+  readonly end: 'Completed' | 'Failed' | 'Deleted' | 'GivenUp';
+}
+
 export interface CallTelemetry {
   finished(report: CallReport): void;
+  /** Once for each job, when it is known how it ended. */
+  jobEnded(end: JobEnd): void;
   /** Once, after finished, which had no billing to tell. */
   billedLate(late: LateBilling): void;
   /** Time from asking the ledger to its answer. */

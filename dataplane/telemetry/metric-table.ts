@@ -63,6 +63,10 @@ export const METRICS = {
     type: 'counter', labels: ['model', 'group'],
     help: 'Cost beyond both the hold and what was free under the limits: written off because a provider broke its own limit. Should stay 0.',
   },
+  modelgateway_jobs_ended_total: {
+    type: 'counter', labels: ['model', 'group', 'end'],
+    help: 'Jobs (videos) by how they ended: Completed, Failed (given back), Deleted while they ran, GivenUp (nobody heard within a day).',
+  },
   modelgateway_upstream_attempts_total: {
     type: 'counter', labels: ['channel', 'outcome'],
     help: 'Attempts by channel and outcome: ok, status_ with the HTTP status, connect, reset, timeout, cut, idle, aborted; full and short were not sent.',
@@ -85,6 +89,11 @@ export const METRICS = {
   modelgateway_config_generation: { type: 'gauge', labels: [], help: 'How many configurations have been put in force since the start; 0: none yet.' },
   modelgateway_config_last_applied_timestamp_seconds: { type: 'gauge', labels: [], help: 'When the configuration in force was applied, Unix time.' },
   modelgateway_config_rejected_total: { type: 'counter', labels: [], help: 'Configurations that were refused; the one before stayed in force.' },
+  modelgateway_xds_connected: { type: 'gauge', labels: [], help: '1: connected to an operator; 0: this proxy goes on with its last good configuration.' },
+  modelgateway_xds_connections_total: { type: 'counter', labels: [], help: 'Connections to an operator that gave a whole configuration.' },
+  modelgateway_xds_last_update_timestamp_seconds: { type: 'gauge', labels: [], help: 'When the operator was last known to have nothing newer than what is in force, Unix time; 0: not yet.' },
+  modelgateway_xds_resources: { type: 'gauge', labels: [], help: 'Objects of the configuration in force.' },
+  modelgateway_xds_refused_resources: { type: 'gauge', labels: [], help: 'Objects whose newest version this proxy refuses; it goes on with the version of before, or without.' },
   modelgateway_event_loop_lag_seconds: {
     type: 'gauge', labels: ['quantile'],
     help: 'Delay of the event loop since the last scrape, by quantile: 0.5, 0.99, 1 (the longest).',

@@ -1,20 +1,30 @@
 /**
  * Metrics in the Prometheus text format, over the table in metric-table.ts: turns a call's report into
- * observations, and reads what is a gauge when it is asked for. A finished call costs about a dozen observations of less than
- * half a microsecond each.
+ * observations, and reads what is a gauge when it is asked for.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { LedgerGauges } from '../ledger/ledger.ts';
-import { observeBilling, observeCall } from './call-metrics.ts';
-import type { CallReport, CallTelemetry, LateBilling } from './call-report.ts';
+import { createCallObserver, observeBilling } from './call-metrics.ts';
+import type { CallReport, CallTelemetry, JobEnd, LateBilling } from './call-report.ts';
 import { CONTENT_TYPE, createRecorder, usd } from './recorder.ts';
-import type { Labels, Recorder } from './recorder.ts';
+import type { Labels, Recorder, Series } from './recorder.ts';
 
 /** What Node's `process` tells of itself. */
 export interface ProcessFigures {
   readonly versions: { readonly node: string };
   cpuUsage(): { readonly user: number; readonly system: number };
   memoryUsage(): { readonly rss: number; readonly heapUsed: number };
+}
+
+/** How a configuration that comes over the network is doing. */
+export interface DistributionFigures {
+  readonly connected: boolean;
+  /** Since the start. */
+  readonly connections: number;
+  /** 0: never. */
+  readonly lastUpdateMs: number;
+  readonly resources: number;
+  readonly refused: number;
 }
 
 export interface MetricsOptions {
@@ -24,6 +34,8 @@ export interface MetricsOptions {
   readonly process?: ProcessFigures;
   /** Asked at each scrape; absent: this process has no ledger. */
   readonly ledger?: () => LedgerGauges;
+  /** Asked at each scrape; absent: the configuration does not come over the network. */
+  readonly distribution?: () => DistributionFigures;
 }
 
 export interface Metrics {
@@ -32,6 +44,7 @@ export interface Metrics {
   render(): Promise<string>;
   call(report: CallReport): void;
   billedLate(late: LateBilling): void;
+  jobEnded(end: Pick<JobEnd, 'model' | 'group' | 'end'>): void;
   ledger: CallTelemetry['ledger'];
   configApplied(generation: number, nowMs: number): void;
   configRejected(): void;
@@ -42,7 +55,7 @@ export interface Metrics {
 const NONE: Labels = {};
 
 /** Registers the whole table in a registry of its own. */
-export function createMetrics({ version, process, ledger }: MetricsOptions): Metrics {
+export function createMetrics({ version, process, ledger, distribution }: MetricsOptions): Metrics {
   const recorder = createRecorder();
   const eventLoop = watchEventLoop();
   const readProcess = process && processReader(process);
@@ -54,11 +67,13 @@ export function createMetrics({ version, process, ledger }: MetricsOptions): Met
       eventLoop.read(recorder);
       readProcess?.(recorder);
       if (ledger) readLedger(recorder, ledger());
+      if (distribution) readDistribution(recorder, distribution());
       return recorder.render();
     },
-    call: (report) => observeCall(recorder, report),
+    call: createCallObserver(recorder),
     billedLate: (late) => observeBilling(recorder, late),
-    ledger: (operation, durationMs, outcome) => recorder.observe('modelgateway_ledger_duration_seconds', { operation, outcome }, durationMs / 1000),
+    jobEnded: ({ model, group, end }) => recorder.add('modelgateway_jobs_ended_total', { model, group, end }, 1),
+    ledger: createLedgerObserver(recorder),
     configApplied(generation, nowMs) {
       recorder.set('modelgateway_config_generation', NONE, generation);
       recorder.set('modelgateway_config_last_applied_timestamp_seconds', NONE, nowMs / 1000);
@@ -66,6 +81,25 @@ export function createMetrics({ version, process, ledger }: MetricsOptions): Met
     configRejected: () => recorder.add('modelgateway_config_rejected_total', NONE, 1),
     close: () => eventLoop.close(),
   };
+}
+
+/** Every call asks the ledger three times, with the same few outcomes. */
+function createLedgerObserver(recorder: Recorder): CallTelemetry['ledger'] {
+  const known = new Map<string, Series>();
+  return (operation, durationMs, outcome) => {
+    const key = `${operation}\0${outcome}`;
+    let series = known.get(key);
+    if (!series) known.set(key, series = recorder.series('modelgateway_ledger_duration_seconds', { operation, outcome }));
+    series.observe(durationMs / 1000);
+  };
+}
+
+function readDistribution(recorder: Recorder, { connected, connections, lastUpdateMs, resources, refused }: DistributionFigures): void {
+  recorder.set('modelgateway_xds_connected', NONE, Number(connected));
+  recorder.set('modelgateway_xds_connections_total', NONE, connections);
+  recorder.set('modelgateway_xds_last_update_timestamp_seconds', NONE, lastUpdateMs / 1000);
+  recorder.set('modelgateway_xds_resources', NONE, resources);
+  recorder.set('modelgateway_xds_refused_resources', NONE, refused);
 }
 
 const SCOPES = ['Key', 'Group', 'Channel'] as const;

@@ -53,7 +53,9 @@ export function createUpstreams(options: UpstreamOptions = {}): PooledUpstreams 
       if (closed) throw new UpstreamFailure('Connect', 'the gateway is shutting down');
       let channel = pools.get(target);
       if (!channel) pools.set(target, channel = openPool(target, options));
-      return perform(target, channel, request);
+      const exchange = new Exchange({ stream: request.stream, timeouts: target.timeouts, signal: request.signal });
+      if (!exchange.over) dispatch(target, channel, request, exchange);
+      return respond(await exchange.head, exchange);
     },
     retain(targets) {
       for (const [target, channel] of pools) if (targets.get(target.id) !== target) retire(target, channel);
@@ -89,19 +91,11 @@ function parseAddress({ baseUrl }: UpstreamTarget): BaseAddress {
   }
 }
 
-async function perform(target: UpstreamTarget, { pool, base, credential }: ChannelPool, request: UpstreamRequest): Promise<UpstreamResponse> {
-  const { stream, signal } = request;
-  const exchange = new Exchange({ stream, timeouts: target.timeouts, signal });
-  if (!exchange.over) {
-    const { body, headers } = sendOnce(request.body);
-    pool.dispatch({
-      method: request.method,
-      path: joinPath(base, request.path),
-      headers: [...headerList(target.protocol, credential, request.headers), ...headers],
-      body,
-    }, exchange);
-  }
-  return respond(await exchange.head, exchange);
+function dispatch(target: UpstreamTarget, { pool, base, credential }: ChannelPool, request: UpstreamRequest, exchange: Exchange): void {
+  const { body, length } = sendOnce(request.body);
+  const headers = headerList(target.protocol, credential, request.headers);
+  if (length !== undefined) headers.push('content-length', String(length));
+  pool.dispatch({ method: request.method, path: joinPath(base, request.path), headers, body }, exchange);
 }
 
 function respond({ status, headers }: ExchangeHead, body: Exchange): UpstreamResponse {

@@ -2,18 +2,15 @@
  * How a channel's credential is shown to its provider. The only place that reveals a secret, and only into the headers of the
  * request itself.
  */
+import { providerOf } from '../protocol/providers.ts';
 import type { UpstreamTarget } from './upstream.ts';
-
-/** The Messages API's version, where the client names none. */
-const ANTHROPIC_VERSION = '2023-06-01';
 
 /** Headers that say who the gateway is: what a client sent under these names is never passed on. */
 const OWN_HEADERS = new Set(['authorization', 'x-api-key', 'cookie', 'host', 'accept-encoding', 'content-length']);
 
 /** Name and value by turns: what is sent on every request of a channel. Made once per channel. */
 export function credentialHeaders({ protocol, apiKey }: UpstreamTarget): readonly string[] {
-  if (!apiKey) return [];
-  return protocol === 'OpenAI' ? ['authorization', `Bearer ${apiKey.reveal()}`] : ['x-api-key', apiKey.reveal()];
+  return apiKey ? providerOf(protocol).credential(apiKey.reveal()) : [];
 }
 
 /** All headers of one request, name and value by turns. */
@@ -23,6 +20,7 @@ export function headerList(protocol: UpstreamTarget['protocol'], credential: rea
     const value = headers[name];
     if (value !== undefined && !OWN_HEADERS.has(name)) list.push(name, value);
   }
-  if (protocol === 'Anthropic' && headers['anthropic-version'] === undefined) list.push('anthropic-version', ANTHROPIC_VERSION);
+  const { defaultHeaders } = providerOf(protocol);
+  for (const name of Object.keys(defaultHeaders)) if (headers[name] === undefined) list.push(name, defaultHeaders[name] ?? '');
   return list;
 }

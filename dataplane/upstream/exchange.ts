@@ -8,7 +8,7 @@
  */
 import type { Dispatcher } from 'undici';
 import { UpstreamFailure } from './upstream.ts';
-import type { UpstreamFailureKind, UpstreamTimeouts } from './upstream.ts';
+import type { AbortWatch, UpstreamFailureKind, UpstreamTimeouts } from './upstream.ts';
 
 /** Bytes that wait for the reader before the socket is paused. One read of the socket (64 KiB) may come on top. */
 const QUEUE_BYTES = 256 * 1024;
@@ -21,7 +21,7 @@ export interface ExchangeHead {
 export interface ExchangeOptions {
   readonly stream: boolean;
   readonly timeouts: UpstreamTimeouts;
-  readonly signal: AbortSignal;
+  readonly signal: AbortWatch;
 }
 
 interface Reader {
@@ -31,6 +31,7 @@ interface Reader {
 
 type Stage = 'Waiting' | 'Sent' | 'Body' | 'Over';
 
+const SOON = Promise.resolve();
 const DONE: IteratorResult<Uint8Array> = { done: true, value: undefined };
 
 export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterator<Uint8Array> {
@@ -41,6 +42,8 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
   #stage: Stage = 'Waiting';
   #controller: Dispatcher.DispatchController | undefined;
   #timer: NodeJS.Timeout | undefined;
+  /** When the provider was heard last; 0: not yet, or the timer was set since. */
+  #heardAt = 0;
   #queue: Buffer[] = [];
   #queuedBytes = 0;
   #reader: Reader | undefined;
@@ -129,7 +132,8 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
   #wake(): void {
     if (this.#wakes || !this.#reader) return;
     this.#wakes = true;
-    queueMicrotask(() => this.#answer());
+    // not queueMicrotask, which makes a resource of its own for whoever watches asynchronous work
+    void SOON.then(() => this.#answer());
   }
 
   #answer(): void {
@@ -170,15 +174,16 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
     controller.resume();
   }
 
-  /** The provider of a stream said something: from here on it may be silent for idleMs. */
+  /** The provider of a stream said something: from here on it may be silent for idleMs. The timer is left alone until it runs out. */
   #heard(): void {
-    if (this.#sawByte && this.#timer) return void this.#timer.refresh();
+    if (!this.#sawByte || !this.#timer) this.#arm(this.#options.timeouts.idleMs);
+    else this.#heardAt = performance.now();
     this.#sawByte = true;
-    this.#arm(this.#options.timeouts.idleMs);
   }
 
   #arm(delayMs: number): void {
     this.#disarm();
+    this.#heardAt = 0;
     this.#timer = setTimeout(expire, delayMs, this);
   }
 
@@ -189,7 +194,10 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
 
   /** The one timer ran out: which one it is depends on how far the exchange has come. */
   expire(): void {
-    this.#fail(this.#expiry());
+    const leftMs = this.#heardAt === 0 ? 0 : this.#heardAt + this.#options.timeouts.idleMs - performance.now();
+    // a timer may be early by a part of a millisecond
+    if (leftMs >= 1) this.#arm(leftMs);
+    else this.#fail(this.#expiry());
   }
 
   #expiry(): UpstreamFailure {
@@ -219,10 +227,17 @@ function failureOf(stage: Stage, error: Error): UpstreamFailure {
 }
 
 function joinRepeated(headers: Record<string, string | string[] | undefined>): Record<string, string> {
+  if (isJoined(headers)) return headers;
   const joined: Record<string, string> = {};
   for (const name of Object.keys(headers)) {
     const value = headers[name];
     if (value !== undefined) joined[name] = typeof value === 'string' ? value : value.join(', ');
   }
   return joined;
+}
+
+/** As nearly all are. */
+function isJoined(headers: Record<string, string | string[] | undefined>): headers is Record<string, string> {
+  for (const name of Object.keys(headers)) if (typeof headers[name] !== 'string') return false;
+  return true;
 }

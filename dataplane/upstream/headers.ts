@@ -4,6 +4,9 @@
  * everything but what speaks of the connection, of the gateway's own account or of the provider's infrastructure.
  */
 
+import type { Provider, ProviderKind } from '../protocol/provider.ts';
+import { providerOf } from '../protocol/providers.ts';
+
 /** What Node's HTTP server gives: lower-case names, repeated ones joined or as a list. */
 export type IncomingHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
@@ -24,9 +27,8 @@ const NOT_TO_PROVIDER = new Set([
   'forwarded', 'via', 'x-real-ip', 'true-client-ip', 'origin', 'referer', 'baggage',
 ]);
 const NOT_TO_PROVIDER_PREFIXES = ['proxy-', 'x-forwarded-', 'x-modelgateway-', 'x-envoy-', 'x-original-', 'cf-', 'sec-', 'access-control-'];
-
-/** Headers of one protocol mean nothing to the other's providers. */
-const FOREIGN_PREFIX = { OpenAI: 'anthropic-', Anthropic: 'openai-' } as const;
+/** By kind of provider, with those that are meant for others. */
+const PREFIXES = new Map<Provider, RegExp>();
 
 const NOT_TO_CLIENT = new Set([
   ...HOP_BY_HOP, 'content-encoding', 'date', 'set-cookie', 'set-cookie2', 'www-authenticate', 'proxy-authenticate',
@@ -38,37 +40,35 @@ const NOT_TO_CLIENT = new Set([
   'server', 'via', 'alt-svc', 'strict-transport-security', 'x-powered-by', 'x-served-by', 'nel', 'report-to', 'server-timing',
   'location', 'content-location', 'link', 'content-security-policy',
 ]);
-const NOT_TO_CLIENT_PREFIXES = [
-  'proxy-', 'x-modelgateway-', 'x-envoy-', 'cf-', 'x-amz', 'access-control-',
-  // limits of the gateway's account, not of this key
-  'x-ratelimit-', 'anthropic-ratelimit-', 'ratelimit',
-];
+/** The last three: limits of the gateway's account, not of this key. */
+const NOT_TO_CLIENT_PREFIXES = /^(?:proxy-|x-modelgateway-|x-envoy-|cf-|x-amz|access-control-|x-ratelimit-|anthropic-ratelimit-|ratelimit)/;
 
 /** The client's headers that travel on to a provider of this protocol. Credentials are added by credentials.ts. */
-export function requestHeaders(headers: IncomingHeaders, protocol: 'OpenAI' | 'Anthropic'): Record<string, string> {
-  const foreign = FOREIGN_PREFIX[protocol];
-  return pick(headers, (name) => !NOT_TO_PROVIDER.has(name) && !name.startsWith(foreign) && !startsWithAny(name, NOT_TO_PROVIDER_PREFIXES));
+export function requestHeaders(headers: IncomingHeaders, protocol: ProviderKind): Record<string, string> {
+  return pick(headers, NOT_TO_PROVIDER, prefixesFor(providerOf(protocol)));
+}
+
+function prefixesFor(provider: Provider): RegExp {
+  let prefixes = PREFIXES.get(provider);
+  if (!prefixes) PREFIXES.set(provider, prefixes = new RegExp(`^(?:${[...NOT_TO_PROVIDER_PREFIXES, ...provider.foreignHeaders].join('|')})`));
+  return prefixes;
 }
 
 /** The provider's headers that travel back to the client. */
 export function responseHeaders(headers: IncomingHeaders): Record<string, string> {
-  return pick(headers, (name) => !NOT_TO_CLIENT.has(name) && !startsWithAny(name, NOT_TO_CLIENT_PREFIXES));
+  return pick(headers, NOT_TO_CLIENT, NOT_TO_CLIENT_PREFIXES);
 }
 
-function pick(headers: IncomingHeaders, travels: (name: string) => boolean): Record<string, string> {
+/** A new object, which the caller may add to. */
+function pick(headers: IncomingHeaders, kept: ReadonlySet<string>, keptPrefixes: RegExp): Record<string, string> {
   const named = connectionOptions(headers['connection']);
   const picked: Record<string, string> = {};
   for (const name of Object.keys(headers)) {
     const value = headers[name];
-    if (value === undefined || !travels(name) || named?.has(name) === true) continue;
+    if (value === undefined || kept.has(name) || keptPrefixes.test(name) || named?.has(name) === true) continue;
     picked[name] = typeof value === 'string' ? value : value.join(', ');
   }
   return picked;
-}
-
-function startsWithAny(name: string, prefixes: readonly string[]): boolean {
-  for (const prefix of prefixes) if (name.startsWith(prefix)) return true;
-  return false;
 }
 
 /** Headers that the sender declares to be meant for this connection only (RFC 9110, 7.6.1). */

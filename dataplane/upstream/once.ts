@@ -9,13 +9,13 @@ type SentBody = NonNullable<Dispatcher.DispatchOptions['body']> | null;
 /** From here on the bytes are worth a few steps more. */
 const LARGE_BYTES = 64 * 1024;
 
-/** What undici is to send, with the headers that say how long it is. */
-export function sendOnce(body: Uint8Array | undefined): { readonly body: SentBody; readonly headers: readonly string[] } {
-  if (body === undefined || body.length < LARGE_BYTES) return { body: body ?? null, headers: [] };
+/** What undici is to send, and how long it is where undici cannot tell. */
+export function sendOnce(body: Uint8Array | undefined): { readonly body: SentBody; readonly length?: number } {
+  if (body === undefined || body.length < LARGE_BYTES) return { body: body ?? null };
   const once: unknown = new OnceBody(body);
   // an iterable is one of undici's bodies, if only by its documentation: its types for dispatch leave it out
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return { body: once as SentBody, headers: ['content-length', String(body.length)] };
+  return { body: once as SentBody, length: body.length };
 }
 
 class OnceBody implements Iterable<Uint8Array>, Iterator<Uint8Array, undefined> {

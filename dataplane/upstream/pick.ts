@@ -4,25 +4,26 @@
  */
 
 /**
- * Candidates in the order of one call. Lazy: most calls take the first and stop.
+ * Candidates in the order of one call.
  * @param random a number in [0, 1)
  */
-export function* orderCandidates<T extends { readonly weight: number }>(tiers: readonly (readonly T[])[], random: () => number): Generator<T, void, undefined> {
-  for (const tier of tiers) {
-    if (tier.length === 1) yield* tier;
-    else yield* shuffle(tier, random);
-  }
+export function orderCandidates<T extends { readonly weight: number }>(tiers: readonly (readonly T[])[], random: () => number): readonly T[] {
+  const [first] = tiers;
+  if (first && tiers.length === 1 && first.length === 1) return first;
+  return tiers.flatMap((tier) => (tier.length === 1 ? tier : shuffle(tier, random)));
 }
 
-function* shuffle<T extends { readonly weight: number }>(tier: readonly T[], random: () => number): Generator<T, void, undefined> {
+function shuffle<T extends { readonly weight: number }>(tier: readonly T[], random: () => number): T[] {
   const left = [...tier];
+  const shuffled: T[] = [];
   let total = left.reduce((sum, { weight }) => sum + weight, 0);
   while (left.length > 0) {
     const [picked] = left.splice(indexAt(left, random() * total), 1);
-    if (!picked) return;
+    if (!picked) break;
     total -= picked.weight;
-    yield picked;
+    shuffled.push(picked);
   }
+  return shuffled;
 }
 
 /** The index whose share of the weights holds this point of [0, total). */

@@ -34,6 +34,13 @@ export interface UpstreamTarget {
   readonly timeouts: UpstreamTimeouts;
 }
 
+/** What an exchange asks of an abort signal: an AbortSignal is one, and stop.ts has one that costs less. */
+export interface AbortWatch {
+  readonly aborted: boolean;
+  addEventListener(type: 'abort', listener: { handleEvent(): void }, options: { readonly once: true }): void;
+  removeEventListener(type: 'abort', listener: { handleEvent(): void }): void;
+}
+
 export interface UpstreamRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** Below the base URL, with its query. */
@@ -43,7 +50,7 @@ export interface UpstreamRequest {
   readonly body: Uint8Array | undefined;
   readonly stream: boolean;
   /** Aborts the exchange at any stage. */
-  readonly signal: AbortSignal;
+  readonly signal: AbortWatch;
 }
 
 export interface UpstreamResponse {

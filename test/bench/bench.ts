@@ -20,12 +20,13 @@ import type { Target, TargetName } from './targets.ts';
 
 /** The gateway's code is compiled to its end only after some 70,000 calls. */
 const WARM_UP_SECONDS = 8;
+const SHORT_WARM_UP_SECONDS = 5;
 const MAX_FOREIGN_SHARE = 0.05;
 
 async function main(args: readonly string[]): Promise<void> {
   const options = parseBenchOptions(args);
   if (options === 'help') return void process.stdout.write(`${HELP}\n`);
-  const cases = chooseCases(CASES, options.only).filter(({ name }) => !options.quick || options.only.length > 0 || QUICK_CASES.has(name));
+  const cases = casesOf(options);
   if (cases.length === 0) throw new TypeError(`no case has such a name; there are ${CASES.map(({ name }) => name).join(', ')}`);
   const folder = mkdtempSync(join(tmpdir(), 'mgw-bench-'));
   try {
@@ -35,14 +36,19 @@ async function main(args: readonly string[]): Promise<void> {
   }
 }
 
+function casesOf({ only, alone, quick }: BenchOptions): readonly BenchCase[] {
+  if (alone !== undefined) return CASES.filter(({ name }) => name === alone);
+  return chooseCases(CASES, only).filter(({ name }) => !quick || only.length > 0 || QUICK_CASES.has(name));
+}
+
 async function run(options: BenchOptions, cases: readonly BenchCase[], folder: string): Promise<void> {
   const generator = findLoadGenerator();
   const bench: Bench = { generator, seconds: options.seconds, core: options.core, loadCore: options.loadCore, folder };
   const scene = await startScene(options, folder);
   try {
-    const { targets } = scene;
+    const targets = scene.targets.filter(({ name }) => options.alone === undefined || name !== 'mock');
     say(`load by ${generator.name}; ${targets.map(({ name, url }) => `${name} ${url}`).join(', ')}`);
-    await warmUp(bench, cases, targets);
+    await warmUp({ ...bench, seconds: options.alone === undefined ? WARM_UP_SECONDS : SHORT_WARM_UP_SECONDS }, cases, targets);
     const all: CaseRounds[] = [];
     for (const benchCase of cases) all.push(await measureCase(bench, { benchCase, targets, rounds: options.rounds }));
     tell(options, targets, all);
@@ -57,7 +63,7 @@ async function warmUp(bench: Bench, cases: readonly BenchCase[], targets: readon
   for (const target of targets) {
     for (const benchCase of kinds.values()) {
       await assertAnswers(benchCase, target);
-      await measure({ ...bench, seconds: WARM_UP_SECONDS }, { ...benchCase, connections: 32 }, target);
+      await measure(bench, { ...benchCase, connections: 32 }, target);
     }
   }
 }

@@ -10,14 +10,18 @@ export type Shape =
   /** 50 events, each written by itself, as quickly as they are taken. */
   | 'stream'
   /** 50 events, one every 10 ms on each stream: every event arrives alone. Throughput is given; the CPU per event is what counts. */
-  | 'paced';
+  | 'paced'
+  /** 50 events, five every 10 ms on each stream, in one write: as many reads for everybody, however quick it is. Again the CPU counts. */
+  | 'burst';
 
 export type Dialect = 'openai' | 'anthropic';
 
 export interface BenchCase {
-  /** dialect-shape-connections: what --only chooses by. */
+  /** dialect-shape-connections, or dialect-provider-shape-connections where the two differ: what --only chooses by. */
   readonly name: string;
   readonly dialect: Dialect;
+  /** The protocol of the model's provider: the gateway converts where it is not the client's. The floor cannot, and passes on. */
+  readonly provider: Dialect;
   readonly shape: Shape;
   readonly connections: number;
 }
@@ -31,6 +35,7 @@ export interface CallSpec {
 
 export const EVENTS_PER_STREAM = 50;
 export const PACE_MS = 10;
+export const EVENTS_PER_BURST = 5;
 
 const CONNECTIONS = [1, 16, 64, 256] as const;
 
@@ -42,6 +47,7 @@ export const CASES: readonly BenchCase[] = [
   benchCase('openai', 'paced', 256),
   benchCase('anthropic', 'json', 64),
   benchCase('anthropic', 'stream', 64),
+  ...(['openai', 'anthropic'] as const).flatMap((dialect) => (['openai', 'anthropic'] as const).map((provider) => benchCase(dialect, 'burst', 64, provider))),
 ];
 
 /** What --quick leaves. */
@@ -50,9 +56,20 @@ export const QUICK_CASES: ReadonlySet<string> = new Set(['openai-json-1', 'opena
 export const MODELS: Readonly<Record<Dialect, string>> = { openai: 'bench-gpt', anthropic: 'bench-claude' };
 /** The mock provider knows by the name that it is to take its time. */
 export const PACED_SUFFIX = '-paced';
+export const BURST_SUFFIX = '-burst';
+/** Streams that stop within and stay open: for memory, not among the cases. */
+export const HELD_SUFFIX = '-held';
 
-function benchCase(dialect: Dialect, shape: Shape, connections: number): BenchCase {
-  return { name: `${dialect}-${shape}-${connections}`, dialect, shape, connections };
+const SUFFIXES: Readonly<Record<Shape, string>> = { json: '', stream: '', paced: PACED_SUFFIX, burst: BURST_SUFFIX };
+
+/** Every name that a model is called by. */
+export function modelNames(provider: Dialect): readonly string[] {
+  return ['', PACED_SUFFIX, BURST_SUFFIX, HELD_SUFFIX].map((suffix) => MODELS[provider] + suffix);
+}
+
+function benchCase(dialect: Dialect, shape: Shape, connections: number, provider = dialect): BenchCase {
+  const name = [dialect, ...(provider === dialect ? [] : [provider]), shape, connections].join('-');
+  return { name, dialect, provider, shape, connections };
 }
 
 /** Cases whose name contains one of these texts; all where none is given. */
@@ -64,8 +81,8 @@ const QUESTION = 'The quick brown fox jumps over the lazy dog, and the dog does 
 const REQUEST_BYTES = 1024;
 
 /** The request of a case: 1 KB in all. */
-export function callOf({ dialect, shape }: Pick<BenchCase, 'dialect' | 'shape'>): CallSpec {
-  const model = MODELS[dialect] + (shape === 'paced' ? PACED_SUFFIX : '');
+export function callOf({ dialect, provider, shape }: Pick<BenchCase, 'dialect' | 'provider' | 'shape'>): CallSpec {
+  const model = MODELS[provider] + SUFFIXES[shape];
   const stream = shape === 'json' ? {} : { stream: true };
   const limit = dialect === 'anthropic' ? { max_tokens: 512 } : {};
   const write = (content: string): string =>

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { streamChunks, wholeAnswer } from './answers.ts';
 import { callOf, CASES, chooseCases, EVENTS_PER_STREAM, QUICK_CASES } from './cases.ts';
-import { median, medianRatio, percentile } from './figures.ts';
+import { median, medianRatio, percentile, slopeOf } from './figures.ts';
 import { parseBenchOptions } from './options.ts';
 import { readPort } from './ready.ts';
 import { aggregate } from './stages.ts';
@@ -15,6 +15,12 @@ describe('figures', () => {
     assert.equal(median([3, 1, 2]), 2);
     assert.equal(median([4, 1, 2, 3]), 2.5);
     assert.equal(median([]), undefined);
+  });
+  it('finds the slope of a line among points that do not lie on it', () => {
+    assert.equal(slopeOf([[0, 1], [1, 3], [2, 5]]), 2);
+    assert.equal(slopeOf([[0, 0], [10, 10], [20, 0]]), 0);
+    assert.equal(slopeOf([[1, 1]]), undefined);
+    assert.equal(slopeOf([]), undefined);
   });
   it('takes percentiles of values in any order', () => {
     const values = Array.from({ length: 100 }, (_none, index) => 100 - index);

@@ -23,3 +23,11 @@ export function medianRatio<R>(values: readonly R[], bases: readonly R[], read: 
   });
   return median(ratios);
 }
+
+/** Of the straight line that lies closest (least squares); undefined of fewer than two places. */
+export function slopeOf(points: readonly (readonly [number, number])[]): number | undefined {
+  const meanX = points.reduce((sum, [x]) => sum + x, 0) / points.length;
+  const meanY = points.reduce((sum, [, y]) => sum + y, 0) / points.length;
+  const spread = points.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
+  return spread > 0 ? points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0) / spread : undefined;
+}

@@ -4,7 +4,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { MODELS, PACED_SUFFIX } from './cases.ts';
+import { modelNames } from './cases.ts';
 import { startPinned, untilSaid } from './pinned.ts';
 import type { PinnedProcess } from './pinned.ts';
 
@@ -62,12 +62,12 @@ function writeObjects(folder: string, objects: readonly unknown[]): void {
 
 function platform(mockUrl: string, models: number): unknown[] {
   const routes = [
-    route('openai', { protocol: 'OpenAI', baseUrl: `${mockUrl}/v1` }, [MODELS.openai, MODELS.openai + PACED_SUFFIX]),
-    route('anthropic', { protocol: 'Anthropic', baseUrl: mockUrl }, [MODELS.anthropic, MODELS.anthropic + PACED_SUFFIX]),
+    route('openai', { protocol: 'OpenAI', baseUrl: `${mockUrl}/v1` }, modelNames('openai')),
+    route('anthropic', { protocol: 'Anthropic', baseUrl: mockUrl }, modelNames('anthropic')),
   ];
   const others = Array.from({ length: models }, (_none, index) => `other-${index}`);
   for (let from = 0; from < models; from += 250) routes.push(route(`others-${from}`, { protocol: 'OpenAI', baseUrl: `${mockUrl}/v1` }, others.slice(from, from + 250)));
-  const priced = [MODELS.openai, MODELS.anthropic].flatMap((name) => [name, name + PACED_SUFFIX]);
+  const priced = [...modelNames('openai'), ...modelNames('anthropic')];
   const catalogs = [catalog('bench', priced)];
   for (let from = 0; from < models; from += 1000) catalogs.push(catalog(`others-${from}`, others.slice(from, from + 1000)));
   return [

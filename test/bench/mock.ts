@@ -6,12 +6,12 @@
 import { createServer } from 'node:net';
 import type { Socket } from 'node:net';
 import { STREAM_HEAD, streamChunks, wholeAnswer } from './answers.ts';
-import { PACE_MS, PACED_SUFFIX } from './cases.ts';
-import type { Dialect } from './cases.ts';
+import { BURST_SUFFIX, EVENTS_PER_BURST, EVENTS_PER_STREAM, HELD_SUFFIX, PACE_MS, PACED_SUFFIX } from './cases.ts';
 import { listening } from './ready.ts';
 
 const ANSWERS = { openai: wholeAnswer('openai'), anthropic: wholeAnswer('anthropic') };
 const CHUNKS = { openai: streamChunks('openai'), anthropic: streamChunks('anthropic') };
+const BURSTS = { openai: burstsOf(CHUNKS.openai), anthropic: burstsOf(CHUNKS.anthropic) };
 
 interface Stream {
   readonly socket: Socket;
@@ -44,9 +44,13 @@ setInterval(() => {
   slots[slot] = writeEvents(slots[slot] ?? []);
 }, 1);
 
-function startStream(socket: Socket, dialect: Dialect, paced: boolean): void {
+function burstsOf(chunks: readonly Buffer[]): Buffer[] {
+  return Array.from({ length: EVENTS_PER_STREAM / EVENTS_PER_BURST }, (_none, index) => Buffer.concat(chunks.slice(index * EVENTS_PER_BURST, (index + 1) * EVENTS_PER_BURST)));
+}
+
+function startStream(socket: Socket, chunks: readonly Buffer[], paced: boolean): void {
   socket.write(STREAM_HEAD);
-  const stream = { socket, chunks: CHUNKS[dialect], next: 0 };
+  const stream = { socket, chunks, next: 0 };
   if (paced) {
     slots[started++ % PACE_MS]?.push(stream);
     return;
@@ -57,8 +61,10 @@ function startStream(socket: Socket, dialect: Dialect, paced: boolean): void {
 
 function answer(socket: Socket, head: string, body: Buffer): void {
   const dialect = head.includes('/messages ') ? 'anthropic' : 'openai';
-  if (body.includes('"stream":true')) startStream(socket, dialect, body.includes(`${PACED_SUFFIX}"`));
-  else socket.write(ANSWERS[dialect]);
+  if (!body.includes('"stream":true')) socket.write(ANSWERS[dialect]);
+  else if (body.includes(`${HELD_SUFFIX}"`)) startStream(socket, BURSTS[dialect].slice(0, 2), true);
+  else if (body.includes(`${BURST_SUFFIX}"`)) startStream(socket, BURSTS[dialect], true);
+  else startStream(socket, CHUNKS[dialect], body.includes(`${PACED_SUFFIX}"`));
 }
 
 const server = createServer({ noDelay: true }, (socket) => {

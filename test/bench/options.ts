@@ -11,6 +11,8 @@ export interface BenchOptions {
   readonly large: boolean;
   /** Parts of the names of cases; none: all. */
   readonly only: readonly string[];
+  /** One case alone, on the floor and the gateway only. */
+  readonly alone: string | undefined;
   /** The core of what is measured. */
   readonly core: number;
   /** The core of the mock provider and the load generator. */
@@ -24,8 +26,9 @@ export interface BenchOptions {
 export const HELP = `npm run bench -- [options]
   --quick            fewer cases, shorter
   --only TEXT        only cases whose name contains it; may be repeated (openai-json-64, stream, anthropic, …)
-  --rounds N         rounds per case, default 5 (--quick: 3)
-  --seconds N        of load per case, round and target, default 6 (--quick: 3)
+  --case NAME        that case alone, on floor and gateway only: about 35 seconds
+  --rounds N         rounds per case, default 5 (--quick, --case: 3)
+  --seconds N        of load per case, round and target, default 6 (--quick, --case: 3)
   --large            the gateway has 100,000 keys and 1,000 models
   --compare URL      another gateway beside ours; it must lead models bench-gpt, bench-gpt-paced (OpenAI) and bench-claude (Anthropic)
                      to the mock provider, and be pinned to the same core (taskset -c 1)
@@ -41,7 +44,7 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions | 'help
     args: [...args],
     options: {
       help: { type: 'boolean' }, quick: { type: 'boolean', default: false }, large: { type: 'boolean', default: false },
-      only: { type: 'string', multiple: true, default: [] }, rounds: { type: 'string' }, seconds: { type: 'string' },
+      only: { type: 'string', multiple: true, default: [] }, case: { type: 'string' }, rounds: { type: 'string' }, seconds: { type: 'string' },
       compare: { type: 'string' }, 'compare-key': { type: 'string' }, 'compare-pid': { type: 'string' },
       'mock-port': { type: 'string', default: '0' }, cores: { type: 'string', default: '0,1' }, output: { type: 'string' },
     },
@@ -49,10 +52,11 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions | 'help
   if (values.help) return 'help';
   const [loadCore = 0, core = 1] = values.cores.split(',').map((text) => number(text, '--cores'));
   const pid = values['compare-pid'];
+  const short = values.quick || values.case !== undefined ? '3' : undefined;
   return {
-    quick: values.quick, large: values.large, only: values.only, core, loadCore,
-    rounds: number(values.rounds ?? (values.quick ? '3' : '5'), '--rounds'),
-    seconds: number(values.seconds ?? (values.quick ? '3' : '6'), '--seconds'),
+    quick: values.quick, large: values.large, only: values.only, alone: values.case, core, loadCore,
+    rounds: number(values.rounds ?? short ?? '5', '--rounds'),
+    seconds: number(values.seconds ?? short ?? '6', '--seconds'),
     mockPort: number(values['mock-port'], '--mock-port'),
     compare: values.compare === undefined ? undefined
       : { url: values.compare.replace(/\/+$/, ''), key: values['compare-key'], pid: pid === undefined ? undefined : number(pid, '--compare-pid') },

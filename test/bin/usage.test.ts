@@ -12,7 +12,7 @@ describe('help', () => {
       mgw(['--help']), mgw(['run', '--help']), mgw(['validate', '-h']), mgw(['demo-provider', '--help']), mgw(['help', 'run']),
     ]);
     for (const each of [all, run, validate, demo, helpRun]) assert.deepEqual([each.exitCode, each.stderr], [0, '']);
-    assert.deepEqual([...all.stdout.matchAll(/^ {2}([a-z-]+) (?=.* {2})/gm)].map(([, name]) => name), ['run', 'validate', 'demo-provider', 'help']);
+    assert.deepEqual([...all.stdout.matchAll(/^ {2}([a-z-]+) (?=.* {2})/gm)].map(([, name]) => name), ['run', 'validate', 'operator', 'dataplane', 'usage', 'demo-provider', 'help']);
     assert.match(all.stdout, /Exit codes: 0 ok, 1 failed, 64 the command line is wrong/);
     assert.equal(helpRun.stdout, run.stdout);
     const flags = [...run.stdout.matchAll(/^ {2}--([a-z-]+)/gm)].map(([, name]) => name);
@@ -41,7 +41,9 @@ describe('usage', () => {
   const wrong: [args: string[], said: RegExp, env?: Record<string, string>][] = [
     [[], /Usage: mgw/],
     [['frobnicate'], /unknown command 'frobnicate'/],
-    [['operator'], /unknown command/],
+    [['operator', '--watch-namespaces', 'team-a,No Name'], /It must be a namespace/],
+    [['operator', '--insecure-xds', '--xds-listen', ':18000'], /only on a loopback address/],
+    [['operator', '--ledger', 'file:x.db'], /a file belongs to one process/],
     [['run'], /required option '--config <DIR>'/],
     [['run', '--config', '.', '--frob'], /unknown option '--frob'/],
     [['run', '--config', '.', 'more'], /too many arguments/],
@@ -84,10 +86,11 @@ describe('values', () => {
   });
 
   it('ledgers', () => {
-    assert.equal(parseLedger('file:/var/lib/mgw/ledger.db'), '/var/lib/mgw/ledger.db');
-    assert.equal(parseLedger('file:///var/lib/mgw/ledger.db'), '/var/lib/mgw/ledger.db');
-    assert.equal(parseLedger('file:ledger.db'), 'ledger.db');
-    for (const text of ['', 'ledger.db', 'file:', 'valkey://host', 'rediss://host', 'postgres://host']) fails(() => parseLedger(text));
+    assert.deepEqual(parseLedger('file:/var/lib/mgw/ledger.db'), { kind: 'file', path: '/var/lib/mgw/ledger.db' });
+    assert.deepEqual(parseLedger('file:///var/lib/mgw/ledger.db'), { kind: 'file', path: '/var/lib/mgw/ledger.db' });
+    assert.deepEqual(parseLedger('file:ledger.db'), { kind: 'file', path: 'ledger.db' });
+    assert.deepEqual(parseLedger('valkeys://me:word@host'), { kind: 'valkey', url: 'valkeys://me:word@host' });
+    for (const text of ['', 'ledger.db', 'file:', 'valkey://', 'rediss://host:port', 'valkey://host?what=1', 'postgres://host']) fails(() => parseLedger(text));
   });
 
   it('namespaces', () => {

@@ -24,6 +24,59 @@ after(() => provider.stop());
 const say = (content: string): { role: 'user'; content: string }[] => [{ role: 'user', content }];
 const WEATHER = { type: 'object' as const, properties: { city: { type: 'string' }, unit: { enum: ['C', 'F'] }, days: { type: 'integer' } } };
 
+describe('responses', () => {
+  it('say the same as a chat, whole and streamed, and are billed alike', async () => {
+    const asked = { model: 'gpt-4o', input: 'Tell me about gateways' };
+    const [whole, chat] = [await openai.responses.create(asked), await openai.chat.completions.create({ model: 'gpt-4o', messages: say(asked.input) })];
+    assert.equal(whole.output_text, chat.choices[0]?.message.content);
+    assert.equal(whole.usage?.output_tokens, chat.usage?.completion_tokens);
+    const streamed = await openai.responses.stream(asked).finalResponse();
+    assert.deepEqual([streamed.output_text, streamed.usage], [whole.output_text, whole.usage]);
+  });
+  it('call tools, read their results, and stop at the limit', async () => {
+    const tools = [{ type: 'function' as const, name: 'weather', parameters: WEATHER, strict: false }];
+    const { output } = await openai.responses.stream({ model: 'm', input: 'use the tool', tools }).finalResponse();
+    const [called] = output;
+    assert.ok(called?.type === 'function_call' && called.name === 'weather');
+    assert.deepEqual(JSON.parse(called.arguments), { city: 'Paris', unit: 'C', days: 1 });
+    const after = await openai.responses.create({ model: 'm', tools, input: [{ role: 'user', content: 'use the tool' }, called, { type: 'function_call_output', call_id: called.call_id, output: 'rain' }] });
+    assert.match(after.output_text, /The tool says: rain/);
+    const cut = await openai.responses.create({ model: 'm', input: 'long 50', max_output_tokens: 7 });
+    assert.deepEqual([cut.status, cut.usage?.output_tokens], ['incomplete', 7]);
+  });
+});
+
+describe('videos', () => {
+  it('are made in time, and are films', async () => {
+    const made = await openai.videos.create({ model: 'm', prompt: 'a river', seconds: '8' });
+    assert.deepEqual([made.status, made.seconds], ['queued', '8']);
+    const quick = await startDemoProvider({ host: '127.0.0.1', port: 0, videoMs: 0 });
+    const client = new OpenAI({ apiKey: 'x', baseURL: `${quick.url}/v1`, maxRetries: 0 });
+    try {
+      const [good, bad] = await Promise.all(['a river', 'a river that will fail later'].map((prompt) => client.videos.create({ model: 'm', prompt })));
+      assert.equal((await ended(client, good?.id)).status, 'completed');
+      assert.equal((await ended(client, bad?.id)).error?.code, 'demo_failure');
+      const film = Buffer.from(await (await client.videos.downloadContent(good?.id ?? '')).arrayBuffer());
+      assert.deepEqual([film.toString('latin1', 0, 4), film.toString('latin1', 8, 12), film.readUInt32LE(4)], ['RIFF', 'AVI ', film.length - 8]);
+      assert.equal((await client.videos.delete(good?.id ?? '')).deleted, true);
+      await assert.rejects(Promise.resolve(client.videos.retrieve(good?.id ?? '')), OpenAI.NotFoundError);
+    } finally {
+      await quick.stop();
+    }
+  });
+  /** Asked for until it is over, as clients do. */
+  async function ended(client: OpenAI, id = ''): Promise<OpenAI.Video> {
+    for (;;) {
+      const video = await client.videos.retrieve(id);
+      if (video.status === 'completed' || video.status === 'failed') return video;
+    }
+  }
+
+  it('fail at once where the prompt says so', async () => {
+    await assert.rejects(Promise.resolve(openai.videos.create({ model: 'm', prompt: 'fail 429' })), OpenAI.RateLimitError);
+  });
+});
+
 describe('OpenAI side', () => {
   it('answers pleasantly, and the same each time', async () => {
     const [one, two] = await Promise.all([1, 2].map(() => openai.chat.completions.create({ model: 'gpt-4o', messages: say('Tell me about gateways') })));

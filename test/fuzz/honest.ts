@@ -2,6 +2,7 @@
 import { gzipSync } from 'node:zlib';
 import { anthropicMessage, anthropicStream, json, openaiChat, openaiEmbeddings, openaiImages, openaiStream } from '../support/provider-answers.ts';
 import type { AnthropicUsage, OpenaiUsage } from '../support/provider-answers.ts';
+import { openaiResponse, openaiResponseStream } from '../support/response-answers.ts';
 import type { Reply, Step } from '../support/mock-provider.ts';
 import type { ProviderAnswer, ProviderRequest } from './provider.ts';
 
@@ -19,6 +20,9 @@ export function jsonOf({ body }: ProviderRequest): Record<string, unknown> {
   }
 }
 
+/** No id comes twice. */
+let videos = 0;
+
 export function honestReply(request: ProviderRequest, figures: Figures = { input: 10, output: 2 }): Reply {
   const asked = jsonOf(request);
   const stream = asked['stream'] === true;
@@ -28,6 +32,11 @@ export function honestReply(request: ProviderRequest, figures: Figures = { input
   if (path.endsWith('/chat/completions')) return stream ? openaiStream(undefined, { usage: openai, usageUnasked: true }) : openaiChat({ usage: openai });
   if (path.endsWith('/count_tokens')) return json({ input_tokens: figures.input });
   if (path.endsWith('/messages')) return stream ? anthropicStream(undefined, { usage: anthropic }) : anthropicMessage({ usage: anthropic });
+  if (path.endsWith('/responses')) {
+    const usage = { input_tokens: figures.input, output_tokens: figures.output };
+    return stream ? openaiResponseStream(undefined, { usage }) : openaiResponse('hello', usage);
+  }
+  if (path.includes('/videos')) return json({ id: `video_${++videos}`, object: 'video', status: 'completed' });
   if (path.endsWith('/embeddings')) return openaiEmbeddings([[0.5]], figures.input);
   return openaiImages(typeof asked['n'] === 'number' ? asked['n'] : 1);
 }

@@ -11,7 +11,7 @@ import { honestAnswer, jsonOf } from './honest.ts';
 import { mutate, pieces } from './mutate.ts';
 import type { ProviderRequest } from './provider.ts';
 import type { Random } from './random.ts';
-import { PROMPT_MARK, leakIn, openScene } from './scene.ts';
+import { PROMPT_MARK, leakIn, openScene, withVideos } from './scene.ts';
 import type { Scene } from './scene.ts';
 
 export const httpFuzzer: Fuzzer = { name: 'http', open };
@@ -19,6 +19,7 @@ export const httpFuzzer: Fuzzer = { name: 'http', open };
 async function open(): Promise<FuzzSession> {
   const faults: string[] = [];
   const scene = await openScene({
+    platform: withVideos,
     answer: (request) => {
       const fault = faultOf(request);
       if (fault !== undefined) faults.push(fault);
@@ -33,7 +34,7 @@ async function open(): Promise<FuzzSession> {
     async check() {
       await new Promise((resolve) => { setTimeout(resolve, 10); });
       const admitted = scene.money.size;
-      const counted = scene.calls().filter(({ attempts }) => attempts !== undefined && attempts.length > 0).length;
+      const counted = scene.calls().filter(({ attempts = [], endpoint }) => attempts.length > 0 && endpoint !== 'count_tokens' && endpoint !== 'videos').length;
       await scene.calm();
       if (faults.length > 0) throw new Error(`the provider was sent: ${faults.splice(0).join(' | ').slice(0, 1000)}`);
       const sent = scene.provider.count - sentBefore;
@@ -57,9 +58,10 @@ const MESSAGE_STREAM = JSON.stringify({ model: 'gpt-model', max_tokens: 20, stre
 const POSTS: readonly (readonly [string, string])[] = [
   ['/v1/chat/completions', CHAT], ['/v1/chat/completions', CHAT_STREAM], ['/v1/messages', MESSAGE], ['/v1/messages', MESSAGE_STREAM],
   ['/v1/messages/count_tokens', MESSAGE], ['/v1/embeddings', JSON.stringify({ model: 'embed-model', input: PROMPT_MARK })],
-  ['/v1/images/generations', JSON.stringify({ model: 'image-model', prompt: PROMPT_MARK })],
+  ['/v1/images/generations', JSON.stringify({ model: 'image-model', prompt: PROMPT_MARK })], ['/v1/videos', JSON.stringify({ model: 'video-model', prompt: PROMPT_MARK })],
+  ['/v1/responses', JSON.stringify({ model: 'gpt-model', max_output_tokens: 20, input: PROMPT_MARK })], ['/v1/responses', JSON.stringify({ model: 'gpt-model', max_output_tokens: 20, stream: true, input: PROMPT_MARK })],
 ];
-const GETS = ['/v1/models', '/v1/models/gpt-model', '/v1/key', '/v1/usage/req_1', '/pricing', '/pricing.json', '/pricing/icon.svg', '/v1/messages', '/nothing', '/v1/v1/messages', '/', '*'];
+const GETS = ['/v1/models', '/v1/models/gpt-model', '/v1/key', '/v1/usage/req_1', '/pricing', '/pricing.json', '/pricing/icon.svg', '/v1/videos', '/v1/videos/video_1', '/v1/videos/video_1/content', '/v1/videos/%', '/v1/responses/resp_1', '/v1/messages', '/nothing', '/v1/v1/messages', '/', '*'];
 const ODD_TARGETS = [
   '/v1/models/%', '/v1/models/%zz', '/v1/models/%00', '/v1/models/%ff%fe', '/v1/models/%e2%82', '/v1/models/..%2f..%2fkey', '/v1/usage/%2e%2e', '//v1/models', '/v1/../v1/key', '/v1/messages/%',
   'http://gateway/v1/models', 'http://gateway/v1/messages', 'HTTP://[::1]:80/v1/key', 'https://gateway', 'gateway:443', '/v1/models?limit=%', '/v1/models?limit=1&limit=2', '/v1/key#x', '/v1/messages#x', '/v1/%6dessages',
@@ -240,15 +242,18 @@ function errorIn(text: string): { dialect: 'OpenAI' | 'Anthropic'; code: unknown
   }
 }
 
-const MODELS = new Set(['gpt-model', 'claude-model', 'embed-model', 'image-model', 'text-model', 'tools-model', 'upstream-name-7', 'old-field-model']);
-const PATHS = new Set(['/v1/chat/completions', '/v1/messages', '/v1/messages/count_tokens', '/v1/embeddings', '/v1/images/generations']);
+const MODELS = new Set(['gpt-model', 'claude-model', 'embed-model', 'image-model', 'video-model', 'text-model', 'tools-model', 'upstream-name-7', 'old-field-model']);
+const PATHS = new Set(['/v1/chat/completions', '/v1/messages', '/v1/messages/count_tokens', '/v1/embeddings', '/v1/images/generations', '/v1/videos', '/v1/responses']);
+/** A video of the key itself, or one that the gateway looks at. */
+const OWN_VIDEO = /^\/v1\/videos\/video_\d+(?:\/content)?$/;
 const NEVER = new Set(['connection', 'cookie', 'expect', 'upgrade', 'te', 'trailer', 'proxy-authorization', 'forwarded', 'http2-settings', 'keep-alive', 'content-encoding', 'origin']);
 
 /** What no provider may be sent. */
 function faultOf(request: ProviderRequest): string | undefined {
   const { model } = jsonOf(request);
-  if (typeof model !== 'string' || !MODELS.has(model)) return `a request for the model ${JSON.stringify(model)}`;
-  if (!PATHS.has(request.path)) return `the path ${request.path}`;
+  const own = OWN_VIDEO.test(request.path);
+  if (!own && (typeof model !== 'string' || !MODELS.has(model))) return `a request for the model ${JSON.stringify(model)}`;
+  if (!own && !PATHS.has(request.path)) return `the path ${request.path}`;
   const named = request.headers.find(([name, value]) => NEVER.has(name) && !(name === 'connection' && value === 'keep-alive'));
   if (named) return `the header ${named.join(': ')}`;
   if (request.headers.some(([, value]) => Object.values(KEYS).some((key) => value.includes(key)))) return 'a client\'s key';

@@ -9,13 +9,13 @@ import { honestAnswer, jsonOf } from './honest.ts';
 import { mutate } from './mutate.ts';
 import type { ProviderRequest } from './provider.ts';
 import type { Random } from './random.ts';
-import { leakIn, openScene } from './scene.ts';
+import { leakIn, openScene, withVideos } from './scene.ts';
 import type { Scene } from './scene.ts';
 
 export const jsonFuzzer: Fuzzer = { name: 'json', open };
 
 async function open(): Promise<FuzzSession> {
-  const scene = await openScene({ answer: (request) => honestAnswer(request, { input: inputTokens(request), output: outputTokens(request) }) });
+  const scene = await openScene({ platform: withVideos, answer: (request) => honestAnswer(request, { input: inputTokens(request), output: outputTokens(request) }) });
   return {
     batch: 32,
     next: nextCase,
@@ -27,8 +27,8 @@ async function open(): Promise<FuzzSession> {
 
 // bodies --------------------------------------------------------------------------------------------------------------------
 
-const PATHS = ['/v1/chat/completions', '/v1/chat/completions', '/v1/messages', '/v1/messages', '/v1/messages/count_tokens', '/v1/embeddings', '/v1/images/generations'] as const;
-const MODELS = ['gpt-model', 'claude-model', 'text-model', 'tools-model', 'renamed-model', 'old-field-model', 'embed-model', 'image-model', 'nobody', '__proto__', 'constructor', '', 'gpt-model '];
+const PATHS = ['/v1/chat/completions', '/v1/chat/completions', '/v1/messages', '/v1/messages', '/v1/messages/count_tokens', '/v1/embeddings', '/v1/images/generations', '/v1/videos', '/v1/responses', '/v1/responses'] as const;
+const MODELS = ['gpt-model', 'claude-model', 'text-model', 'tools-model', 'renamed-model', 'old-field-model', 'embed-model', 'image-model', 'video-model', 'nobody', '__proto__', 'constructor', '', 'gpt-model '];
 
 const edgeNumber = fc.constantFrom(0, -0, 1, -1, 2, 16, 255, 256, 257, 4000, 4001, 100_000, 2 ** 31, 2 ** 32, 2 ** 53, 1e21, 1e308, -1e308, 0.5, 1.000_000_1, 5e-324);
 const oddText = fc.oneof(fc.string({ unit: 'binary', maxLength: 60 }), fc.constantFrom('\0', '\ud800', '\udc00x', '\u2028', '\ufeff', '\u202e', 'é', '😀'.repeat(20), 'data:image/png;base64,AAAA', 'data:,', 'http://x/y.png', '__proto__', '{"a":1}', 'x'.repeat(5000)));
@@ -69,6 +69,16 @@ const anthropicBlock: fc.Arbitrary<unknown> = fc.oneof(
   shape({ type: fc.constant('tool_result'), tool_use_id: oddText, content: fc.oneof(oddText, fc.array(shape({ type: fc.constant('text'), text: oddText }), { maxLength: 2 })), is_error: fc.boolean() }, ['type', 'tool_use_id']),
   shape({ type: fc.constantFrom('thinking', 'redacted_thinking', 'document', 'search_result', 'server_tool_use'), thinking: oddText, signature: oddText, data: oddText, source: weird }, ['type']),
 );
+const responsePart = fc.oneof(
+  shape({ type: fc.constantFrom('input_text', 'output_text'), text: oddText }, ['type', 'text']),
+  shape({ type: fc.constant('input_image'), image_url: fc.oneof(data.map((each) => `data:image/png;base64,${each}`), oddText), file_id: weird }, ['type', 'image_url']),
+  shape({ type: fc.constantFrom('input_file', 'input_audio', 'refusal', 'computer_screenshot'), file_data: oddText, image_url: oddText, refusal: oddText }, ['type']),
+);
+const responseItem: fc.Arbitrary<unknown> = fc.oneof(
+  shape({ role: fc.constantFrom('user', 'assistant', 'system', 'developer'), content: fc.oneof(oddText, fc.array(responsePart, { maxLength: 4 })), type: fc.constant('message') }, ['role', 'content']),
+  shape({ type: fc.constantFrom('function_call_output', 'custom_tool_call_output'), call_id: oddText, output: fc.oneof(oddText, fc.array(responsePart, { maxLength: 2 })) }, ['type', 'output']),
+  shape({ type: fc.constantFrom('function_call', 'reasoning', 'computer_call_output', 'item_reference', 'image_generation_call', 'mcp_call', 'additional_tools'), id: oddText, name: oddText, arguments: oddText, output: weird, result: oddText, tools: weird }, ['type']),
+);
 const shared = {
   stream: fc.boolean(), temperature: edgeNumber, top_p: edgeNumber, metadata: weird, user: oddText, service_tier: oddText, stop: weird,
 };
@@ -84,6 +94,12 @@ const BODIES: Readonly<Record<(typeof PATHS)[number], fc.Arbitrary<unknown>>> = 
   '/v1/messages': messagesBody(), '/v1/messages/count_tokens': messagesBody(),
   '/v1/embeddings': shape({ ...shared, model: model('embed-model'), input: fc.oneof(oddText, fc.array(oddText, { maxLength: 5 }), fc.array(fc.integer({ min: 0, max: 100_000 }), { minLength: 1, maxLength: 50 }), fc.array(fc.array(fc.nat(), { maxLength: 5 }), { maxLength: 5 })), dimensions: edgeNumber, encoding_format: oddText }, ['model', 'input']),
   '/v1/images/generations': shape({ ...shared, model: model('image-model'), prompt: oddText, n: fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 1, max: 10 }) }, { weight: 1, arbitrary: edgeNumber }), size: oddText, partial_images: edgeNumber }, ['model', 'prompt']),
+  '/v1/videos': shape({ ...shared, model: model('video-model'), prompt: oddText, n: fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 1, max: 10 }) }, { weight: 1, arbitrary: edgeNumber }), seconds: oddText, input_reference: weird }, ['model', 'prompt']),
+  '/v1/responses': shape({
+    ...shared, model: model(...CHAT_MODELS), input: fc.oneof(oddText, fc.array(responseItem, { minLength: 1, maxLength: 4 })), instructions: oddText, max_output_tokens: limit,
+    tools: fc.array(shape({ type: fc.constantFrom('function', 'function', 'custom', 'web_search', 'shell', 'namespace'), name: oddText, parameters: schema, tools: weird }, ['type', 'name']), { maxLength: 3 }),
+    text: shape({ format: shape({ type: fc.constantFrom('text', 'json_schema'), name: oddText, schema }) }), previous_response_id: weird, store: fc.boolean(), background: weird, reasoning: weird, include: weird, truncation: oddText, prompt: weird,
+  }, ['model', 'input']),
 };
 
 function messagesBody(): fc.Arbitrary<unknown> {
@@ -125,7 +141,7 @@ const IMAGE_TOKENS = 4096;
 function inputTokens(request: ProviderRequest): number {
   const body = jsonOf(request);
   const most = CONTEXT_TOKENS[String(body['model'])] ?? 100_000;
-  return Math.min(most, ['messages', 'system', 'tools', 'functions', 'input', 'prompt', 'response_format'].reduce((sum, field) => sum + tokensOf(body[field], field === 'system'), 0));
+  return Math.min(most, ['messages', 'system', 'tools', 'functions', 'input', 'prompt', 'response_format', 'instructions', 'text'].reduce((sum, field) => sum + tokensOf(body[field], field === 'system'), 0));
 }
 
 /** `content`: a part of it is an image where it says so; elsewhere a field is text, or nothing that a provider knows. */
@@ -135,13 +151,14 @@ function tokensOf(value: unknown, content = false): number {
   if (typeof value !== 'object' || value === null) return 0;
   if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + tokensOf(item, content), 0);
   const { type } = value as { type?: unknown };
-  if (content && (type === 'image' || type === 'image_url')) return IMAGE_TOKENS;
-  return Object.entries(value).reduce((sum, [name, item]) => (name === 'type' || name === 'role' ? sum : sum + tokensOf(item, name === 'content')), 0);
+  if (content && (type === 'image' || type === 'image_url' || type === 'input_image')) return IMAGE_TOKENS;
+  return Object.entries(value).reduce((sum, [name, item]) => (name === 'type' || name === 'role' ? sum : sum + tokensOf(item, name === 'content' || name === 'output')), 0);
 }
 
 /** As much as it was allowed. */
 function outputTokens(request: ProviderRequest): number {
   const { n, max_tokens: limit, max_completion_tokens: newer, prediction } = jsonOf(request);
+  if (request.path.endsWith('/responses')) return Number(jsonOf(request)['max_output_tokens']);
   if (request.path.endsWith('/messages')) return Number(limit); // a protocol of one answer, without predictions
   const each = [newer, limit].find((field) => typeof field === 'number') ?? 0;
   return (typeof n === 'number' ? n : 1) * each + tokensOf((prediction as { content?: unknown } | null | undefined)?.content);

@@ -129,13 +129,13 @@ describe('memory', () => {
   it('of 1,000 streams at once', async (t) => {
     const { heldBytes, rssBytes } = await perStream(1000, 'x'.repeat(900));
     t.diagnostic(`a stream holds ${kib(heldBytes)} of heap, ${kib(rssBytes)} of resident memory`);
-    assert.ok(heldBytes < 200 * 1024, kib(heldBytes));
+    assert.ok(heldBytes < 40 * 1024, kib(heldBytes));
   });
 
   it('of streams whose contexts are large: a context is let go when its answer begins', async (t) => {
     const { heldBytes, rssBytes } = await perStream(100, 'x'.repeat(300_000));
     t.diagnostic(`a stream with a context of 300 KB holds ${kib(heldBytes)} of heap, ${kib(rssBytes)} of resident memory`);
-    assert.ok(heldBytes < 150 * 1024, kib(heldBytes));
+    assert.ok(heldBytes < 100 * 1024, kib(heldBytes)); // what was let go may still be counted at a hundred streams
   });
 
   it('of idle connections', async (t) => {
@@ -146,7 +146,7 @@ describe('memory', () => {
     const { held } = await gateway.memory();
     await close(open);
     t.diagnostic(`an idle connection holds ${kib((held - start.held) / open.length)} of heap`);
-    assert.ok((held - start.held) / open.length < 64 * 1024);
+    assert.ok((held - start.held) / open.length < 16 * 1024);
   });
 
   for (const stream of [false, true])
@@ -161,7 +161,8 @@ describe('memory', () => {
       const { held } = await gateway.memory();
       const each = (held - start.held) / readers.length;
       t.diagnostic(`a reader that stopped holds ${kib(each)}`);
-      assert.ok(each < 12 * MIB, kib(each));
+      // an answer is held as far as 8 MiB before it passes, a stream not at all
+      assert.ok(each < (stream ? 4 : 12) * MIB, kib(each));
       const [{ socket: reader, first } = assert.fail()] = readers;
       let size = first.length;
       await new Promise<void>((resolve, reject) => {

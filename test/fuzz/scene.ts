@@ -38,9 +38,16 @@ export interface CallMoney {
 
 export interface LoggedCall {
   readonly request_id: string;
+  readonly endpoint?: string;
   readonly status?: number;
   readonly code?: string;
   readonly attempts?: readonly { readonly channel: string; readonly outcome: string }[];
+}
+
+/** A model of videos beside the usual ones. */
+export function withVideos(yaml: string): string {
+  return yaml.replace('  - {name: image-model, endpoints: [Images]}', '  - {name: image-model, endpoints: [Images]}\n  - {name: video-model, endpoints: [Videos]}')
+    .replace('  - {name: shelf-model,', '  - {name: video-model, vendor: BFL, quotaType: Request, requestUsd: "0.04"}\n  - {name: shelf-model,');
 }
 
 const REST_MS = 10_000;

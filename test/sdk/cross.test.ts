@@ -116,6 +116,43 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
     ] }]);
     await books.check(paid(10n * CLAUDE.input + CLAUDE.output));
   });
+  it('custom tools, whole and streamed', async () => {
+    const uses = [{ id: 'toolu_9', name: 'shell', input: { input: 'ls -l "é"' } }];
+    world.anthropic.script(anthropicMessage({ toolUses: uses }), anthropicStream([], { toolUses: uses }), anthropicMessage({ content: 'Done.' }));
+    const asks = { ...HELLO, tools: [{ type: 'custom' as const, custom: { name: 'shell', description: 'Runs it.' } }] };
+    const call = { id: 'toolu_9', type: 'custom', custom: { name: 'shell', input: 'ls -l "é"' } } as const;
+    const { choices: [first] } = await openai.chat.completions.create(asks);
+    assert.ok(first);
+    assert.deepEqual(first.message.tool_calls, [call]);
+    const chunks = await collect(await openai.chat.completions.create({ ...asks, stream: true }));
+    assert.deepEqual(chunks.flatMap((chunk) => chunk.choices[0]?.delta.tool_calls ?? []), [{ index: 0, ...call }]);
+    await openai.chat.completions.create({ ...asks, messages: [...asks.messages, first.message, { role: 'tool', tool_call_id: 'toolu_9', content: 'a' }] });
+    assert.deepEqual(((await sent(2))['messages'] as unknown[])[1], { role: 'assistant', content: [{ type: 'tool_use', ...uses[0] }] });
+    await books.check(...Array.from({ length: 3 }, () => paid(10n * CLAUDE.input + CLAUDE.output)));
+  });
+  it('older functions', async () => {
+    world.anthropic.script(anthropicMessage({ toolUses: [USES[0]!] }), anthropicStream([], { toolUses: [USES[0]!] }), anthropicMessage({ content: 'Cold.' }));
+    const asks = { ...HELLO, functions: [{ name: 'get_weather', parameters: SCHEMA }], function_call: { name: 'get_weather' } };
+    const first = await openai.chat.completions.create(asks);
+    assert.deepEqual([first.choices[0]?.finish_reason, first.choices[0]?.message.function_call], ['function_call', { name: 'get_weather', arguments: '{"city":"Oslo"}' }]);
+    assert.deepEqual((await sent())['tool_choice'], { type: 'tool', name: 'get_weather', disable_parallel_tool_use: true });
+    const chunks = await collect(await openai.chat.completions.create({ ...asks, stream: true }));
+    assert.deepEqual(chunks.map((chunk) => chunk.choices[0]?.delta.function_call).filter(Boolean), [{ name: 'get_weather', arguments: '{"city":"Oslo"}' }]);
+    await openai.chat.completions.create({ ...asks, messages: [...asks.messages, first.choices[0]!.message, { role: 'function', name: 'get_weather', content: '-3' }] });
+    assert.deepEqual(((await sent(2))['messages'] as unknown[]).slice(1), [
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'function_1', name: 'get_weather', input: { city: 'Oslo' } }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'function_1', content: '-3' }] },
+    ]);
+    await books.check(...Array.from({ length: 3 }, () => paid(10n * CLAUDE.input + CLAUDE.output)));
+  });
+  it('JSON mode and reasoning effort', async () => {
+    world.anthropic.script(anthropicMessage({ content: '{}' }));
+    await openai.chat.completions.create({ ...HELLO, response_format: { type: 'json_object' }, reasoning_effort: 'high', temperature: 0.5 });
+    const { system, thinking, output_config: output, temperature } = await sent();
+    assert.match(String(system), /JSON/);
+    assert.deepEqual([thinking, output, temperature], [{ type: 'adaptive' }, { effort: 'high' }, undefined]);
+    await books.check(paid(10n * CLAUDE.input + CLAUDE.output));
+  });
   it('structured output', async () => {
     const format = makeParseableResponseFormat({ type: 'json_schema' as const, json_schema: { name: 'city', strict: true, schema: SCHEMA } }, (text): { city: string } => JSON.parse(text));
     world.anthropic.script(anthropicMessage({ content: '{"city":"Oslo"}' }));
@@ -126,8 +163,8 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
   });
   const REFUSED: Record<string, object> = {
     n: { n: 2 }, logprobs: { logprobs: true }, frequency_penalty: { frequency_penalty: 0.5 }, logit_bias: { logit_bias: { 50256: -100 } },
-    functions: { functions: [{ name: 'f' }] }, 'response_format.type': { response_format: { type: 'json_object' } }, brand_new_field: { brand_new_field: 1 },
-    'tools[0].type': { tools: [{ type: 'custom', custom: { name: 'grep' } }] }, 'messages[0].content[0].type': { messages: [{ role: 'user', content: [{ type: 'brand_new' }] }] },
+    'response_format.type': { response_format: { type: 'grammar' } }, brand_new_field: { brand_new_field: 1 },
+    'tools[0].custom.format': { tools: [{ type: 'custom', custom: { name: 'grep', format: { type: 'grammar', grammar: { syntax: 'regex', definition: 'a' } } } }] }, 'messages[0].content[0].type': { messages: [{ role: 'user', content: [{ type: 'brand_new' }] }] },
   };
   for (const [param, more] of Object.entries(REFUSED)) {
     it(`refuses ${param}, and names it`, async () => {
@@ -220,6 +257,17 @@ describe('Anthropic\'s client on a model of an OpenAI provider', () => {
     assert.equal(message.stop_reason, 'tool_use');
     await books.check(paid(10n * GPT.input + 3n * GPT.output));
   });
+  it('tools with long names', async () => {
+    const name = `mcp__${'long'.repeat(20)}__get`;
+    world.openai.script((request) => {
+      const [tool] = request.json().tools as { function: { name: string } }[];
+      assert.ok(tool && tool.function.name.length <= 64);
+      return openaiStream([], { toolCalls: [{ id: 'call_1', name: tool.function.name, arguments: '{}' }] });
+    });
+    const message = await anthropic.messages.stream({ ...HELLO, tools: [{ ...TOOL, name }] }).finalMessage();
+    assert.deepEqual(message.content.map((block) => block.type === 'tool_use' && block.name), [name]);
+    await books.check(paid(10n * GPT.input + GPT.output));
+  });
   it('tools run by toolRunner()', async () => {
     world.openai.script(openaiChat({ toolCalls: [CALLS[0]!] }), openaiChat({ content: 'Cold.' }));
     const tool = betaTool({ name: 'get_weather', description: 'The weather.', inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }, run: ({ city }) => `cold in ${city}` });
@@ -241,7 +289,7 @@ describe('Anthropic\'s client on a model of an OpenAI provider', () => {
   });
   const REFUSED: Record<string, object> = {
     brand_new_field: { brand_new_field: 1 }, stop_sequences: { stop_sequences: ['1', '2', '3', '4', '5'] },
-    'messages[0].content[0].type': { messages: [{ role: 'user', content: [{ type: 'search_result', source: 'x', title: 'y', content: [] }] }] },
+    'messages[0].content[0].type': { messages: [{ role: 'user', content: [{ type: 'tool_reference', tool_name: 'x' }] }] },
   };
   for (const [param, more] of Object.entries(REFUSED)) {
     it(`refuses ${param}, and names it`, async () => {

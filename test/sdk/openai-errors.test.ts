@@ -82,8 +82,8 @@ describe('NotFoundError', () => {
     await books.check(free(404), free(404), free(404));
   });
   it('an endpoint that the gateway has not', async () => {
-    await assertRaises(client.responses.create({ model: 'gpt-model', input: 'hello' }), OpenAI.NotFoundError,
-      { status: 404, type: 'invalid_request_error', code: 'not_found', message: /POST \/v1\/responses/ });
+    await assertRaises(client.moderations.create({ input: 'hello' }), OpenAI.NotFoundError,
+      { status: 404, type: 'invalid_request_error', code: 'not_found', message: /POST \/v1\/moderations/ });
     await books.check(free(404));
   });
 });

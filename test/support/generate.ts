@@ -1,6 +1,6 @@
 /**
  * Makes what is generated: TypeScript types, checks, schemas in JSON and the reference of the API out of crds/*.yaml, the lists of
- * errors and metrics out of their tables, the snapshot's code out of its .proto. With --check nothing is written; stale files are named, and the exit code is 1.
+ * errors, metrics and conversions out of their tables, code out of the .proto files. With --check nothing is written; stale files are named, and the exit code is 1.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -8,8 +8,10 @@ import { loadKinds, type KindSchema } from '#crds/kind-schema.ts';
 import { readCrdTexts } from '#crds/load.ts';
 import { renderMetricsDoc } from '../../dataplane/telemetry/metrics-doc.ts';
 import { errorsText } from './generate/errors-doc.ts';
+import { protocolsText } from './generate/protocols-doc.ts';
+import { providerText } from './generate/provider-doc.ts';
 import { referenceText } from './generate/reference.ts';
-import { snapshotText } from './generate/snapshot.ts';
+import { protobufTexts } from './generate/protobuf.ts';
 import { structuresText } from './generate/structures.ts';
 import { typesText } from './generate/types.ts';
 
@@ -20,7 +22,7 @@ export interface Generated {
 }
 
 const ROOT = new URL('../../', import.meta.url);
-const SNAPSHOT = 'dataplane/snapshot/snapshot.gen.ts';
+const PROTOBUF = ['snapshot', 'discovery', 'fleet'].map((name) => `dataplane/snapshot/${name}.gen.ts`);
 
 /** All generated files as they should be. */
 export async function generateAll(): Promise<Generated[]> {
@@ -32,7 +34,9 @@ export async function generateAll(): Promise<Generated[]> {
     { path: 'docs/reference.md', text: referenceText(kinds, await readExamples(kinds)) },
     { path: 'docs/errors.md', text: errorsText() },
     { path: 'docs/metrics.md', text: renderMetricsDoc() },
-    { path: SNAPSHOT, text: await snapshotText(fileURLToPath(ROOT), SNAPSHOT) },
+    { path: 'docs/protocols.md', text: protocolsText() },
+    { path: 'docs/adding-a-provider.md', text: await providerText(ROOT) },
+    ...await protobufTexts(fileURLToPath(ROOT), PROTOBUF),
   ];
 }
 

@@ -16,6 +16,11 @@ const POLL_MS = 100;
 const TOKEN = 'test-admin';
 
 export interface KubeApiserver extends KubeEndpoint {
+  /** Holds it where it is: connections stay, nothing answers. */
+  freeze(): void;
+  thaw(): void;
+  /** Kills it and starts it again with what it stored, on the same port. Resolves when it answers. */
+  restart(): Promise<void>;
   /** Ends the server and removes what it stored. */
   stop(): Promise<void>;
 }
@@ -40,9 +45,11 @@ export async function startKubeApiserver(): Promise<KubeApiserver> {
   const etcdUrl = `http://127.0.0.1:${clientPort}`;
   await writeCredentials(folder);
   const etcd = startProcess(folder, join(binaries.folder, 'etcd'), etcdArgs(folder, etcdUrl, `http://127.0.0.1:${peerPort}`));
-  const apiserver = startProcess(folder, join(binaries.folder, 'kube-apiserver'), apiserverArgs(folder, etcdUrl, securePort));
-  const unwatch = watchOver([apiserver, etcd], folder);
+  const startServer = (): Process => startProcess(folder, join(binaries.folder, 'kube-apiserver'), apiserverArgs(folder, etcdUrl, securePort));
+  let apiserver = startServer();
+  let unwatch = watchOver([apiserver, etcd], folder);
   const stop = async (): Promise<void> => {
+    apiserver.child.kill('SIGCONT');
     await stopProcess(apiserver);
     await stopProcess(etcd);
     unwatch();
@@ -50,7 +57,19 @@ export async function startKubeApiserver(): Promise<KubeApiserver> {
   };
   try {
     const ca = await untilReady([etcd, apiserver], folder, `https://127.0.0.1:${securePort}`);
-    return { url: `https://127.0.0.1:${securePort}`, token: TOKEN, ca, stop };
+    return {
+      url: `https://127.0.0.1:${securePort}`, token: TOKEN, ca, stop,
+      freeze: () => void apiserver.child.kill('SIGSTOP'),
+      thaw: () => void apiserver.child.kill('SIGCONT'),
+      async restart() {
+        apiserver.child.kill('SIGKILL');
+        await stopProcess(apiserver);
+        unwatch();
+        apiserver = startServer();
+        unwatch = watchOver([apiserver, etcd], folder);
+        await untilReady([etcd, apiserver], folder, `https://127.0.0.1:${securePort}`);
+      },
+    };
   } catch (error) {
     await stop();
     throw error;

@@ -26,6 +26,9 @@ interface Program {
 
 const PROGRAMS = {
   chromium: { commands: ['chromium', 'chromium-browser', 'google-chrome'], variable: 'MGW_TEST_CHROMIUM', debianPackage: 'chromium' },
+  // Debian 12 has no Valkey; the ledger takes either
+  valkey: { commands: ['valkey-server', 'redis-server'], variable: 'MGW_TEST_VALKEY', debianPackage: 'redis-server' },
+  openssl: { commands: ['openssl'], variable: 'MGW_TEST_OPENSSL', debianPackage: 'openssl' },
   curl: { commands: ['curl'], variable: 'MGW_TEST_CURL', debianPackage: 'curl' },
 } as const satisfies Record<string, Program>;
 

@@ -17,7 +17,7 @@ export function readChat(received: Received, dialect: Dialect): EndpointCall {
     kind: 'Chat',
     model: facts.model,
     stream: facts.stream,
-    check: ({ model }) => checkChat({ ...facts, unbounded: [...facts.unbounded, ...longContext(received, model)] }, model),
+    check: ({ model }) => checkAsked(facts, model, longContext(received, model)),
     boundInput: ({ model }) => boundInput(facts, model),
     estimateInput: ({ model }) => estimateInput(facts, model),
     output: {
@@ -39,17 +39,18 @@ const LONG_CONTEXT_BETA = /(?:^|[\s,])context-1m-/;
 const LONG_CONTEXT_TOKENS = 1_000_000;
 
 /** What the call may cost is bounded by the context that the route names: a header must not lift it. */
-function longContext({ headers }: Received, { contextTokens }: Candidate['model']): UnboundedUse[] {
-  const lifts = LONG_CONTEXT_BETA.test(String(headers['anthropic-beta'] ?? ''));
-  return lifts && contextTokens < LONG_CONTEXT_TOKENS ? [{ feature: 'ServiceTiers', param: 'anthropic-beta' }] : [];
+function longContext({ headers }: Received, { contextTokens }: Candidate['model']): UnboundedUse | undefined {
+  const beta = headers['anthropic-beta'];
+  if (beta === undefined || contextTokens >= LONG_CONTEXT_TOKENS || !LONG_CONTEXT_BETA.test(String(beta))) return undefined;
+  return { feature: 'ServiceTiers', param: 'anthropic-beta' };
 }
 
 /** Throws unsupported_image and not_allowed. */
-function checkChat(facts: ChatFacts, model: Candidate['model']): void {
+export function checkAsked(facts: Pick<ChatFacts, 'images' | 'imageParam' | 'unbounded'>, model: Candidate['model'], besides?: UnboundedUse): void {
   if (facts.images > 0 && !model.acceptsImages)
     throw new GatewayError('unsupported_image', `The model "${model.name}" takes text only. Leave the image out, or choose a model that takes images.`,
       facts.imageParam === undefined ? {} : { param: facts.imageParam });
-  const forbidden = facts.unbounded.find(({ feature }) => !model.allow.has(feature));
+  const forbidden = facts.unbounded.find(({ feature }) => !model.allow.has(feature)) ?? (besides && !model.allow.has(besides.feature) ? besides : undefined);
   if (forbidden) throw notAllowed(forbidden, model.name);
 }
 

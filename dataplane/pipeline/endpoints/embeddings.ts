@@ -1,5 +1,6 @@
 /** Embeddings: priced by their input; on channels that speak OpenAI's protocol. */
-import { boundEmbeddingsInput, embeddingsConverter, readEmbeddingsFacts } from '../../protocol/openai/embeddings.ts';
+import { boundEmbeddingsInput, readEmbeddingsFacts } from '../../protocol/openai/embeddings.ts';
+import { providerOf } from '../../protocol/providers.ts';
 import type { EndpointCall, Received } from '../context.ts';
 
 /** @throws RequestFault */
@@ -16,6 +17,6 @@ export function readEmbeddings(received: Received): EndpointCall {
     generations: 1,
     oneHourCache: false,
     wantsStreamUsage: false,
-    converter: ({ target }) => (target.protocol === 'OpenAI' ? embeddingsConverter : undefined),
+    converter: ({ target }) => providerOf(target.protocol).embeddings,
   };
 }

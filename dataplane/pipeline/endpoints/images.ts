@@ -1,6 +1,8 @@
 /** Images: priced per image; on channels that speak OpenAI's protocol. */
-import { imagesConverter, readImagesFacts } from '../../protocol/openai/images.ts';
+import { readImagesFacts } from '../../protocol/openai/images.ts';
+import { providerOf } from '../../protocol/providers.ts';
 import type { EndpointCall, Received } from '../context.ts';
+import { checkAsked } from './chat.ts';
 
 /** @throws RequestFault */
 export function readImages(received: Received): EndpointCall {
@@ -9,13 +11,13 @@ export function readImages(received: Received): EndpointCall {
     kind: 'Images',
     model: facts.model,
     stream: facts.stream,
-    check: () => undefined,
+    check: ({ model }) => checkAsked({ images: facts.imageParam === undefined ? 0 : 1, imageParam: facts.imageParam, unbounded: [] }, model),
     boundInput: () => 0,
     estimateInput: () => 0,
     output: undefined,
     generations: facts.generations,
     oneHourCache: false,
     wantsStreamUsage: false,
-    converter: ({ target }) => (target.protocol === 'OpenAI' ? imagesConverter : undefined),
+    converter: ({ target }) => providerOf(target.protocol).images,
   };
 }

@@ -1,61 +1,99 @@
 /**
  * Anthropic's content blocks as OpenAI's parts.
  */
+import { readKind, readObject } from '../field-table.ts';
+import type { KindTable, Place, View } from '../field-table.ts';
 import { isRecord, readRecords, textOf, wordOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { unsupported } from '../unsupported.ts';
+import { DOCUMENT_BLOCK, IMAGE_BLOCK, SEARCH_RESULT_BLOCK, SOURCE, SOURCES, TEXT_BLOCK, USER_BLOCKS } from './table.ts';
 
-/** A document in blocks may hold text and images, and no further documents. */
-const DOCUMENT_PARTS: ReadonlySet<unknown> = new Set(['text', 'image']);
+type UserBlock = NonNullable<typeof USER_BLOCKS.converted>;
+type Source = View<NonNullable<typeof SOURCE.converted>> & { readonly type: NonNullable<typeof SOURCES.converted> };
+
+/** Everything in these tables is on its way to OpenAI. */
+export function at(param: string): Place {
+  return { param, upstream: 'OpenAI' };
+}
+
+/** The block's type, of those that may stand here. */
+export function typeOf<Converted extends string>(table: KindTable<Converted>, block: JsonRecord, param: string): Converted {
+  return readKind(table, block['type'], at(`${param}.type`));
+}
+
+const CONVERTERS: Readonly<Record<Exclude<UserBlock, 'tool_result'>, (block: JsonRecord, param: string) => readonly JsonRecord[]>> = {
+  text: (block, param) => [textPart(readObject(TEXT_BLOCK, block, at(param)).text)],
+  image: convertImage,
+  document: convertDocument,
+  search_result: convertSearchResult,
+};
 
 /** Throws RequestFault for a block, or a source of one, that OpenAI has nothing like. */
 export function convertBlock(block: JsonRecord, param: string): readonly JsonRecord[] {
-  switch (block['type']) {
-    case 'text': return [{ type: 'text', text: wordOf(block['text']) }];
-    case 'image': return [{ type: 'image_url', image_url: { url: imageUrl(sourceOf(block), `${param}.source`) } }];
-    case 'document': return convertDocument(block, param);
-    default: throw unsupported(`${param}.type`, 'OpenAI');
-  }
+  const type = typeOf(USER_BLOCKS, block, param);
+  if (type === 'tool_result') throw unsupported(`${param}.type`, 'OpenAI', 'it stands in a user message only');
+  return CONVERTERS[type](block, param);
 }
 
-export function isPart(type: string): (part: JsonRecord) => boolean {
-  return (part) => part['type'] === type;
+export function isText(part: JsonRecord): boolean {
+  return part['type'] === 'text';
 }
 
 /** A single text as a string, which every provider takes. */
 export function writeParts(parts: readonly JsonRecord[]): unknown {
   const [only] = parts;
-  return parts.length === 1 && only && isPart('text')(only) ? only['text'] : parts;
+  return parts.length === 1 && only && isText(only) ? only['text'] : parts;
 }
 
-function sourceOf(block: JsonRecord): JsonRecord {
-  return isRecord(block['source']) ? block['source'] : {};
+/** Blocks of text as one. */
+export function joinTexts(blocks: readonly JsonRecord[], param: string): string {
+  return blocks.map((block, index) => wordOf(readObject(TEXT_BLOCK, block, at(`${param}[${index}]`)).text)).join('\n\n');
 }
 
-function imageUrl(source: JsonRecord, param: string): string {
-  const url = textOf(source['url']);
-  if (source['type'] === 'url' && url !== undefined) return url;
-  if (source['type'] !== 'base64') throw unsupported(param, 'OpenAI');
-  return `data:${wordOf(source['media_type'])};base64,${wordOf(source['data'])}`;
+function textPart(text: unknown): JsonRecord {
+  return { type: 'text', text: wordOf(text) };
+}
+
+function readSource(source: unknown, param: string): Source {
+  const record = isRecord(source) ? source : {};
+  const type = readKind(SOURCES, record['type'], at(param));
+  return { ...readObject(SOURCE, record, at(param)), type };
+}
+
+function convertImage(block: JsonRecord, param: string): readonly JsonRecord[] {
+  const source = readSource(readObject(IMAGE_BLOCK, block, at(param)).source, `${param}.source`);
+  if (source.type !== 'base64' && (source.type !== 'url' || textOf(source.url) === undefined)) throw unsupported(`${param}.source`, 'OpenAI');
+  return [{ type: 'image_url', image_url: { url: source.type === 'url' ? source.url : dataUrl(source) } }];
+}
+
+function dataUrl({ media_type: mediaType, data }: Source): string {
+  return `data:${wordOf(mediaType)};base64,${wordOf(data)}`;
 }
 
 function convertDocument(block: JsonRecord, param: string): readonly JsonRecord[] {
-  const source = sourceOf(block);
-  switch (source['type']) {
-    case 'text': return [{ type: 'text', text: wordOf(source['data']) }];
-    case 'base64': {
-      const data = `data:${wordOf(source['media_type'])};base64,${wordOf(source['data'])}`;
-      return [{ type: 'file', file: { filename: textOf(block['title']) ?? 'document.pdf', file_data: data } }];
-    }
-    case 'content': return convertContentSource(source['content'], `${param}.source.content`);
-    default: throw unsupported(`${param}.source`, 'OpenAI');
-  }
+  const { source: given, title, context } = readObject(DOCUMENT_BLOCK, block, at(param));
+  const source = readSource(given, `${param}.source`);
+  const about = textOf(context);
+  const name = textOf(title);
+  if (source.type === 'base64')
+    return [...(about === undefined ? [] : [textPart(about)]), { type: 'file', file: { filename: name ?? 'document.pdf', file_data: dataUrl(source) } }];
+  const head = [...(name === undefined ? [] : [`Title: ${name}`]), ...(about === undefined ? [] : [about])].join('\n');
+  return [...(head === '' ? [] : [textPart(head)]), ...convertSource(source, `${param}.source`)];
 }
 
-function convertContentSource(content: unknown, param: string): readonly JsonRecord[] {
-  if (typeof content === 'string') return [{ type: 'text', text: content }];
-  return readRecords(content, param).flatMap((block, index) => {
-    if (!DOCUMENT_PARTS.has(block['type'])) throw unsupported(`${param}[${index}].type`, 'OpenAI');
-    return convertBlock(block, `${param}[${index}]`);
+function convertSource(source: Source, param: string): readonly JsonRecord[] {
+  if (source.type === 'text') return [textPart(source.data)];
+  if (source.type !== 'content') throw unsupported(param, 'OpenAI', 'chat completions take no files by URL');
+  if (typeof source.content === 'string') return [textPart(source.content)];
+  return readRecords(source.content, `${param}.content`).flatMap((inner, index) => {
+    // text and images, and no further documents
+    if (inner['type'] !== 'text' && inner['type'] !== 'image') throw unsupported(`${param}.content[${index}].type`, 'OpenAI');
+    return convertBlock(inner, `${param}.content[${index}]`);
   });
+}
+
+function convertSearchResult(block: JsonRecord, param: string): readonly JsonRecord[] {
+  const { title, source, content } = readObject(SEARCH_RESULT_BLOCK, block, at(param));
+  const text = joinTexts(readRecords(content, `${param}.content`), `${param}.content`);
+  return [textPart(`Title: ${wordOf(title)}\nSource: ${wordOf(source)}\n\n${text}`)];
 }

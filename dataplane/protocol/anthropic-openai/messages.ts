@@ -1,49 +1,67 @@
 /**
  * Anthropic's messages as OpenAI's: `system` leads; the results of tools are messages of their own, before the rest of their
- * turn; calls of the assistant stand beside its text. Thinking blocks are signed by their provider and mean nothing to another.
+ * turn; calls of the assistant stand beside its text.
  */
+import { readKind, readObject } from '../field-table.ts';
 import { isGiven, isRecord, readMessages, readRecords, textOf, wordOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { writeJson } from '../json-lossless.ts';
-import { malformed, unsupported } from '../unsupported.ts';
-import { convertBlock, isPart, writeParts } from './blocks.ts';
+import { fromToolUseId } from '../tool-ids.ts';
+import type { ToolNames } from '../tool-ids.ts';
+import { malformed } from '../unsupported.ts';
+import { at, convertBlock, isText, joinTexts, typeOf, writeParts } from './blocks.ts';
+import { ASSISTANT_BLOCKS, MESSAGE, REDACTED_BLOCK, ROLES, SYSTEM_BLOCKS, TEXT_BLOCK, THINKING_BLOCK, TOOL_RESULT_BLOCK, TOOL_USE_BLOCK, USER_BLOCKS } from './table.ts';
 
-export function convertMessages(system: unknown, messages: unknown): readonly JsonRecord[] {
+export interface MessageOptions {
+  readonly names: ToolNames;
+  /** The model gets its thoughts back, as far as they belong to the turn that it is in. */
+  readonly reasoning: boolean;
+}
+
+export function convertMessages(system: unknown, messages: unknown, options: MessageOptions): readonly JsonRecord[] {
+  const all = readMessages({ messages });
+  const turnStart = options.reasoning ? all.findLastIndex(isWords) : all.length;
   return [
     ...convertSystem(system, 'system'),
-    ...readMessages({ messages }).flatMap((message, index) => convertMessage(message, `messages[${index}]`)),
+    ...all.flatMap((message, index) => convertMessage(message, `messages[${index}]`, { ...options, reasoning: index > turnStart })),
   ];
 }
 
-function convertMessage(message: JsonRecord, param: string): readonly JsonRecord[] {
-  const { role, content } = message;
+/** The user says something: whatever was thought before it is over. */
+function isWords({ role, content }: JsonRecord): boolean {
+  return role === 'user' && (!Array.isArray(content) || !content.some((block) => isRecord(block) && block['type'] === 'tool_result'));
+}
+
+function convertMessage(message: JsonRecord, param: string, options: MessageOptions): readonly JsonRecord[] {
+  if (!ROLES.kinds.has(wordOf(message['role']))) throw malformed(`${param}.role`, 'one of user, assistant and system');
+  const role = readKind(ROLES, message['role'], at(`${param}.role`));
+  const { content } = readObject(MESSAGE, message, at(param));
   if (role === 'system') return convertSystem(content, `${param}.content`);
-  if (role !== 'user' && role !== 'assistant') throw malformed(`${param}.role`, 'one of user, assistant and system');
   if (typeof content === 'string') return [{ role, content }];
   const blocks = readRecords(content, `${param}.content`);
-  return role === 'user' ? convertUser(blocks, `${param}.content`) : convertAssistant(blocks, `${param}.content`);
+  return role === 'user' ? convertUser(blocks, `${param}.content`) : convertAssistant(blocks, `${param}.content`, options);
 }
 
 /** One text: providers that are compatible enough take a list of parts here, the others do not. */
 function convertSystem(system: unknown, param: string): readonly JsonRecord[] {
   if (!isGiven(system)) return [];
-  const text = typeof system === 'string' ? system : readRecords(system, param).map((block, index) => textBlock(block, `${param}[${index}]`)).join('\n\n');
+  const text = typeof system === 'string' ? system : joinSystem(readRecords(system, param), param);
   return text === '' ? [] : [{ role: 'system', content: text }];
 }
 
-function textBlock(block: JsonRecord, param: string): string {
-  if (block['type'] !== 'text') throw unsupported(`${param}.type`, 'OpenAI');
-  return wordOf(block['text']);
+function joinSystem(blocks: readonly JsonRecord[], param: string): string {
+  for (const [index, block] of blocks.entries()) typeOf(SYSTEM_BLOCKS, block, `${param}[${index}]`);
+  return joinTexts(blocks, param);
 }
 
 function convertUser(blocks: readonly JsonRecord[], param: string): readonly JsonRecord[] {
   const results: JsonRecord[] = [];
   const parts: JsonRecord[] = [];
   for (const [index, block] of blocks.entries()) {
-    const at = `${param}[${index}]`;
-    if (block['type'] !== 'tool_result') parts.push(...convertBlock(block, at));
+    const place = `${param}[${index}]`;
+    if (typeOf(USER_BLOCKS, block, place) !== 'tool_result') parts.push(...convertBlock(block, place));
     else {
-      const { message, more } = convertResult(block, at);
+      const { message, more } = convertResult(block, place);
       results.push(message);
       parts.push(...more);
     }
@@ -53,30 +71,45 @@ function convertUser(blocks: readonly JsonRecord[], param: string): readonly Jso
 
 /** A tool message holds text only: images of a result follow in the user's message. */
 function convertResult(block: JsonRecord, param: string): { message: JsonRecord; more: readonly JsonRecord[] } {
-  const { content } = block;
+  const { tool_use_id: id, content, is_error: isError } = readObject(TOOL_RESULT_BLOCK, block, at(param));
   const parts = typeof content === 'string' ? [{ type: 'text', text: content }]
     : readRecords(content, `${param}.content`).flatMap((inner, index) => convertBlock(inner, `${param}.content[${index}]`));
-  const text = parts.filter(isPart('text')).map((part) => wordOf(part['text'])).join('\n');
+  const text = parts.filter(isText).map((part) => wordOf(part['text'])).join('\n');
   return {
-    message: { role: 'tool', tool_call_id: wordOf(block['tool_use_id']), content: block['is_error'] === true ? `Error: ${text}` : text },
-    more: parts.filter((part) => !isPart('text')(part)),
+    message: { role: 'tool', tool_call_id: fromToolUseId(wordOf(id)), content: isError === true ? `Error: ${text}` : text },
+    more: parts.filter((part) => !isText(part)),
   };
 }
 
-function convertAssistant(blocks: readonly JsonRecord[], param: string): readonly JsonRecord[] {
-  const texts: string[] = [];
-  const calls: JsonRecord[] = [];
-  for (const [index, block] of blocks.entries()) {
-    if (block['type'] === 'text') texts.push(wordOf(block['text']));
-    else if (block['type'] === 'tool_use') calls.push(convertCall(block));
-    else if (block['type'] !== 'thinking' && block['type'] !== 'redacted_thinking') throw unsupported(`${param}[${index}].type`, 'OpenAI');
-  }
-  const content = textOf(texts.join(''));
-  if (content === undefined && calls.length === 0) return [];
-  return [{ role: 'assistant', content: content ?? null, ...(calls.length > 0 ? { tool_calls: calls } : {}) }];
+interface Assistant {
+  readonly texts: string[];
+  readonly thoughts: string[];
+  readonly calls: JsonRecord[];
 }
 
-function convertCall(block: JsonRecord): JsonRecord {
-  const input = isRecord(block['input']) ? block['input'] : {};
-  return { id: block['id'], type: 'function', function: { name: block['name'], arguments: writeJson(input) } };
+function convertAssistant(blocks: readonly JsonRecord[], param: string, { names, reasoning }: MessageOptions): readonly JsonRecord[] {
+  const said: Assistant = { texts: [], thoughts: [], calls: [] };
+  for (const [index, block] of blocks.entries()) addBlock(said, block, { param: `${param}[${index}]`, names });
+  const content = textOf(said.texts.join(''));
+  if (content === undefined && said.calls.length === 0) return [];
+  const thought = reasoning ? textOf(said.thoughts.join('')) : undefined;
+  return [{
+    role: 'assistant', content: content ?? null,
+    ...(thought === undefined ? {} : { reasoning_content: thought }),
+    ...(said.calls.length > 0 ? { tool_calls: said.calls } : {}),
+  }];
+}
+
+function addBlock(said: Assistant, block: JsonRecord, { param, names }: { param: string; names: ToolNames }): void {
+  switch (typeOf(ASSISTANT_BLOCKS, block, param)) {
+    case 'text': return void said.texts.push(wordOf(readObject(TEXT_BLOCK, block, at(param)).text));
+    case 'thinking': return void said.thoughts.push(wordOf(readObject(THINKING_BLOCK, block, at(param)).thinking));
+    case 'redacted_thinking': return void readObject(REDACTED_BLOCK, block, at(param));
+    case 'tool_use': return void said.calls.push(convertCall(block, param, names));
+  }
+}
+
+function convertCall(block: JsonRecord, param: string, names: ToolNames): JsonRecord {
+  const { id, name, input } = readObject(TOOL_USE_BLOCK, block, at(param));
+  return { id: fromToolUseId(wordOf(id)), type: 'function', function: { name: names.send(name), arguments: writeJson(isRecord(input) ? input : {}) } };
 }

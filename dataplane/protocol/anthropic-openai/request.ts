@@ -1,66 +1,64 @@
 /**
  * A messages request as a chat completion request.
  */
+import { createHash } from 'node:crypto';
 import type { RequestPlan, UpstreamBody } from '../converter.ts';
+import { readObject } from '../field-table.ts';
+import type { View } from '../field-table.ts';
 import { isGiven, isRecord, itemsOf, textOf, wordOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { parsedLosslessly, writeJson } from '../json-lossless.ts';
-import { malformed, refuseUnsupported, unsupported } from '../unsupported.ts';
-import type { FieldTable } from '../unsupported.ts';
+import { takesEffort, wantsReasoningBack } from '../openai/quirks.ts';
+import { ToolNames } from '../tool-ids.ts';
+import { malformed, unsupported } from '../unsupported.ts';
+import { at } from './blocks.ts';
 import { convertMessages } from './messages.ts';
-import { convertToolChoice, convertTools, parallelToolCalls } from './tools.ts';
+import { EFFORTS, FORMAT, METADATA, OUTPUT_CONFIG, REQUEST } from './table.ts';
+import { convertTools } from './tools.ts';
 
-const FIELDS: FieldTable = {
-  converted: new Set([
-    'model', 'messages', 'system', 'max_tokens', 'stream', 'temperature', 'top_p', 'stop_sequences', 'tools', 'tool_choice', 'metadata',
-    'output_config', 'output_format', 'context_management',
-  ]),
-  // top_k has no counterpart and only narrows sampling; thinking is how a model works, not what it says; caching is automatic
-  harmless: new Set(['top_k', 'thinking', 'cache_control', 'diagnostics']),
-  neutral: new Map<string, readonly unknown[]>([
-    ['service_tier', ['auto', 'standard_only']], ['speed', ['standard']], ['inference_geo', ['global']], ['mcp_servers', [[]]],
-  ]),
-};
+type Request = View<NonNullable<typeof REQUEST.converted>>;
 
+/** The references' bounds. */
 const MOST_USER_LENGTH = 64;
-/** The reference's bound of `stop`. */
 const MOST_STOPS = 4;
-/** The efforts that all reasoning models know, and the nearest for the others. */
-const EFFORTS: ReadonlyMap<string, string> = new Map([['low', 'low'], ['medium', 'medium'], ['high', 'high'], ['xhigh', 'high'], ['max', 'high']]);
+const MOST_NAME_LENGTH = 64;
+/** Thinking budgets below these are such an effort; what is above is high. */
+const BUDGETS = [[4096, 'low'], [16_384, 'medium']] as const;
 
 export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): UpstreamBody {
-  refuseUnsupported(parsed, FIELDS, 'OpenAI');
-  refuseContextEdits(parsed['context_management']);
-  const exact = parsedLosslessly(body, parsed);
-  const tools = convertTools(exact['tools']);
+  const request = readObject(REQUEST, parsedLosslessly(body, parsed), at(''));
+  refuseContextEdits(request.context_management);
+  const names = new ToolNames(MOST_NAME_LENGTH);
+  const tools = convertTools(request.tools, request.tool_choice, names);
+  const { effort, format } = readOutput(request);
   const streams = parsed['stream'] === true;
   const completion = {
     model: plan.upstreamModel,
-    messages: convertMessages(exact['system'], exact['messages']),
+    messages: convertMessages(request.system, request.messages, { names, reasoning: wantsReasoningBack(plan.upstreamModel) }),
     [plan.outputLimitField]: plan.maxOutputTokens ?? parsed['max_tokens'],
     stream: streams ? true : undefined,
     stream_options: streams ? { include_usage: true } : undefined,
-    temperature: numberOf(parsed['temperature']),
-    top_p: numberOf(parsed['top_p']),
-    stop: convertStop(parsed['stop_sequences']),
-    tools,
-    tool_choice: tools && convertToolChoice(parsed['tool_choice']),
-    parallel_tool_calls: tools && parallelToolCalls(parsed['tool_choice']),
-    reasoning_effort: convertEffort(parsed['output_config']),
-    response_format: convertFormat(exact),
-    user: convertUser(parsed['metadata']),
+    temperature: numberOf(request.temperature),
+    top_p: numberOf(request.top_p),
+    stop: convertStop(request.stop_sequences),
+    ...tools,
+    reasoning_effort: effort ?? effortOfBudget(request.thinking, plan.upstreamModel),
+    response_format: format,
+    user: convertUser(request.metadata),
+    service_tier: convertTier(request.service_tier),
   };
-  return { path: '/chat/completions', body: Buffer.from(writeJson(completion)) };
+  const toolNames = names.original;
+  return { path: '/chat/completions', body: Buffer.from(writeJson(completion)), ...(toolNames ? { notes: { toolNames } } : {}) };
 }
 
 function numberOf(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
-/** OpenAI refuses longer ones, and an id that is cut identifies nobody. */
+/** OpenAI refuses longer ones; the digest still tells users apart. */
 function convertUser(metadata: unknown): string | undefined {
-  const user = isRecord(metadata) ? textOf(metadata['user_id']) : undefined;
-  return user !== undefined && user.length <= MOST_USER_LENGTH ? user : undefined;
+  const user = isRecord(metadata) ? textOf(readObject(METADATA, metadata, at('metadata')).user_id) : undefined;
+  return user === undefined || user.length <= MOST_USER_LENGTH ? user : createHash('sha256').update(user).digest('hex');
 }
 
 function convertStop(value: unknown): readonly unknown[] | undefined {
@@ -69,20 +67,32 @@ function convertStop(value: unknown): readonly unknown[] | undefined {
   return stops.length > 0 ? stops : undefined;
 }
 
-function convertEffort(config: unknown): string | undefined {
-  return isRecord(config) ? EFFORTS.get(wordOf(config['effort'])) : undefined;
+function convertTier(tier: unknown): string | undefined {
+  if (!isGiven(tier) || tier === 'auto') return undefined;
+  if (tier === 'standard_only') return 'default';
+  throw unsupported('service_tier', 'OpenAI', 'its tiers are others');
+}
+
+function readOutput({ output_config: config, output_format: format }: Request): { effort: string | undefined; format: JsonRecord | undefined } {
+  const output = isRecord(config) ? readObject(OUTPUT_CONFIG, config, at('output_config')) : undefined;
+  return { effort: EFFORTS.words.get(wordOf(output?.effort)), format: convertFormat(format ?? output?.format) };
+}
+
+function effortOfBudget(thinking: unknown, model: string): string | undefined {
+  if (!isRecord(thinking) || thinking['type'] !== 'enabled' || !takesEffort(model)) return undefined;
+  const budget = Number(thinking['budget_tokens'] ?? 0);
+  return BUDGETS.find(([below]) => budget < below)?.[1] ?? 'high';
 }
 
 /** The schema is the client's word on the answer's shape: strict, as Anthropic has it. */
-function convertFormat(parsed: JsonRecord): JsonRecord | undefined {
-  const config = parsed['output_config'];
-  const format = parsed['output_format'] ?? (isRecord(config) ? config['format'] : undefined);
+function convertFormat(format: unknown): JsonRecord | undefined {
   if (!isGiven(format)) return undefined;
   if (!isRecord(format) || format['type'] !== 'json_schema' || !isRecord(format['schema'])) throw unsupported('output_config.format', 'OpenAI');
-  return { type: 'json_schema', json_schema: { name: 'answer', schema: format['schema'], strict: true } };
+  const { schema } = readObject(FORMAT, format, at('output_config.format'));
+  return { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } };
 }
 
-/** Thinking is left out of a converted conversation anyway; edits that would leave out more cannot be told. */
+/** Thoughts are left out of a converted conversation anyway; edits that would leave out more cannot be told. */
 function refuseContextEdits(management: unknown): void {
   for (const [index, edit] of itemsOf(isRecord(management) ? management['edits'] : undefined).entries())
     if (!isRecord(edit) || !wordOf(edit['type']).startsWith('clear_thinking_')) throw unsupported(`context_management.edits[${index}]`, 'OpenAI');

@@ -1,41 +1,51 @@
 /**
  * A chat completion as a message.
  */
-import type { AnswerContext, ConvertedResponse, ReportedUsage } from '../converter.ts';
+import type { AnswerContext, AnswerNotes, ConvertedResponse, ReportedUsage } from '../converter.ts';
+import { viewOf } from '../field-table.ts';
 import { isGiven, isRecord, itemsOf, textOf, wordOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { parseLossless, writeJson } from '../json-lossless.ts';
 import { parseAnswer } from '../json-text.ts';
 import { reasoningOf } from '../openai/output.ts';
 import { meterCompletion } from '../openai/stream-meter.ts';
+import { readReasoningTokens } from '../openai/usage.ts';
+import { toToolUseId } from '../tool-ids.ts';
 import { fillUsage } from '../usage.ts';
+import { ANSWER, CHOICE, COMPLETION, FAILURES, SERVICE_TIERS, STOP_REASONS, TOOL_CALL } from './table.ts';
 
-const STOP_REASONS: ReadonlyMap<string, string> = new Map([
-  ['stop', 'end_turn'], ['length', 'max_tokens'], ['tool_calls', 'tool_use'], ['function_call', 'tool_use'], ['content_filter', 'refusal'],
-]);
-
-/** Some providers say "stop" although they called a tool. */
-export function stopReasonOf(finishReason: string | undefined, calledTools: boolean): string {
-  const reason = STOP_REASONS.get(finishReason ?? '') ?? 'end_turn';
-  return calledTools && reason === 'end_turn' ? 'tool_use' : reason;
+export interface Ending {
+  readonly finishReason: string | undefined;
+  readonly calledTools: boolean;
+  /** The model's own words for why it does not answer. */
+  readonly refusal: string | undefined;
 }
 
-/** Throws SyntaxError where it is no chat completion. */
+/** Some providers say "stop" although they called a tool, and all of them although they refused. */
+export function stopOf({ finishReason, calledTools, refusal }: Ending): JsonRecord {
+  if (refusal !== undefined) return { stop_reason: 'refusal', stop_sequence: null, stop_details: { type: 'refusal', category: null, explanation: refusal } };
+  const reason = finishReason === 'stop' ? undefined : STOP_REASONS.words.get(finishReason ?? '');
+  return { stop_reason: reason ?? (calledTools ? 'tool_use' : 'end_turn'), stop_sequence: null };
+}
+
+/** Throws SyntaxError where it is no chat completion, or one that broke off. */
 export function convertResponse(body: Uint8Array, answer?: AnswerContext): ConvertedResponse {
   const completion = parseAnswer(body);
-  const first: unknown = itemsOf(completion['choices'])[0];
-  if (!isRecord(first) || !isRecord(first['message'])) throw new SyntaxError('the answer is not a chat completion');
+  const { id, model, choices, service_tier: tier, usage } = viewOf(COMPLETION, completion);
+  const first: unknown = itemsOf(choices)[0];
+  const { message: answered, finish_reason: finishReason } = viewOf(CHOICE, isRecord(first) ? first : {});
+  if (!isRecord(answered)) throw new SyntaxError('the answer is not a chat completion');
+  if (FAILURES.words.has(wordOf(finishReason))) throw new SyntaxError('the answer broke off');
   const meter = meterCompletion(completion);
-  const content = convertMessage(first['message']);
+  const content = convertMessage(answered, answer);
   const message = {
-    id: messageId(answer?.id ?? wordOf(completion['id'])),
+    id: messageId(answer?.id ?? wordOf(id)),
     type: 'message',
     role: 'assistant',
-    model: completion['model'],
+    model,
     content,
-    stop_reason: stopReasonOf(textOf(first['finish_reason']), content.some((block) => block['type'] === 'tool_use')),
-    stop_sequence: null,
-    usage: writeUsage(fillUsage(meter, answer?.estimatedInputTokens ?? 0)),
+    ...stopOf({ finishReason: textOf(finishReason), calledTools: content.some((block) => block['type'] === 'tool_use'), refusal: textOf(viewOf(ANSWER, answered).refusal) }),
+    usage: writeUsage(fillUsage(meter, answer?.estimatedInputTokens ?? 0), { reasoning: readReasoningTokens(usage), tier }),
   };
   return { body: Buffer.from(writeJson(message)), meter };
 }
@@ -44,14 +54,32 @@ export function messageId(id: string): string {
   return `msg_${id.replace(/^(?:chatcmpl|msg)[-_]/, '')}`;
 }
 
+/** What a provider says beside the figures that are priced. */
+export interface UsageDetails {
+  readonly reasoning?: number | undefined;
+  readonly tier?: unknown;
+}
+
 /** Anthropic counts cached and written tokens apart from the input. */
-export function writeUsage({ input, cached, cacheWrite5m, cacheWrite1h, output }: ReportedUsage): JsonRecord {
+export function writeUsage({ input, cached, cacheWrite5m, cacheWrite1h, output }: ReportedUsage, { reasoning, tier }: UsageDetails = {}): JsonRecord {
+  const serviceTier = SERVICE_TIERS.words.get(wordOf(tier));
   return {
     input_tokens: input ?? 0,
     cache_creation_input_tokens: (cacheWrite5m ?? 0) + (cacheWrite1h ?? 0),
     cache_read_input_tokens: cached ?? 0,
     output_tokens: output ?? 0,
+    ...(reasoning === undefined ? {} : { output_tokens_details: { thinking_tokens: reasoning } }),
+    ...(serviceTier === undefined ? {} : { service_tier: serviceTier }),
   };
+}
+
+/** The prefix of ids that the gateway makes for calls without one. */
+export function callIdPrefix(requestId: string): string {
+  return `toolu_${requestId.replace(/[^a-zA-Z0-9_-]/g, '_')}_`;
+}
+
+export function nameOf(name: string, notes: AnswerNotes | undefined): string {
+  return notes?.toolNames?.get(name) ?? name;
 }
 
 /** Arguments as the object that a tool_use block takes; cut or missing ones as an empty one. */
@@ -64,14 +92,15 @@ export function parseInput(text: string): JsonRecord {
   }
 }
 
-function convertMessage(message: JsonRecord): readonly JsonRecord[] {
+function convertMessage(message: JsonRecord, answer: AnswerContext | undefined): readonly JsonRecord[] {
+  const { content, refusal, tool_calls: toolCalls, function_call: older } = viewOf(ANSWER, message);
   const thinking = reasoningOf(message);
-  const texts = [...contentTexts(message['content']), textOf(message['refusal'])].filter((text) => text !== undefined);
-  const calls: unknown[] = [...itemsOf(message['tool_calls']), ...(isGiven(message['function_call']) ? [{ function: message['function_call'] }] : [])];
+  const texts = [...contentTexts(content), textOf(refusal)].filter((text) => text !== undefined);
+  const calls: unknown[] = [...itemsOf(toolCalls), ...(isGiven(older) ? [{ function: older }] : [])];
   return [
     ...(thinking === undefined ? [] : [{ type: 'thinking', thinking, signature: '' }]),
     ...texts.map((text) => ({ type: 'text', text })),
-    ...calls.filter(isRecord).map(convertCall),
+    ...calls.filter(isRecord).map((call, index) => convertCall(call, `${callIdPrefix(answer?.id ?? '')}${index}`, answer?.notes)),
   ];
 }
 
@@ -79,7 +108,8 @@ function contentTexts(content: unknown): readonly (string | undefined)[] {
   return typeof content === 'string' ? [textOf(content)] : itemsOf(content).filter(isRecord).map((part) => textOf(part['text']));
 }
 
-function convertCall(call: JsonRecord, index: number): JsonRecord {
-  const called = isRecord(call['function']) ? call['function'] : {};
-  return { type: 'tool_use', id: textOf(call['id']) ?? `toolu_${index}`, name: wordOf(called['name']), input: parseInput(wordOf(called['arguments'])) };
+function convertCall(call: JsonRecord, ownId: string, notes: AnswerNotes | undefined): JsonRecord {
+  const { id, function: called } = viewOf(TOOL_CALL, call);
+  const { name, arguments: text } = isRecord(called) ? called : {};
+  return { type: 'tool_use', id: toToolUseId(textOf(id) ?? ownId), name: nameOf(wordOf(name), notes), input: parseInput(wordOf(text)) };
 }

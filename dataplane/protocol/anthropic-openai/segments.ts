@@ -1,10 +1,9 @@
 /**
  * Puts pieces of text, thinking and tool calls in the order that Anthropic's clients insist on: blocks numbered from 0 without a
  * gap, one open at a time, each closed once. Text and thinking are closed by whatever follows them. A tool call stays open until
- * the end, as its provider may come back to it; what arrives meanwhile for another block waits.
+ * the end, as its provider may come back to it; what arrives meanwhile for another block waits. Events come out as text.
  */
-import { writeMessageEvent } from '../anthropic/events.ts';
-import type { JsonRecord } from '../fields.ts';
+import { toToolUseId } from '../tool-ids.ts';
 
 export interface ToolPiece {
   /** The provider's own number of the call; undefined: it has none. */
@@ -21,19 +20,27 @@ interface Segment {
   name: string;
   /** Not sent yet. */
   waiting: string;
-  /** Its block's number, once it is open. */
-  index: number | undefined;
+  /** What its deltas begin with, once its block is open. */
+  delta: string | undefined;
+  index: number;
+}
+
+export interface BlockOptions {
+  /** Of ids for calls that their provider gave none. */
+  readonly idPrefix: string;
+  /** The client's name of a tool that was sent by another. */
+  readonly nameOf: (name: string) => string;
 }
 
 export class BlockSequence {
   /** The first is open, or about to be; the others wait. */
   readonly #segments: Segment[] = [];
-  readonly #idPrefix: string;
+  readonly #options: BlockOptions;
   #nextIndex = 0;
   #tools = 0;
 
-  constructor(idPrefix: string) {
-    this.#idPrefix = idPrefix;
+  constructor(options: BlockOptions) {
+    this.#options = options;
   }
 
   get calledTools(): boolean {
@@ -41,17 +48,19 @@ export class BlockSequence {
   }
 
   /** More of the answer's text or thinking. */
-  addText(kind: 'text' | 'thinking', text: string): Uint8Array[] {
+  addText(kind: 'text' | 'thinking', text: string): string {
     const last = this.#segments.at(-1);
+    // by far the most usual: more of the block that is open
+    if (last?.kind === kind && last.delta !== undefined && last.waiting === '') return writeDelta(last.delta, text);
     if (last?.kind === kind) last.waiting += text;
-    else this.#segments.push({ kind, key: undefined, id: '', name: '', waiting: text, index: undefined });
+    else this.#segments.push({ kind, key: undefined, id: '', name: '', waiting: text, delta: undefined, index: -1 });
     return this.#drain();
   }
 
   /** More of a tool call; its id and name may come once, its arguments in any pieces. */
-  addTool(piece: ToolPiece): Uint8Array[] {
+  addTool(piece: ToolPiece): string {
     const segment = this.#toolOf(piece);
-    if (segment.index === undefined) {
+    if (segment.delta === undefined) {
       segment.id = piece.id ?? segment.id;
       if (segment.name === '') segment.name = piece.name ?? '';
     }
@@ -60,9 +69,9 @@ export class BlockSequence {
   }
 
   /** Everything that waits, and the end of every block. */
-  close(): Uint8Array[] {
-    const events: Uint8Array[] = [];
-    for (let segment = this.#segments.shift(); segment; segment = this.#segments.shift()) events.push(...this.#write(segment), this.#stop(segment));
+  close(): string {
+    let events = '';
+    for (let segment = this.#segments.shift(); segment; segment = this.#segments.shift()) events += this.#write(segment) + stop(segment);
     return events;
   }
 
@@ -70,46 +79,58 @@ export class BlockSequence {
   #toolOf({ key, id }: ToolPiece): Segment {
     const tools = this.#segments.filter((segment) => segment.kind === 'tool');
     const known = key === undefined && id === undefined ? tools.at(-1) : tools.findLast((segment) => segment.key === key && (key !== undefined || segment.id === id));
-    if (known && (id === undefined || known.id === id || known.id.startsWith(this.#idPrefix))) return known;
-    const segment: Segment = { kind: 'tool', key, id: id ?? `${this.#idPrefix}${this.#tools}`, name: '', waiting: '', index: undefined };
+    if (known && (id === undefined || known.id === id || known.id.startsWith(this.#options.idPrefix))) return known;
+    const segment: Segment = { kind: 'tool', key, id: id ?? `${this.#options.idPrefix}${this.#tools}`, name: '', waiting: '', delta: undefined, index: -1 };
     this.#tools++;
     this.#segments.push(segment);
     return segment;
   }
 
   /** Sends what can be sent: of the first segment, and of those behind it once it can be closed. */
-  #drain(): Uint8Array[] {
-    const events: Uint8Array[] = [];
+  #drain(): string {
+    let events = '';
     for (let first = this.#segments[0]; first; first = this.#segments[0]) {
       // a call without its name cannot be opened yet
       if (first.kind === 'tool' && first.name === '') break;
-      events.push(...this.#write(first));
+      events += this.#write(first);
       if (first.kind === 'tool' || this.#segments.length === 1) break;
-      events.push(this.#stop(first));
+      events += stop(first);
       this.#segments.shift();
     }
     return events;
   }
 
-  #write(segment: Segment): Uint8Array[] {
-    const events: Uint8Array[] = [];
-    if (segment.index === undefined) {
-      segment.index = this.#nextIndex++;
-      events.push(writeMessageEvent('content_block_start', { index: segment.index, content_block: BLOCKS[segment.kind].empty(segment) }));
-    }
-    if (segment.waiting !== '') events.push(writeMessageEvent('content_block_delta', { index: segment.index, delta: BLOCKS[segment.kind].delta(segment.waiting) }));
+  #write(segment: Segment): string {
+    const opening = segment.delta === undefined ? this.#open(segment) : '';
+    const { delta, waiting } = segment;
     segment.waiting = '';
-    return events;
+    return waiting === '' || delta === undefined ? opening : opening + writeDelta(delta, waiting);
   }
 
-  #stop(segment: Segment): Uint8Array {
-    return writeMessageEvent('content_block_stop', { index: segment.index });
+  #open(segment: Segment): string {
+    const index = this.#nextIndex++;
+    segment.index = index;
+    segment.delta = `event: content_block_delta\ndata: {"type":"content_block_delta","index":${index},"delta":${DELTAS[segment.kind]}`;
+    return `event: content_block_start\ndata: {"type":"content_block_start","index":${index},"content_block":${this.#empty(segment)}}\n\n`;
+  }
+
+  /** What a block of each kind is opened with. */
+  #empty({ kind, id, name }: Segment): string {
+    if (kind === 'text') return '{"type":"text","text":""}';
+    if (kind === 'thinking') return '{"type":"thinking","thinking":"","signature":""}';
+    return `{"type":"tool_use","id":${JSON.stringify(toToolUseId(id))},"name":${JSON.stringify(this.#options.nameOf(name))},"input":{}}`;
   }
 }
 
-/** What a block of each kind is opened with, and what it grows by. */
-const BLOCKS: Readonly<Record<Segment['kind'], { readonly empty: (segment: Segment) => JsonRecord; readonly delta: (text: string) => JsonRecord }>> = {
-  text: { empty: () => ({ type: 'text', text: '' }), delta: (text) => ({ type: 'text_delta', text }) },
-  thinking: { empty: () => ({ type: 'thinking', thinking: '', signature: '' }), delta: (thinking) => ({ type: 'thinking_delta', thinking }) },
-  tool: { empty: ({ id, name }) => ({ type: 'tool_use', id, name, input: {} }), delta: (text) => ({ type: 'input_json_delta', partial_json: text }) },
+/** What a block of each kind grows by, up to its text. */
+const DELTAS: Readonly<Record<Segment['kind'], string>> = {
+  text: '{"type":"text_delta","text":', thinking: '{"type":"thinking_delta","thinking":', tool: '{"type":"input_json_delta","partial_json":',
 };
+
+function writeDelta(delta: string, text: string): string {
+  return `${delta}${JSON.stringify(text)}}}\n\n`;
+}
+
+function stop({ index }: Segment): string {
+  return `event: content_block_stop\ndata: {"type":"content_block_stop","index":${index}}\n\n`;
+}

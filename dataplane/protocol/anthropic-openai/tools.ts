@@ -2,41 +2,57 @@
  * Anthropic's tools and choices as OpenAI's.
  */
 import { isCustomTool } from '../anthropic/tool-types.ts';
-import { isGiven, isRecord, readRecords, textOf } from '../fields.ts';
+import { readObject } from '../field-table.ts';
+import { isGiven, isRecord, itemsOf, readRecords, textOf, wordOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { unsupported } from '../unsupported.ts';
+import { writeJson } from '../json-lossless.ts';
+import type { ToolNames } from '../tool-ids.ts';
+import { malformed, unsupported } from '../unsupported.ts';
+import { at } from './blocks.ts';
+import { CHOICES, TOOL, TOOL_CHOICE } from './table.ts';
 
-/** Undefined: no tools. Throws RequestFault for one that is not the client's own. */
-export function convertTools(value: unknown): readonly JsonRecord[] | undefined {
-  const tools = readRecords(value, 'tools').map((tool, index) => convertTool(tool, `tools[${index}]`));
-  return tools.length > 0 ? tools : undefined;
+export interface ConvertedTools {
+  readonly tools: readonly JsonRecord[] | undefined;
+  readonly tool_choice: unknown;
+  readonly parallel_tool_calls: false | undefined;
 }
 
-function convertTool(tool: JsonRecord, param: string): JsonRecord {
-  if (!isCustomTool(tool['type'])) throw unsupported(`${param}.type`, 'OpenAI');
+const NO_CHOICE = { tool_choice: undefined, parallel_tool_calls: undefined };
+
+/** Throws RequestFault for a tool that is not the client's own. */
+export function convertTools(value: unknown, choice: unknown, names: ToolNames): ConvertedTools {
+  const tools = readRecords(value, 'tools').map((tool, index) => convertTool(tool, `tools[${index}]`, names));
+  return tools.length > 0 ? { tools, ...convertChoice(choice, names) } : { tools: undefined, ...NO_CHOICE };
+}
+
+function convertTool(tool: JsonRecord, param: string, names: ToolNames): JsonRecord {
+  if (!isCustomTool(tool['type'])) throw unsupported(`${param}.type`, 'OpenAI', 'its description is Anthropic\'s own');
+  const { name, description, input_schema: schema, strict, input_examples: examples } = readObject(TOOL, tool, at(param));
   return {
     type: 'function',
     function: {
-      name: tool['name'],
-      description: textOf(tool['description']),
-      parameters: isRecord(tool['input_schema']) ? tool['input_schema'] : { type: 'object', properties: {} },
-      strict: typeof tool['strict'] === 'boolean' ? tool['strict'] : undefined,
+      name: names.send(name),
+      description: describe(textOf(description), itemsOf(examples)),
+      parameters: isRecord(schema) ? schema : { type: 'object', properties: {} },
+      strict: typeof strict === 'boolean' ? strict : undefined,
     },
   };
 }
 
-/** Undefined: the default. */
-export function convertToolChoice(choice: unknown): unknown {
-  if (!isGiven(choice)) return undefined;
-  switch (isRecord(choice) ? choice['type'] : undefined) {
-    case 'auto': return 'auto';
-    case 'any': return 'required';
-    case 'none': return 'none';
-    case 'tool': return { type: 'function', function: { name: isRecord(choice) ? choice['name'] : undefined } };
-    default: throw unsupported('tool_choice', 'OpenAI');
-  }
+function describe(description: string | undefined, examples: readonly unknown[]): string | undefined {
+  if (examples.length === 0) return description;
+  const lines = ['Examples of input:', ...examples.map(writeJson)].join('\n');
+  return description === undefined ? lines : `${description}\n\n${lines}`;
 }
 
-export function parallelToolCalls(choice: unknown): false | undefined {
-  return isRecord(choice) && choice['disable_parallel_tool_use'] === true ? false : undefined;
+function convertChoice(choice: unknown, names: ToolNames): Omit<ConvertedTools, 'tools'> {
+  if (!isGiven(choice)) return NO_CHOICE;
+  if (!isRecord(choice)) throw malformed('tool_choice', 'an object');
+  const { type, name, disable_parallel_tool_use: single } = readObject(TOOL_CHOICE, choice, at('tool_choice'));
+  const word = CHOICES.words.get(wordOf(type));
+  if (word === undefined) throw unsupported('tool_choice', 'OpenAI');
+  return {
+    tool_choice: type === 'tool' ? { type: 'function', function: { name: names.send(name) } } : word,
+    parallel_tool_calls: single === true ? false : undefined,
+  };
 }

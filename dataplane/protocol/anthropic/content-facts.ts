@@ -6,6 +6,8 @@ import { addImage, addUnbounded } from '../facts-tally.ts';
 import type { FactsTally } from '../facts-tally.ts';
 import { isRecord, wordOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
+import { refuseVariants } from '../name-variants.ts';
+import { findImage, isImageData } from '../image-inputs.ts';
 import { isServerTool } from './tool-types.ts';
 
 interface Placed {
@@ -23,11 +25,14 @@ export function readContent(tally: FactsTally, content: unknown, param: string):
   for (let next = pending.pop(); next; next = pending.pop()) {
     tally.units++;
     if (!isRecord(next.value)) continue;
+    refuseVariants(next.value, next.param);
     readBlock(tally, next.value, next.param);
     pushAll(pending, next.value['content'], `${next.param}.content`);
     pushAll(pending, next.value['tool_changes'], `${next.param}.tool_changes`);
-    const source = next.value['source'];
-    if (isRecord(source)) pushAll(pending, source['content'], `${next.param}.source.content`);
+    const { source } = next.value;
+    if (!isRecord(source)) continue;
+    refuseVariants(source, `${next.param}.source`);
+    pushAll(pending, source['content'], `${next.param}.source.content`);
   }
 }
 
@@ -49,7 +54,15 @@ function readBlock(tally: FactsTally, block: JsonRecord, param: string): void {
   } else if (type === 'document') readDocument(tally, source, `${param}.source`);
   else if (type === 'container_upload') addReference(tally, param);
   else if (type === 'tool_addition') readAddition(tally, block['tool'], `${param}.tool`);
-  else if (!TEXT_BLOCK.test(type)) tally.files++;
+  else if (!TEXT_BLOCK.test(type)) readUnknown(tally, block, param);
+}
+
+/** Whatever it is, it fills the context at most; an image may hide in it. */
+function readUnknown(tally: FactsTally, block: JsonRecord, param: string): void {
+  tally.files++;
+  const { content: _walked, ...rest } = block;
+  const image = findImage(rest, param);
+  if (image !== undefined) addImage(tally, image, 0);
 }
 
 function imageBytes(source: JsonRecord): number {
@@ -60,8 +73,10 @@ function imageBytes(source: JsonRecord): number {
 function readDocument(tally: FactsTally, source: JsonRecord, param: string): void {
   // its text or blocks are in the body
   if (source['type'] === 'text' || source['type'] === 'content') return;
-  if (source['type'] === 'base64') tally.files++;
-  else addReference(tally, param);
+  if (source['type'] !== 'base64') return addReference(tally, param);
+  tally.files++;
+  // a picture that calls itself a document
+  if (/^image\//i.test(wordOf(source['media_type'])) || isImageData(source['data'])) addImage(tally, param, 0);
 }
 
 function addReference(tally: FactsTally, param: string): void {

@@ -8,6 +8,7 @@ import { addPricedFields, addUnbounded, asksForLongCache, startTally } from '../
 import type { FactsTally, PricedField } from '../facts-tally.ts';
 import { isGiven, isRecord, itemsOf, readCount, readFlag, readMessages, readModel, readRecords, wordOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
+import { refuseVariants } from '../name-variants.ts';
 import { readContent } from './content-facts.ts';
 import { isServerTool, toolUnits } from './tool-types.ts';
 
@@ -37,6 +38,7 @@ export function readChatFacts(body: Uint8Array, parsed: JsonRecord): ChatFacts {
   readContent(tally, parsed['system'], 'system');
   for (const [index, message] of readMessages(parsed).entries()) {
     tally.units++;
+    refuseVariants(message, `messages[${index}]`);
     readContent(tally, message['content'], `messages[${index}].content`);
   }
   const tools = readTools(tally, parsed);
@@ -67,6 +69,7 @@ export function readChatFacts(body: Uint8Array, parsed: JsonRecord): ChatFacts {
 function readTools(tally: FactsTally, parsed: JsonRecord): number {
   const tools = readRecords(parsed['tools'], 'tools');
   for (const [index, tool] of tools.entries()) {
+    refuseVariants(tool, `tools[${index}]`);
     if (isServerTool(tool['type'])) addUnbounded(tally, 'ServerTools', `tools[${index}].type`);
     tally.units += toolUnits(tool['type']);
   }

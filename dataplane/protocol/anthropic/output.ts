@@ -22,6 +22,8 @@ function inputBytes(input: unknown): number {
 
 /** Of a content_block_delta's delta: every text in it, known or not, but the signature, which nobody generated. */
 export function deltaBytes(delta: JsonRecord): number {
+  // nearly all of them
+  if (delta['type'] === 'text_delta' && typeof delta['text'] === 'string' && Object.keys(delta).length === 2) return Buffer.byteLength(delta['text']);
   return Object.entries(delta).filter(([name]) => name !== 'type' && name !== 'signature')
     .reduce((sum, [, value]) => sum + utf8Bytes(value), 0);
 }

@@ -37,6 +37,12 @@ export function reportAnthropic(figures: AnthropicFigures): ReportedUsage {
   return (figures.compactions ?? []).reduce(add, reportOwn(figures));
 }
 
+/** Of the output, what was thought; undefined: not said. */
+export function readReasoningTokens(usage: unknown): number | undefined {
+  const details = isRecord(usage) ? usage['output_tokens_details'] : undefined;
+  return isRecord(details) ? readTokenCount(details['thinking_tokens']) : undefined;
+}
+
 function readOwnFigures(usage: JsonRecord): Omit<AnthropicFigures, 'compactions'> {
   const split = isRecord(usage['cache_creation']) ? usage['cache_creation'] : {};
   return {

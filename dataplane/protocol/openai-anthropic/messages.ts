@@ -2,11 +2,15 @@
  * OpenAI's messages as Anthropic's: system and developer messages move to `system`; turns alternate, so consecutive ones of a side
  * become one, with the results of tools before everything else.
  */
-import { isGiven, isRecord, readRecords, textOf, wordOf } from '../fields.ts';
+import { readKind, readObject } from '../field-table.ts';
+import { isGiven, readRecords, textOf, wordOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { malformed, unsupported } from '../unsupported.ts';
-import { convertParts, convertText } from './parts.ts';
-import { convertToolCalls, toolUseId } from './tools.ts';
+import { toToolUseId } from '../tool-ids.ts';
+import { malformed } from '../unsupported.ts';
+import { at, convertParts, convertText, textBlock } from './parts.ts';
+import { convertReasoning } from './reasoning.ts';
+import { ASSISTANT_MESSAGE, ROLES, SYSTEM_MESSAGE, TOOL_MESSAGE, USER_MESSAGE } from './table.ts';
+import type { RequestTools } from './tools.ts';
 
 interface Turn {
   readonly role: 'user' | 'assistant';
@@ -14,89 +18,96 @@ interface Turn {
 }
 
 export interface Conversation {
-  readonly system: string | readonly JsonRecord[] | undefined;
+  readonly system: readonly JsonRecord[];
   readonly messages: readonly JsonRecord[];
 }
 
 /** Throws RequestFault for a message or part that Anthropic has nothing like. */
-export function convertMessages(value: unknown): Conversation {
-  const system: JsonRecord[] = [];
-  const turns: Turn[] = [];
-  for (const [index, message] of readRecords(value, 'messages').entries()) convertMessage(message, `messages[${index}]`, { system, turns });
-  const messages = turns.filter((turn) => turn.content.length > 0).map(writeTurn);
+export function convertMessages(value: unknown, tools: RequestTools): Conversation {
+  const building = new Building(tools);
+  for (const [index, message] of readRecords(value, 'messages').entries()) building.add(message, `messages[${index}]`);
+  const messages = building.turns.map(({ role, content }) => ({ role, content: shortest(content) }));
   if (messages.length === 0) throw malformed('messages', 'a list with at least one message of the user');
-  return { system: writeSystem(system), messages };
+  return { system: building.system, messages };
 }
 
-function convertMessage(message: JsonRecord, param: string, { system, turns }: { system: JsonRecord[]; turns: Turn[] }): void {
-  switch (message['role']) {
-    case 'system':
-    case 'developer':
-      system.push(...convertText(message['content'], `${param}.content`));
-      return;
-    case 'user':
-      turnOf(turns, 'user').push(...convertParts(message['content'], `${param}.content`));
-      return;
-    case 'assistant':
-      turnOf(turns, 'assistant').push(...convertAssistant(message, param));
-      return;
-    case 'tool':
-      addResult(turnOf(turns, 'user'), convertResult(message, param));
-      return;
-    case 'function':
-      throw unsupported(`${param}.role`, 'Anthropic');
-    default:
-      throw malformed(`${param}.role`, 'one of system, developer, user, assistant and tool');
+/** A single plain text as a string. */
+export function shortest(content: readonly JsonRecord[]): string | readonly JsonRecord[] {
+  const [only] = content;
+  const plain = content.length === 1 && only?.['type'] === 'text' && !('cache_control' in only) ? textOf(only['text']) : undefined;
+  return plain ?? content;
+}
+
+class Building {
+  readonly system: JsonRecord[] = [];
+  readonly turns: Turn[] = [];
+  readonly #tools: RequestTools;
+  /** Of the latest older call, which has no id of its own. */
+  #functionCalls = 0;
+
+  constructor(tools: RequestTools) {
+    this.#tools = tools;
+  }
+
+  add(message: JsonRecord, param: string): void {
+    if (!ROLES.kinds.has(wordOf(message['role']))) throw malformed(`${param}.role`, 'one of system, developer, user, assistant and tool');
+    const role = readKind(ROLES, message['role'], at(`${param}.role`));
+    switch (role) {
+      case 'system':
+      case 'developer': return void this.system.push(...convertText(readObject(SYSTEM_MESSAGE, message, at(param)).content, `${param}.content`));
+      case 'user': return this.#push('user', convertUser(message, param));
+      case 'assistant': return this.#push('assistant', this.#convertAssistant(message, param));
+      case 'tool':
+      case 'function': return this.#addResult(this.#convertResult(role, message, param));
+    }
+  }
+
+  #push(role: Turn['role'], blocks: readonly JsonRecord[]): void {
+    if (blocks.length > 0) this.#turn(role).push(...blocks);
+  }
+
+  #turn(role: Turn['role']): JsonRecord[] {
+    const last = this.turns.at(-1);
+    if (last?.role === role) return last.content;
+    const content: JsonRecord[] = [];
+    this.turns.push({ role, content });
+    return content;
+  }
+
+  /** The API wants results first in the turn that answers tool calls. */
+  #addResult(result: JsonRecord): void {
+    const content = this.#turn('user');
+    const place = content.findIndex((block) => block['type'] !== 'tool_result');
+    content.splice(place < 0 ? content.length : place, 0, result);
+  }
+
+  #convertAssistant(message: JsonRecord, param: string): JsonRecord[] {
+    const view = readObject(ASSISTANT_MESSAGE, message, at(param));
+    const refusal = textBlock(view.refusal);
+    return [
+      ...convertReasoning(view.reasoning_details),
+      ...convertText(view.content, `${param}.content`),
+      ...(refusal ? [refusal] : []),
+      ...this.#tools.convertCalls(view.tool_calls, `${param}.tool_calls`),
+      ...(isGiven(view.function_call) ? [this.#tools.convertFunctionCall(view.function_call, `function_${++this.#functionCalls}`, `${param}.function_call`)] : []),
+    ];
+  }
+
+  #convertResult(role: 'tool' | 'function', message: JsonRecord, param: string): JsonRecord {
+    const { tool_call_id: id, content } = readObject(TOOL_MESSAGE, message, at(param));
+    if (role === 'tool' && wordOf(id) === '') throw malformed(`${param}.tool_call_id`, 'the id of a tool call');
+    if (role === 'function' && this.#functionCalls === 0) throw malformed(`${param}.role`, 'a function\'s only after the function_call that it answers');
+    return {
+      type: 'tool_result',
+      tool_use_id: role === 'tool' ? toToolUseId(wordOf(id)) : `function_${this.#functionCalls}`,
+      content: typeof content === 'string' ? content : convertParts(content, `${param}.content`),
+    };
   }
 }
 
-function turnOf(turns: Turn[], role: Turn['role']): JsonRecord[] {
-  const last = turns.at(-1);
-  if (last?.role === role) return last.content;
-  const content: JsonRecord[] = [];
-  turns.push({ role, content });
-  return content;
-}
-
-/** The API wants results first in the turn that answers tool calls. */
-function addResult(content: JsonRecord[], result: JsonRecord): void {
-  const at = content.findIndex((block) => block['type'] !== 'tool_result');
-  content.splice(at < 0 ? content.length : at, 0, result);
-}
-
-function convertAssistant(message: JsonRecord, param: string): JsonRecord[] {
-  if (isGiven(message['function_call'])) throw unsupported(`${param}.function_call`, 'Anthropic');
-  if (isGiven(message['audio'])) throw unsupported(`${param}.audio`, 'Anthropic');
-  const refusal = textOf(message['refusal']);
-  return [
-    ...convertText(message['content'], `${param}.content`),
-    ...(refusal === undefined ? [] : [{ type: 'text', text: refusal }]),
-    ...convertToolCalls(message['tool_calls'], `${param}.tool_calls`),
-  ];
-}
-
-function convertResult(message: JsonRecord, param: string): JsonRecord {
-  const id = wordOf(message['tool_call_id']);
-  if (id === '') throw malformed(`${param}.tool_call_id`, 'the id of a tool call');
-  const { content } = message;
-  return {
-    type: 'tool_result',
-    tool_use_id: toolUseId(id),
-    content: typeof content === 'string' ? content : convertParts(content, `${param}.content`),
-  };
-}
-
-function writeTurn({ role, content }: Turn): JsonRecord {
-  const [only] = content;
-  return { role, content: content.length === 1 && only ? plainText(only) ?? content : content };
-}
-
-function writeSystem(blocks: readonly JsonRecord[]): Conversation['system'] {
-  const [first] = blocks;
-  if (!first) return undefined;
-  return blocks.length === 1 ? plainText(first) ?? blocks : blocks;
-}
-
-function plainText(block: JsonRecord): string | undefined {
-  return isRecord(block) && block['type'] === 'text' ? textOf(block['text']) : undefined;
+function convertUser(message: JsonRecord, param: string): JsonRecord[] {
+  const { name, content } = readObject(USER_MESSAGE, message, at(param));
+  const parts = convertParts(content, `${param}.content`);
+  const speaker = textOf(name);
+  return speaker === undefined || parts.length === 0 ? parts : [{ type: 'text', text: `${speaker}:` }, ...parts];
 }

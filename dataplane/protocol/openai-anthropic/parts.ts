@@ -1,68 +1,106 @@
 /**
  * OpenAI's content parts as Anthropic's blocks. Empty texts are left out: the API refuses them.
  */
+import { readKind, readObject } from '../field-table.ts';
+import type { Place } from '../field-table.ts';
 import { isGiven, isRecord, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { malformed, unsupported } from '../unsupported.ts';
+import { FILE, FILE_PART, IMAGE_PART, IMAGE_URL, PARTS, REFUSAL_PART, TEXT_PART } from './table.ts';
 
 type PartConverter = (part: JsonRecord, param: string) => JsonRecord | undefined;
 
-const PARTS: ReadonlyMap<unknown, PartConverter> = new Map<unknown, PartConverter>([
-  ['text', (part) => textBlock(part['text'])],
-  ['refusal', (part) => textBlock(part['refusal'])],
-  ['image_url', convertImage],
-  ['file', convertFile],
-]);
+const CONVERTERS: Readonly<Record<NonNullable<typeof PARTS.converted>, PartConverter>> = {
+  text: convertTextPart,
+  refusal: (part, param) => textBlock(readObject(REFUSAL_PART, part, at(param)).refusal),
+  image_url: convertImage,
+  file: convertFile,
+};
 
-const TEXT_PARTS = new Map([...PARTS].filter(([type]) => type === 'text' || type === 'refusal'));
+/** Everything in these tables is on its way to Anthropic. */
+export function at(param: string): Place {
+  return { param, upstream: 'Anthropic' };
+}
 
 /** `content`: a string or a list of parts. Throws RequestFault for a part that Anthropic has nothing like. */
 export function convertParts(content: unknown, param: string): JsonRecord[] {
-  return convertContent(content, param, PARTS);
+  return convertContent(content, param, convertPart);
 }
 
 /** The same where only text may stand. */
 export function convertText(content: unknown, param: string): JsonRecord[] {
-  return convertContent(content, param, TEXT_PARTS);
+  return convertContent(content, param, (part, place) => {
+    if (part['type'] !== 'text' && part['type'] !== 'refusal') throw unsupported(`${place}.type`, 'Anthropic', 'only text may stand here');
+    return convertPart(part, place);
+  });
 }
 
-function convertContent(content: unknown, param: string, parts: ReadonlyMap<unknown, PartConverter>): JsonRecord[] {
-  if (!isGiven(content)) return [];
-  if (typeof content === 'string') return [textBlock(content)].filter(isRecord);
-  if (!Array.isArray(content)) throw malformed(param, 'a string or a list of parts');
-  const items: readonly unknown[] = content;
-  return items.map((part, index) => convertPart(part, `${param}[${index}]`, parts)).filter(isRecord);
-}
-
-function convertPart(part: unknown, param: string, parts: ReadonlyMap<unknown, PartConverter>): JsonRecord | undefined {
-  if (!isRecord(part)) throw malformed(param, 'an object');
-  const convert = parts.get(part['type']);
-  if (!convert) throw unsupported(`${param}.type`, 'Anthropic');
-  return convert(part, param);
-}
-
-function textBlock(text: unknown): JsonRecord | undefined {
+export function textBlock(text: unknown): JsonRecord | undefined {
   const said = textOf(text);
   return said === undefined ? undefined : { type: 'text', text: said };
 }
 
-/** `detail` chooses how much of an image OpenAI looks at; Anthropic looks at all of it. */
+/** What a part may say about caching, as it is. */
+export function cacheOf(control: unknown): JsonRecord {
+  return isRecord(control) ? { cache_control: control } : {};
+}
+
+function convertContent(content: unknown, param: string, convert: PartConverter): JsonRecord[] {
+  if (!isGiven(content)) return [];
+  if (typeof content === 'string') return [textBlock(content)].filter(isRecord);
+  if (!Array.isArray(content)) throw malformed(param, 'a string or a list of parts');
+  const items: readonly unknown[] = content;
+  return items.map((part, index) => {
+    if (!isRecord(part)) throw malformed(`${param}[${index}]`, 'an object');
+    return convert(part, `${param}[${index}]`);
+  }).filter(isRecord);
+}
+
+function convertPart(part: JsonRecord, param: string): JsonRecord | undefined {
+  return CONVERTERS[readKind(PARTS, part['type'], at(`${param}.type`))](part, param);
+}
+
+function convertTextPart(part: JsonRecord, param: string): JsonRecord | undefined {
+  const { text, cache_control: control } = readObject(TEXT_PART, part, at(param));
+  const block = textBlock(text);
+  return block && { ...block, ...cacheOf(control) };
+}
+
 function convertImage(part: JsonRecord, param: string): JsonRecord {
-  const image = part['image_url'];
-  const url = isRecord(image) ? textOf(image['url']) : textOf(image);
+  const { image_url: image, cache_control: control } = readObject(IMAGE_PART, part, at(param));
+  const url = isRecord(image) ? textOf(readObject(IMAGE_URL, image, at(`${param}.image_url`)).url) : textOf(image);
   if (url === undefined) throw malformed(`${param}.image_url.url`, 'a URL');
   const data = splitDataUrl(url);
-  if (data) return { type: 'image', source: { type: 'base64', media_type: data.mediaType, data: data.base64 } };
-  if (!/^https?:\/\//i.test(url)) throw malformed(`${param}.image_url.url`, 'an http or https URL, or a data URL in base64');
-  return { type: 'image', source: { type: 'url', url } };
+  if (data) return { type: 'image', source: { type: 'base64', media_type: data.mediaType, data: data.base64 }, ...cacheOf(control) };
+  if (!isWebUrl(url)) throw malformed(`${param}.image_url.url`, 'an http or https URL, or a data URL in base64');
+  return { type: 'image', source: { type: 'url', url }, ...cacheOf(control) };
 }
 
 function convertFile(part: JsonRecord, param: string): JsonRecord {
-  const file = isRecord(part['file']) ? part['file'] : {};
-  const data = splitDataUrl(textOf(file['file_data']) ?? '');
-  if (data?.mediaType !== 'application/pdf') throw unsupported(`${param}.file`, 'Anthropic');
-  const title = textOf(file['filename']);
-  return { type: 'document', source: { type: 'base64', media_type: data.mediaType, data: data.base64 }, ...(title === undefined ? {} : { title }) };
+  const { file, cache_control: control } = readObject(FILE_PART, part, at(param));
+  if (!isRecord(file)) throw malformed(`${param}.file`, 'an object');
+  const { file_data: data, filename } = readObject(FILE, file, at(`${param}.file`));
+  const source = convertFileData(textOf(data) ?? '', `${param}.file.file_data`);
+  if (source['type'] === 'base64' && source['media_type'] !== PDF) return { type: 'image', source, ...cacheOf(control) };
+  const title = textOf(filename);
+  return { type: 'document', source, ...(title === undefined ? {} : { title }), ...cacheOf(control) };
+}
+
+const PDF = 'application/pdf';
+const TEXT_FILE = /^(?:text\/|application\/json$)/;
+
+function convertFileData(text: string, param: string): JsonRecord {
+  if (isWebUrl(text)) return { type: 'url', url: text };
+  const data = splitDataUrl(text);
+  if (!data) throw malformed(param, 'a data URL in base64');
+  const { mediaType, base64 } = data;
+  if (TEXT_FILE.test(mediaType)) return { type: 'text', media_type: 'text/plain', data: Buffer.from(base64, 'base64').toString('utf8') };
+  if (mediaType !== PDF && !mediaType.startsWith('image/')) throw unsupported(param, 'Anthropic', 'documents are PDF or text');
+  return { type: 'base64', media_type: mediaType, data: base64 };
+}
+
+function isWebUrl(url: string): boolean {
+  return /^https?:\/\//i.test(url);
 }
 
 /** Of a `data:<type>;base64,<data>` URL. */

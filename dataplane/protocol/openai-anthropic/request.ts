@@ -3,51 +3,61 @@
  */
 import { RequestFault } from '../call-facts.ts';
 import type { RequestPlan, UpstreamBody } from '../converter.ts';
-import { isRecord, textOf } from '../fields.ts';
+import { readKind, readObject } from '../field-table.ts';
+import type { View } from '../field-table.ts';
+import { isGiven, isRecord, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { parsedLosslessly, writeJson } from '../json-lossless.ts';
-import { malformed, refuseUnsupported, unsupported } from '../unsupported.ts';
-import type { FieldTable } from '../unsupported.ts';
-import { convertMessages } from './messages.ts';
-import { convertToolChoice, convertTools } from './tools.ts';
+import { malformed, unsupported } from '../unsupported.ts';
+import { convertMessages, shortest } from './messages.ts';
+import { at, cacheOf } from './parts.ts';
+import { FORMAT, FORMATS, JSON_SCHEMA, REQUEST, STREAM_OPTIONS } from './table.ts';
+import { convertThinking } from './thinking.ts';
+import { forcesTool, RequestTools } from './tools.ts';
 
-const FIELDS: FieldTable = {
-  converted: new Set([
-    'model', 'messages', 'stream', 'stream_options', 'max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'stop',
-    'tools', 'tool_choice', 'parallel_tool_calls', 'response_format', 'reasoning_effort', 'user', 'safety_identifier',
-  ]),
-  // what OpenAI keeps, where it caches and how it speeds up; seed is a best effort without a promise
-  harmless: new Set(['metadata', 'store', 'seed', 'prompt_cache_key', 'prompt_cache_retention', 'prompt_cache_options', 'prediction']),
-  neutral: new Map<string, readonly unknown[]>([
-    ['n', [1]], ['best_of', [1]], ['logprobs', [false]], ['top_logprobs', [0]], ['frequency_penalty', [0]], ['presence_penalty', [0]],
-    ['logit_bias', [{}]], ['modalities', [['text']]], ['service_tier', ['auto', 'default']], ['verbosity', ['medium']],
-    ['functions', [[]]], ['function_call', ['auto', 'none']],
-  ]),
-};
+type Request = View<NonNullable<typeof REQUEST.converted>>;
 
 /** The API's own range, which is half of OpenAI's. */
 const MOST_TEMPERATURE = 1;
+/** Of top_p, while a model thinks. */
+const LEAST_THINKING_TOP_P = 0.95;
+/** What JSON mode comes to. */
+const JSON_ONLY = 'Answer with one valid JSON object and nothing else: no explanation, no code fence.';
 
 export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): UpstreamBody {
-  refuseUnsupported(parsed, FIELDS, 'Anthropic');
-  const exact = parsedLosslessly(body, parsed);
-  const { system, messages } = convertMessages(exact['messages']);
-  const tools = convertTools(exact['tools']);
+  const request = readObject(REQUEST, parsedLosslessly(body, parsed), at(''));
+  if (isRecord(request.stream_options)) readObject(STREAM_OPTIONS, request.stream_options, at('stream_options'));
+  const requestTools = new RequestTools();
+  const tools = requestTools.convertTools(request.tools, request.functions, request.tool_choice);
+  const choice = tools && requestTools.convertChoice(request.tool_choice, request.function_call, request.parallel_tool_calls);
+  const { system, messages } = convertMessages(request.messages, requestTools);
+  const maxTokens = readLimit(parsed, plan);
+  const { thinking, effort, thinks } = convertThinking({
+    effort: request.reasoning_effort, thinking: request.thinking, model: plan.upstreamModel, maxTokens, forcesTool: forcesTool(choice), messages,
+  });
+  const format = convertFormat(request.response_format);
   const message = {
     model: plan.upstreamModel,
-    max_tokens: readLimit(parsed, plan),
-    system,
+    max_tokens: maxTokens,
+    system: writeSystem(format.asks ? [...system, { type: 'text', text: JSON_ONLY }] : system),
     messages,
     stream: parsed['stream'] === true ? true : undefined,
-    temperature: clamp(parsed['temperature'], MOST_TEMPERATURE),
-    top_p: clamp(parsed['top_p'], 1),
-    stop_sequences: convertStop(parsed['stop']),
+    ...convertSampling(request, thinks),
+    stop_sequences: convertStop(request.stop),
     tools,
-    tool_choice: tools && convertToolChoice(parsed['tool_choice'], parsed['parallel_tool_calls']),
-    output_config: convertOutput(parsed['reasoning_effort'], exact['response_format']),
-    metadata: convertUser(parsed),
+    tool_choice: choice,
+    thinking,
+    output_config: effort === undefined && format.schema === undefined ? undefined : { effort, format: format.schema },
+    metadata: convertUser(request),
+    service_tier: convertTier(request.service_tier),
+    ...cacheOf(request.cache_control),
   };
-  return { path: '/v1/messages', body: Buffer.from(writeJson(message)) };
+  const { notes } = requestTools;
+  return { path: '/v1/messages', body: Buffer.from(writeJson(message)), ...(notes ? { notes } : {}) };
+}
+
+function writeSystem(blocks: readonly JsonRecord[]): string | readonly JsonRecord[] | undefined {
+  return blocks.length === 0 ? undefined : shortest(blocks);
 }
 
 /** Anthropic's API asks for a limit. */
@@ -55,6 +65,12 @@ function readLimit(parsed: JsonRecord, plan: RequestPlan): number {
   const limit = plan.maxOutputTokens ?? parsed['max_completion_tokens'] ?? parsed['max_tokens'];
   if (typeof limit !== 'number') throw new RequestFault('invalid_request', 'The field "max_tokens" is needed for this model.', 'max_tokens');
   return limit;
+}
+
+function convertSampling(request: Request, thinks: boolean): JsonRecord {
+  const topP = clamp(request.top_p, 1);
+  if (thinks) return { top_p: topP !== undefined && topP >= LEAST_THINKING_TOP_P ? topP : undefined };
+  return { temperature: clamp(request.temperature, MOST_TEMPERATURE), top_p: topP, top_k: typeof request.top_k === 'number' ? request.top_k : undefined };
 }
 
 function clamp(value: unknown, most: number): number | undefined {
@@ -66,27 +82,25 @@ function convertStop(stop: unknown): readonly unknown[] | undefined {
   return Array.isArray(stop) && stop.length > 0 ? stop : undefined;
 }
 
-function convertUser(parsed: JsonRecord): JsonRecord | undefined {
-  const user = textOf(parsed['safety_identifier']) ?? textOf(parsed['user']);
+function convertUser(request: Request): JsonRecord | undefined {
+  const user = textOf(request.safety_identifier) ?? textOf(request.user);
   return user === undefined ? undefined : { user_id: user };
 }
 
-/** The effort is told by its name, which the newer models take without a thinking budget; the others say that they do not. */
-function convertOutput(effort: unknown, format: unknown): JsonRecord | undefined {
-  const config = { effort: convertEffort(effort), format: convertFormat(format) };
-  return config.effort === undefined && config.format === undefined ? undefined : config;
+function convertTier(tier: unknown): string | undefined {
+  if (!isGiven(tier) || tier === 'auto') return undefined;
+  if (tier === 'default') return 'standard_only';
+  throw unsupported('service_tier', 'Anthropic', 'its tiers are others');
 }
 
-function convertEffort(effort: unknown): string | undefined {
-  const said = textOf(effort);
-  if (said === undefined || said === 'none') return undefined;
-  return said === 'minimal' ? 'low' : said;
-}
-
-function convertFormat(format: unknown): JsonRecord | undefined {
-  if (!isRecord(format) || format['type'] === 'text') return undefined;
-  if (format['type'] !== 'json_schema') throw unsupported('response_format.type', 'Anthropic');
-  const schema = isRecord(format['json_schema']) ? format['json_schema']['schema'] : undefined;
+/** `asks`: by words only. */
+function convertFormat(format: unknown): { schema?: JsonRecord; asks?: boolean } {
+  if (!isGiven(format)) return {};
+  if (!isRecord(format)) throw malformed('response_format', 'an object');
+  const kind = readKind(FORMATS, format['type'], at('response_format.type'));
+  const { json_schema: definition } = readObject(FORMAT, format, at('response_format'));
+  if (kind !== 'json_schema') return { asks: kind === 'json_object' };
+  const schema = isRecord(definition) ? readObject(JSON_SCHEMA, definition, at('response_format.json_schema')).schema : undefined;
   if (!isRecord(schema)) throw malformed('response_format.json_schema.schema', 'a JSON schema');
-  return { type: 'json_schema', schema };
+  return { schema: { type: 'json_schema', schema } };
 }

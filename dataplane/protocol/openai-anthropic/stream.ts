@@ -3,38 +3,42 @@
  * usage where the client asked for it, and [DONE], which is held back.
  */
 import { EventMeter } from '../anthropic/stream-meter.ts';
+import { readReasoningTokens } from '../anthropic/usage.ts';
 import type { Meter, StreamEnd, StreamRequest } from '../converter.ts';
 import { failStream } from '../error-words.ts';
 import type { EventHandler } from '../event-stream.ts';
 import { isRecord, textOf, wordOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { writeJson } from '../json-lossless.ts';
 import { parseEventData } from '../json-text.ts';
-import { DONE, writeChunk } from '../openai/chunks.ts';
+import { DONE } from '../openai/chunks.ts';
 import { readStreamError } from '../provider-errors.ts';
 import type { SseEvent } from '../sse.ts';
 import { fillUsage } from '../usage.ts';
-import { finishReasonOf, writeUsage } from './response.ts';
+import { openBlock } from './blocks.ts';
+import type { OpenBlock } from './blocks.ts';
+import { ChunkWriter } from './chunk-writer.ts';
+import { explanationOf, finishReasonOf, serviceTierOf, writeUsage } from './response.ts';
 
-/** The tool call that is being written: by its place among tool calls, which is not the block's among blocks. */
-interface OpenCall {
-  readonly index: number;
-  /** What the block began with, for a provider that sends the input whole. */
-  readonly input: unknown;
-  written: boolean;
-}
+/** A sign of life that no client takes for an event. */
+const KEEP_ALIVE: Uint8Array = Buffer.from(': ping\n\n');
+const NOTHING: readonly Uint8Array[] = [];
 
 export class ChunksFromEvents implements EventHandler {
   readonly #request: StreamRequest;
   readonly #events = new EventMeter();
-  readonly #calls = new Map<unknown, OpenCall>();
-  #model: string;
-  #started = false;
+  readonly #open = new Map<unknown, OpenBlock>();
+  #writer: ChunkWriter | undefined;
+  /** What was said so far, for what the last chunks say. */
+  #contentLength = 0;
+  #calls = 0;
+  #thoughts = 0;
+  #refusal: string | undefined;
+  #serviceTier: string | undefined;
+  #reasoningTokens: number | undefined;
   #end: StreamEnd | undefined;
 
   constructor(request: StreamRequest) {
     this.#request = request;
-    this.#model = request.model;
   }
 
   get terminal(): boolean {
@@ -46,97 +50,113 @@ export class ChunksFromEvents implements EventHandler {
   }
 
   take(event: SseEvent): readonly Uint8Array[] {
-    const data = event.data === undefined ? undefined : parseEventData(event.data);
+    if (event.data === undefined) return isComment(event.raw) ? [KEEP_ALIVE] : NOTHING;
+    const data = parseEventData(event.data);
     if (event.event === 'error' || data?.['type'] === 'error') {
       this.#end = failStream('OpenAI', readStreamError(data ?? event.data), this.#request.id);
-      return [];
+      return NOTHING;
     }
-    if (!data) return [];
+    if (!data) return NOTHING;
     this.#events.take(data);
-    return this.#convert(data);
+    if (data['type'] === 'ping') return [KEEP_ALIVE];
+    const chunks = this.#convert(data);
+    return chunks === '' ? NOTHING : [Buffer.from(chunks)];
   }
 
   finish(): StreamEnd {
     if (this.#end) return this.#end;
     // no message_stop, but the answer has said why it stopped
-    return this.#events.stopReason === undefined ? { outcome: 'Cut' } : { outcome: 'Complete', last: Buffer.concat([...this.#closing(), DONE]) };
+    return this.#events.stopReason === undefined ? { outcome: 'Cut' } : { outcome: 'Complete', last: Buffer.concat([Buffer.from(this.#closing()), DONE]) };
   }
 
-  #convert(data: JsonRecord): readonly Uint8Array[] {
+  #convert(data: JsonRecord): string {
     switch (data['type']) {
+      case 'content_block_delta': return isRecord(data['delta']) ? this.#takeDelta(data['index'], data['delta']) : '';
       case 'message_start': return this.#start(data['message']);
-      case 'content_block_start': return this.#startBlock(data['index'], data['content_block']);
-      case 'content_block_delta': return isRecord(data['delta']) ? this.#takeDelta(data['index'], data['delta']) : [];
+      case 'content_block_start': return isRecord(data['content_block']) ? this.#startBlock(data['index'], data['content_block']) : '';
       case 'content_block_stop': return this.#stopBlock(data['index']);
+      case 'message_delta': return this.#noteEnd(data['delta'], data['usage']);
       case 'message_stop': {
         const closing = this.#closing();
         this.#end = { outcome: 'Complete', last: DONE };
         return closing;
       }
-      // message_delta is metered; pings and what is unknown have no counterpart
-      default: return [];
+      // what is unknown has no counterpart
+      default: return '';
     }
   }
 
-  #start(message: unknown): readonly Uint8Array[] {
-    if (isRecord(message)) this.#model = textOf(message['model']) ?? this.#model;
-    return this.#opening();
+  #start(message: unknown): string {
+    if (!isRecord(message)) return this.#opening();
+    this.#serviceTier = serviceTierOf(message['usage']);
+    return this.#opening(textOf(message['model']));
   }
 
-  #opening(): readonly Uint8Array[] {
-    if (this.#started) return [];
-    this.#started = true;
-    return [this.#write({ role: 'assistant', content: '' })];
+  /** The chunk with the role, the first time. */
+  #opening(model: string = this.#request.model): string {
+    if (this.#writer) return '';
+    const { id, createdSeconds, wantsStreamUsage } = this.#request;
+    this.#writer = new ChunkWriter({ id: `chatcmpl-${id}`, createdSeconds, model }, wantsStreamUsage);
+    return this.#writer.delta({ role: 'assistant', content: '' });
   }
 
-  #startBlock(index: unknown, block: unknown): readonly Uint8Array[] {
-    if (!isRecord(block)) return [];
-    if (block['type'] === 'tool_use') return this.#startCall(index, block);
-    return this.#content({ content: textOf(block['text']), reasoning_content: textOf(block['thinking']) });
+  #writing(): ChunkWriter {
+    this.#opening();
+    if (!this.#writer) throw new Error('the first chunk makes the writer');
+    return this.#writer;
   }
 
-  #startCall(index: unknown, block: JsonRecord): readonly Uint8Array[] {
-    const call: OpenCall = { index: this.#calls.size, input: block['input'], written: false };
-    this.#calls.set(index, call);
-    const head = { index: call.index, id: block['id'], type: 'function', function: { name: block['name'], arguments: '' } };
-    return [...this.#opening(), this.#write({ tool_calls: [head] })];
+  #startBlock(index: unknown, block: JsonRecord): string {
+    const opening = this.#opening();
+    const type = wordOf(block['type']);
+    const place = type === 'tool_use' ? this.#calls++ : type.endsWith('thinking') ? this.#thoughts++ : this.#contentLength;
+    const opened = openBlock(type, { block, place, notes: this.#request.notes, writer: this.#writing() });
+    if (!opened) return opening;
+    this.#open.set(index, opened);
+    return opening + opened.begin() + this.#text(textOf(block['text']), textOf(block['thinking']));
   }
 
-  #takeDelta(index: unknown, delta: JsonRecord): readonly Uint8Array[] {
-    if (delta['type'] === 'input_json_delta') return this.#takeArguments(index, wordOf(delta['partial_json']));
-    return this.#content({ content: textOf(delta['text']), reasoning_content: textOf(delta['thinking']) });
+  #takeDelta(index: unknown, delta: JsonRecord): string {
+    const { text, thinking } = delta;
+    const taken = this.#open.get(index)?.take(delta) ?? '';
+    return this.#text(textOf(text), textOf(thinking)) + taken;
   }
 
-  #takeArguments(index: unknown, text: string): readonly Uint8Array[] {
-    const call = this.#calls.get(index);
-    if (!call || text === '') return [];
-    call.written = true;
-    return [this.#write({ tool_calls: [{ index: call.index, function: { arguments: text } }] })];
+  #text(content: string | undefined, thinking: string | undefined): string {
+    if (content === undefined && thinking === undefined) return '';
+    const chunks = this.#opening();
+    const writer = this.#writing();
+    this.#contentLength += content?.length ?? 0;
+    return chunks + (content === undefined ? '' : writer.text('content', content)) + (thinking === undefined ? '' : writer.text('reasoning_content', thinking));
   }
 
-  /** Arguments that never came are an empty object: OpenAI's clients parse what they joined. */
-  #stopBlock(index: unknown): readonly Uint8Array[] {
-    const call = this.#calls.get(index);
-    return !call || call.written ? [] : this.#takeArguments(index, isRecord(call.input) ? writeJson(call.input) : '{}');
+  #stopBlock(index: unknown): string {
+    const block = this.#open.get(index);
+    this.#open.delete(index);
+    return block?.end(this.#contentLength) ?? '';
   }
 
-  #content(delta: Readonly<Record<'content' | 'reasoning_content', string | undefined>>): readonly Uint8Array[] {
-    if (delta.content === undefined && delta.reasoning_content === undefined) return [];
-    return [...this.#opening(), this.#write(delta)];
+  #noteEnd(delta: unknown, usage: unknown): string {
+    if (isRecord(delta)) this.#refusal = explanationOf(delta['stop_details']) ?? this.#refusal;
+    this.#reasoningTokens = readReasoningTokens(usage) ?? this.#reasoningTokens;
+    return '';
   }
 
-  #closing(): readonly Uint8Array[] {
-    const finish = this.#write({}, finishReasonOf(this.#events.stopReason));
-    const usage = { choices: [], usage: writeUsage(fillUsage(this.meter, this.#request.estimatedInputTokens)) };
-    return [...this.#opening(), finish, ...(this.#request.wantsStreamUsage ? [writeChunk(this.#head(), usage)] : [])];
-  }
-
-  #write(delta: JsonRecord, finishReason: string | null = null): Uint8Array {
-    const choices = [{ index: 0, delta, logprobs: null, finish_reason: finishReason }];
-    return writeChunk(this.#head(), { choices, ...(this.#request.wantsStreamUsage ? { usage: null } : {}) });
-  }
-
-  #head(): Parameters<typeof writeChunk>[0] {
-    return { id: `chatcmpl-${this.#request.id}`, createdSeconds: this.#request.createdSeconds, model: this.#model };
+  #closing(): string {
+    const opening = this.#opening();
+    const writer = this.#writing();
+    // blocks that their provider left open
+    const rest = [...this.#open.keys()].map((index) => this.#stopBlock(index)).join('');
+    const refusal = this.#refusal === undefined ? '' : writer.text('refusal', this.#refusal);
+    const finish = writer.finish(finishReasonOf(this.#events.stopReason, this.#request.notes), this.#serviceTier);
+    const usage = this.#request.wantsStreamUsage ? writer.usage(writeUsage(fillUsage(this.meter, this.#request.estimatedInputTokens), this.#reasoningTokens)) : '';
+    return opening + rest + refusal + finish + usage;
   }
 }
+
+/** An event that says something, although nothing that is data. */
+export function isComment(raw: Uint8Array): boolean {
+  return raw.length > 2 && raw[0] === COLON;
+}
+
+const COLON = 0x3a;

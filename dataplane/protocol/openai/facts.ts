@@ -9,12 +9,15 @@ import { addImage, addPricedFields, addUnbounded, asksForLongCache, dataUrlBytes
 import type { FactsTally, PricedField } from '../facts-tally.ts';
 import { isGiven, isRecord, itemsOf, readCount, readFlag, readMessages, readModel, readRecords, utf8Bytes, wordOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
+import { refuseVariants } from '../name-variants.ts';
+import { findImage, isImageData } from '../image-inputs.ts';
 
 /** The reference's bound of `n`. */
 const MOST_ANSWERS = 128;
 const ANY_COUNT = [1, Number.MAX_SAFE_INTEGER] as const;
 
-const PRICED_FIELDS: readonly PricedField[] = [
+/** Of compatible providers too; the responses of OpenAI have the same. */
+export const PRICED_FIELDS: readonly PricedField[] = [
   { field: 'web_search_options', feature: 'ServerTools' },
   { field: 'service_tier', feature: 'ServiceTiers', harmless: ['auto', 'default'] },
   { field: 'audio', feature: 'Audio' },
@@ -31,6 +34,10 @@ const PRICED_FIELDS: readonly PricedField[] = [
 
 /** Content parts that are text, and so bounded by their bytes. */
 const TEXT_PARTS: ReadonlySet<unknown> = new Set(['text', 'refusal', 'input_text', 'output_text', 'thinking', 'reasoning']);
+/** Compatible providers fetch a file from there. */
+const URL_START = /^\s*[a-z][a-z0-9+.-]{1,20}:\/\//i;
+/** Members of a part that hold what it is about. */
+const NESTED = ['image_url', 'file', 'source'] as const;
 /** Tools that the client runs. */
 const CLIENT_TOOLS: ReadonlySet<unknown> = new Set([undefined, null, 'function', 'custom']);
 
@@ -86,9 +93,12 @@ function readStreamOptions(options: unknown): boolean {
 }
 
 function readMessage(tally: FactsTally, message: JsonRecord, param: string): void {
+  refuseVariants(message, param);
   tally.units += 1 + itemsOf(message['tool_calls']).length;
   // an earlier spoken answer, by reference
   if (isGiven(message['audio'])) addUnbounded(tally, 'Audio', `${param}.audio`);
+  // pictures that a model made before, as OpenRouter gives them back
+  for (const [index, image] of itemsOf(message['images']).entries()) readPart(tally, isRecord(image) ? image : { image }, `${param}.images[${index}]`);
   const { content } = message;
   if (Array.isArray(content)) for (const [index, part] of (content as unknown[]).entries()) readPart(tally, part, `${param}.content[${index}]`);
   else if (isRecord(content)) readPart(tally, content, `${param}.content`);
@@ -98,11 +108,19 @@ function readMessage(tally: FactsTally, message: JsonRecord, param: string): voi
 function readPart(tally: FactsTally, part: unknown, param: string): void {
   tally.units++;
   if (!isRecord(part)) return;
+  refuseVariants(part, param);
+  for (const name of NESTED) if (isRecord(part[name])) refuseVariants(part[name], `${param}.${name}`);
   const type = wordOf(part['type']);
   const media = [readImagePart(tally, part, param, type), readAudioPart(tally, part, param, type), readFilePart(tally, part, param, type)];
   if (media.includes(true)) return;
-  // unknown to us: whatever it is, it fills the context at most
-  if (!TEXT_PARTS.has(type) && !(type === '' && typeof part['text'] === 'string')) tally.files++;
+  if (!TEXT_PARTS.has(type) && !(type === '' && typeof part['text'] === 'string')) readUnknownPart(tally, part, param);
+}
+
+/** Whatever it is, it fills the context at most; an image may hide in it, such as in a block of Anthropic's. */
+function readUnknownPart(tally: FactsTally, part: JsonRecord, param: string): void {
+  tally.files++;
+  const image = findImage(part, param);
+  if (image !== undefined) addImage(tally, image, 0);
 }
 
 function readImagePart(tally: FactsTally, part: JsonRecord, param: string, type: string): boolean {
@@ -124,15 +142,18 @@ function readFilePart(tally: FactsTally, part: JsonRecord, param: string, type: 
   if (type !== 'file' && !isGiven(file)) return false;
   tally.files++;
   const data = isRecord(file) ? file['file_data'] : undefined;
-  if (typeof data === 'string' && /^data:image\//i.test(data)) addImage(tally, param, 0);
-  if (typeof data !== 'string') addUnbounded(tally, 'FileReferences', `${param}.file`);
+  if (isImageData(data)) addImage(tally, param, 0);
+  if (typeof data !== 'string' || URL_START.test(data)) addUnbounded(tally, 'FileReferences', `${param}.file`);
   return true;
 }
 
 /** How many tools and functions there are. */
 function readTools(tally: FactsTally, parsed: JsonRecord): number {
   const tools = readRecords(parsed['tools'], 'tools');
-  for (const [index, tool] of tools.entries()) if (!CLIENT_TOOLS.has(tool['type'])) addUnbounded(tally, 'ServerTools', `tools[${index}].type`);
+  for (const [index, tool] of tools.entries()) {
+    refuseVariants(tool, `tools[${index}]`);
+    if (!CLIENT_TOOLS.has(tool['type'])) addUnbounded(tally, 'ServerTools', `tools[${index}].type`);
+  }
   const count = tools.length + readRecords(parsed['functions'], 'functions').length;
   tally.units += count;
   return count;

@@ -9,6 +9,7 @@ import { openEventStream } from '../event-stream.ts';
 import type { EventHandler } from '../event-stream.ts';
 import { isGiven, isRecord, readCount, readFlag, readModel } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
+import { findImageField } from '../image-inputs.ts';
 import { parseAnswer, parseEventData } from '../json-text.ts';
 import { readStreamError } from '../provider-errors.ts';
 import type { SseEvent } from '../sse.ts';
@@ -22,6 +23,8 @@ export interface ImagesFacts {
   readonly stream: boolean;
   /** Images asked for: what the price is multiplied by. */
   readonly generations: number;
+  /** The field that holds an image to begin from, which compatible providers take; undefined: none. */
+  readonly imageParam: string | undefined;
 }
 
 /** The reference's bound of `n`. */
@@ -37,6 +40,7 @@ export function readImagesFacts(parsed: JsonRecord): ImagesFacts {
     model: readModel(parsed),
     stream: readFlag(parsed['stream'], 'stream'),
     generations: readCount(parsed['n'], 'n', [1, MOST_IMAGES]) ?? 1,
+    imageParam: findImageField(parsed),
   };
 }
 

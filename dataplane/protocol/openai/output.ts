@@ -1,28 +1,37 @@
 /**
  * How much was generated, in bytes: what an estimate is made from where the provider gives no figures.
  */
-import { isRecord, itemsOf, utf8Bytes } from '../fields.ts';
+import { isRecord, itemsOf, textOf, utf8Bytes, wordOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 
 /** Of a message, or of a chunk's delta: they name their parts alike. */
 export function outputBytesOf(message: JsonRecord): number {
-  const calls = itemsOf(message['tool_calls']).filter(isRecord).map((call) => callBytes(call['function']) + callBytes(call['custom']));
   return contentBytes(message['content'])
     + utf8Bytes(message['refusal'])
     + utf8Bytes(reasoningOf(message))
     + callBytes(message['function_call'])
     + (isRecord(message['audio']) ? utf8Bytes(message['audio']['transcript']) : 0)
-    + calls.reduce((sum, bytes) => sum + bytes, 0);
+    + (Array.isArray(message['tool_calls']) ? callsBytes(message['tool_calls']) : 0);
 }
 
-/** Providers that show reasoning call it one or the other, some both with the same text. */
-export function reasoningOf(message: JsonRecord): string | undefined {
-  return [message['reasoning_content'], message['reasoning']].find((text): text is string => typeof text === 'string' && text !== '');
+function callsBytes(calls: readonly unknown[]): number {
+  return calls.filter(isRecord).reduce((sum, call) => sum + callBytes(call['function']) + callBytes(call['custom']), 0);
+}
+
+/** Providers that show reasoning call it one or the other, some both with the same text; Mistral's has parts of the content. */
+export function reasoningOf({ reasoning_content: newer, reasoning, content }: JsonRecord): string | undefined {
+  if (typeof newer === 'string' && newer !== '') return newer;
+  if (typeof reasoning === 'string' && reasoning !== '') return reasoning;
+  return Array.isArray(content) ? textOf(content.filter(isRecord).map(({ thinking }) => thinkingText(thinking)).join('')) : undefined;
+}
+
+function thinkingText(thinking: unknown): string {
+  return typeof thinking === 'string' ? thinking : itemsOf(thinking).filter(isRecord).map(({ text }) => wordOf(text)).join('');
 }
 
 function contentBytes(content: unknown): number {
   if (typeof content === 'string') return Buffer.byteLength(content);
-  return itemsOf(content).filter(isRecord).reduce((sum, part) => sum + utf8Bytes(part['text']) + utf8Bytes(part['thinking']), 0);
+  return itemsOf(content).filter(isRecord).reduce((sum, part) => sum + utf8Bytes(part['text']), 0);
 }
 
 function callBytes(call: unknown): number {

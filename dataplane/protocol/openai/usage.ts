@@ -59,6 +59,11 @@ export function reportOpenAi(figures: OpenAiFigures): ReportedUsage {
   return { input, cached, cacheWrite5m, cacheWrite1h: undefined, output: outputOf(figures) };
 }
 
+/** Of the output, what was reasoned; undefined: not said. */
+export function readReasoningTokens(usage: unknown): number | undefined {
+  return isRecord(usage) ? readFigures(usage).reasoning : undefined;
+}
+
 function atMost(count: number | undefined, most: number | undefined): number | undefined {
   return count === undefined || most === undefined ? count : Math.min(count, most);
 }

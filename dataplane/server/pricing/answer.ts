@@ -10,7 +10,8 @@ import { pricingJson } from './json.ts';
 import { negotiate } from './negotiate.ts';
 import { renderPricingPage } from './page.ts';
 import type { PricedState, PricingSite } from './page.ts';
-import { parsePricingQuery, queryKey } from './query.ts';
+import { DEFAULT_QUERY, parsePricingQuery, queryKey } from './query.ts';
+import type { RenderLimit } from './render-budget.ts';
 import { rankRows } from './rows.ts';
 import type { RankedRow } from './rows.ts';
 
@@ -50,10 +51,19 @@ interface PriceListCache {
 /** Views by configuration, so that they vanish with it. */
 const caches = new WeakMap<State['pricing'], PriceListCache>();
 const VIEWS_KEPT = 16;
+const PLAIN_VIEW = queryKey(DEFAULT_QUERY);
 
-/** The answer, or undefined where the path is none of the price list's: 404. */
-export function answerPricing(request: PricingRequest, state: PricedState, title = 'Model Gateway'): PricingAnswer | undefined {
-  if (request.path === '/pricing' || request.path === '/pricing.json') return answerList(request, state, title);
+export interface PricingOptions {
+  readonly title?: string;
+  /** For the views that are not kept. */
+  readonly limit?: RenderLimit;
+}
+
+const unlimited: RenderLimit = (render) => render();
+
+/** The answer, or undefined where the path is none of the price list's: 404. Throws too_busy where the limit does. */
+export function answerPricing(request: PricingRequest, state: PricedState, { title = 'Model Gateway', limit = unlimited }: PricingOptions = {}): PricingAnswer | undefined {
+  if (request.path === '/pricing' || request.path === '/pricing.json') return answerList(request, state, { title, limit });
   const found = findAsset(request.path);
   if (!found) return undefined;
   return {
@@ -67,9 +77,9 @@ export function answerPricing(request: PricingRequest, state: PricedState, title
   };
 }
 
-function answerList(request: PricingRequest, state: PricedState, title: string): PricingAnswer {
+function answerList(request: PricingRequest, state: PricedState, options: Required<PricingOptions>): PricingAnswer {
   const format = negotiate(request.accept, request.path);
-  const { body, etag } = format === 'json' ? renderJson(state) : renderPage(request.search, state, title);
+  const { body, etag } = format === 'json' ? renderJson(state) : renderPage(request.search, state, options);
   const headers = { ...(format === 'json' ? JSON_HEADERS : PAGE_HEADERS), etag };
   if (matches(request.ifNoneMatch, etag)) return { status: 304, headers, body: Buffer.alloc(0) };
   return { status: 200, headers, body };
@@ -89,13 +99,17 @@ function renderJson(state: PricedState): Rendered {
   return remembered(cacheOf(state), 'json', () => JSON.stringify(pricingJson(state.pricing)));
 }
 
-function renderPage(search: string, state: PricedState, title: string): Rendered {
+function renderPage(search: string, state: PricedState, { title, limit }: Required<PricingOptions>): Rendered {
   const query = parsePricingQuery(new URLSearchParams(search), state.pricing);
   const cache = cacheOf(state);
   const site: PricingSite = {
     title, styleHref: assetHref('pricing.css'), scriptHref: assetHref('pricing.js'), iconHref: assetHref('icon.svg'),
   };
-  const render = (): string => renderPricingPage(state, site, query, cache.ranked);
+  const render = (): string => {
+    const page = (): string => renderPricingPage(state, site, query, cache.ranked);
+    // the page that everybody opens is always to be had
+    return queryKey(query) === PLAIN_VIEW ? page() : limit(page);
+  };
   // Free text has too many values to be worth keeping.
   return query.text ? rendered(render()) : remembered(cache, `${title} ${queryKey(query)}`, render);
 }

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { GatewayError } from '../../../dataplane/errors.ts';
 import { answerPricing, CONTENT_SECURITY_POLICY } from '../../../dataplane/server/pricing/answer.ts';
 import type { PricingAnswer, PricingRequest } from '../../../dataplane/server/pricing/answer.ts';
 import { pricingAssets } from '../../../dataplane/server/pricing/assets.ts';
 import { pricingJson } from '../../../dataplane/server/pricing/json.ts';
+import { createRenderBudget } from '../../../dataplane/server/pricing/render-budget.ts';
 import { REALISTIC, sampleState } from './sample.ts';
 
 const state = sampleState(REALISTIC);
@@ -48,6 +50,24 @@ describe('price list over HTTP', () => {
     }
     assert.notEqual(ask('/pricing').headers['etag'], ask('/pricing.json').headers['etag']);
     assert.notEqual(ask('/pricing').headers['etag'], ask('/pricing', { search: '?group=vip' }).headers['etag']);
+  });
+
+  test('views that are not kept have a tenth of the time, and the others are always to be had', () => {
+    let nowMs = 0;
+    const limit = createRenderBudget(() => nowMs++ * 50); // whatever is rendered takes 50 ms
+    const asked = (search: string): PricingAnswer => {
+      const answer = answerPricing({ path: '/pricing', search, accept: 'text/html', ifNoneMatch: undefined }, sampled, { limit });
+      assert.ok(answer);
+      return answer;
+    };
+    const sampled = sampleState(REALISTIC);
+    let rendered = 0;
+    assert.throws(() => { for (; rendered < 100; rendered++) asked(`?q=word${rendered}`); },
+      (error: unknown) => error instanceof GatewayError && error.code === 'too_busy' && error.details.retryAfterSeconds === 1);
+    assert.ok(rendered >= 5 && rendered < 10, String(rendered));
+    assert.equal(asked('').status, 200);
+    nowMs += 100;
+    assert.equal(asked('?q=later').status, 200);
   });
 
   test('a view of one configuration is rendered once, and of the next anew', () => {

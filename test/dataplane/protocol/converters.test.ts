@@ -106,13 +106,13 @@ test('any other field passes through with its bytes, whatever changes around it'
 test('what Anthropic has nothing like is refused by name', () => {
   for (const [fields, param] of [
     [{ n: 2 }, 'n'], [{ logprobs: true }, 'logprobs'], [{ frequency_penalty: 0.5 }, 'frequency_penalty'], [{ presence_penalty: -1 }, 'presence_penalty'],
-    [{ logit_bias: { 50256: -100 } }, 'logit_bias'], [{ web_search_options: {} }, 'web_search_options'], [{ verbosity: 'low' }, 'verbosity'], [{ top_k: 5 }, 'top_k'],
-    [{ functions: [{ name: 'f' }] }, 'functions'], [{ response_format: { type: 'json_object' } }, 'response_format.type'], [{ tools: [{ type: 'custom', custom: { name: 'x' } }] }, 'tools[0].type'],
-    [{ tools: [{ type: 'function', function: { name: 'f' } }], tool_choice: { type: 'allowed_tools' } }, 'tool_choice'], [{ something_new: 1 }, 'something_new'],
+    [{ logit_bias: { 50256: -100 } }, 'logit_bias'], [{ web_search_options: {} }, 'web_search_options'], [{ verbosity: 'low' }, 'verbosity'], [{ moderation: {} }, 'moderation'],
+    [{ functions: [{ name: 'f', novel: 1 }] }, 'functions[0].novel'], [{ response_format: { type: 'grammar' } }, 'response_format.type'], [{ tools: [{ type: 'web_search' }] }, 'tools[0].type'],
+    [{ tools: [{ type: 'function', function: { name: 'f' } }], tool_choice: { type: 'novel' } }, 'tool_choice'], [{ something_new: 1 }, 'something_new'],
     [{ messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: {} }] }] }, 'messages[0].content[0].type'],
-    [{ messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'f' } }] }] }, 'messages[0].content[0].file'],
+    [{ messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'f' } }] }] }, 'messages[0].content[0].file.file_id'],
     [{ messages: [{ role: 'function', name: 'f', content: 'x' }] }, 'messages[0].role'], [{ messages: [{ role: 'robot', content: 'x' }] }, 'messages[0].role'],
-    [{ messages: [{ role: 'assistant', function_call: { name: 'f' } }] }, 'messages[0].function_call'],
+    [{ messages: [{ role: 'assistant', audio: { id: 'a' } }] }, 'messages[0].audio'],
     [{ messages: [{ role: 'system', content: 'only' }] }, 'messages'], [{ messages: [{ role: 'tool', content: 'x' }] }, 'messages[0].tool_call_id'],
     [{ messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'ftp://x' } }] }] }, 'messages[0].content[0].image_url.url'],
     [{ messages: [{ role: 'system', content: [{ type: 'image_url', image_url: { url: 'https://x' } }] }, { role: 'user', content: 'x' }] }, 'messages[0].content[0].type'],
@@ -126,7 +126,7 @@ test('what OpenAI has nothing like is refused by name', () => {
     [{ stop_sequences: ['1', '2', '3', '4', '5'] }, 'stop_sequences'], [{ tools: [{ type: 'bash_20250124', name: 'bash' }] }, 'tools[0].type'],
     [{ context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] } }, 'context_management.edits[0]'], [{ tools: [{ name: 'f' }], tool_choice: { type: 'novel' } }, 'tool_choice'],
     [block({ type: 'image', source: { type: 'file', file_id: 'f' } }), 'messages[0].content[0].source'], [block({ type: 'document', source: { type: 'url', url: 'x' } }), 'messages[0].content[0].source'],
-    [block({ type: 'search_result' }), 'messages[0].content[0].type'], [block({ type: 'document', source: { type: 'content', content: [{ type: 'document' }] } }), 'messages[0].content[0].source.content[0].type'],
+    [block({ type: 'search_result', citations: { enabled: true } }), 'messages[0].content[0].citations'], [block({ type: 'document', source: { type: 'content', content: [{ type: 'document' }] } }), 'messages[0].content[0].source.content[0].type'],
     [{ messages: [{ role: 'assistant', content: [{ type: 'server_tool_use' }] }] }, 'messages[0].content[0].type'], [{ messages: [{ role: 'robot', content: 'x' }] }, 'messages[0].role'],
     [{ system: [{ type: 'image' }] }, 'system[0].type'], [{ output_config: { format: { type: 'grammar' } } }, 'output_config.format'],
   ] as const) assert.equal(refused('Anthropic', 'OpenAI', fields), param, JSON.stringify(fields));

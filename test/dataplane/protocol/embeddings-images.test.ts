@@ -49,8 +49,8 @@ test('embeddings pass through, renamed and metered', () => {
 });
 
 test('images: what is asked for is what is paid for', () => {
-  assert.deepEqual(readImagesFacts({ model: 'i', prompt: 'a cat', n: 3, stream: true }), { model: 'i', stream: true, generations: 3 });
-  assert.deepEqual(readImagesFacts({ model: 'i', prompt: 'a cat', n: null }), { model: 'i', stream: false, generations: 1 });
+  assert.deepEqual(readImagesFacts({ model: 'i', prompt: 'a cat', n: 3, stream: true }), { model: 'i', stream: true, generations: 3, imageParam: undefined });
+  assert.deepEqual(readImagesFacts({ model: 'i', prompt: 'a cat', n: null }), { model: 'i', stream: false, generations: 1, imageParam: undefined });
   for (const [fields, param] of [[{ n: 0 }, 'n'], [{ n: 11 }, 'n'], [{ n: 1.5 }, 'n'], [{ n: '2' }, 'n'], [{ prompt: '' }, 'prompt'], [{ prompt: 5 }, 'prompt'], [{ model: 1 }, 'model'], [{ stream: 'x' }, 'stream']] as const)
     assert.equal(faultParam(() => readImagesFacts({ model: 'i', prompt: 'x', ...fields })), param);
 });

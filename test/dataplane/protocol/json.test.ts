@@ -2,11 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { readChatFacts as readAnthropic } from '../../../dataplane/protocol/anthropic/facts.ts';
 import { RequestFault } from '../../../dataplane/protocol/call-facts.ts';
 import { editObject, memberBytes } from '../../../dataplane/protocol/json-edit.ts';
 import { parseLossless, writeJson } from '../../../dataplane/protocol/json-lossless.ts';
 import { findSyntaxFault } from '../../../dataplane/protocol/json-position.ts';
 import { MAX_DEPTH, MAX_VALUES, scanObject } from '../../../dataplane/protocol/json-scan.ts';
+import { readChatFacts as readOpenAi } from '../../../dataplane/protocol/openai/facts.ts';
 import { parseBody } from '../../../dataplane/protocol/parse-body.ts';
 
 const edit = (text: string, edits: Record<string, string | undefined>): string =>
@@ -117,7 +119,7 @@ test('what two readers could read differently is refused', () => {
   assert.equal(fault('{"\u212aodel":1, "max_to\u212aens":1}').param, 'max_to\u212aens');
   assert.equal(fault('{"me\u017f\u017fages":[]}').param, 'me\u017f\u017fages');
   assert.equal(fault('{"stream_options":{"include_usage":true,"include_usage":false}}').param, 'stream_options.include_usage');
-  assert.deepEqual(parseBody(Buffer.from('{"User":1,"user":2,"a":{"b":1,"b":2}}')), { User: 1, user: 2, a: { b: 2 } });
+  assert.deepEqual(parseBody(Buffer.from('{"User":1,"user":2,"a":{"B":1,"b":2}}')), { User: 1, user: 2, a: { B: 1, b: 2 } });
 });
 
 test('__proto__ is a name like any other', () => {
@@ -144,4 +146,47 @@ test('numbers of any precision survive a conversion', () => {
     assert.equal(writeJson(parseLossless(`[${id}]`)), `[${id}]`);
   }));
   assert.throws(() => parseLossless('{"a":1234567890123456789'), SyntaxError);
+});
+
+test('a member that is given twice is refused at any depth, by its path', () => {
+  for (const [text, param] of [
+    ['{"a":1,"a":1}', 'a'], ['{"m":[{"role":"user"},{"role":"user","content":[{"type":"text","type":"image_url"}]}]}', 'm[1].content[0].type'],
+    ['{"tools":[{"function":{"name":"f","n\\u0061me":"g"}}]}', 'tools[0].function.name'], ['{"x":{"__proto__":1,"__proto__":2}}', 'x.__proto__'], ['{"a":[[{"b":1 , "c":[] , "b" : 2}]]}', 'a[0][0].b'],
+    ['{"stream_options":{"include_usage":true,"include_usage":false}}', 'stream_options.include_usage'], [`{"${'x'.repeat(200)}":{"b":1,"b":2}}`, `${'x'.repeat(100)}…`],
+  ] as const) {
+    assert.throws(() => parseBody(Buffer.from(text)), (error) => error instanceof RequestFault && error.code === 'invalid_request' && error.param === param, text);
+  }
+});
+
+test('no body is taken for one with a member twice, and none with one is let through', () => {
+  const odd = fc.oneof(fc.json({ stringUnit: 'binary' }), fc.json({ stringUnit: fc.constantFrom('"', ':', '{', '}', '\\', ',', 'a', '[', ']') }));
+  fc.assert(fc.property(odd, odd, fc.string({ unit: fc.constantFrom('"', ':', '\\', '{', 'a', 'é') }), (one, two, name) => {
+    parseBody(Buffer.from(`{"one":${one},"two":[${two},{"three":${one}}]}`));
+    const twice = `{"one":${one},"two":[${two},{${JSON.stringify(name)}:${one}, ${JSON.stringify(name)} :${two}}]}`;
+    assert.throws(() => parseBody(Buffer.from(twice)), (error) => error instanceof RequestFault && error.param === `two[1].${name}`);
+  }), { numRuns: 300 });
+});
+
+test('a name within a conversation that differs only by case is refused; the client\'s own data is called as it likes', () => {
+  const read = (read: (body: Buffer, parsed: Readonly<Record<string, unknown>>) => unknown, fields: object): string | undefined => {
+    const body = Buffer.from(JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...fields }));
+    try {
+      read(body, parseBody(body));
+      return undefined;
+    } catch (error) {
+      assert.ok(error instanceof RequestFault);
+      return error.param;
+    }
+  };
+  const user = (content: unknown): object => ({ messages: [{ role: 'user', content }] });
+  assert.equal(read(readOpenAi, { messages: [{ role: 'user', Content: [] }] }), 'messages[0].Content');
+  assert.equal(read(readOpenAi, user([{ type: 'text', text: 'a', Image_URL: { url: 'https://x' } }])), 'messages[0].content[0].Image_URL');
+  assert.equal(read(readOpenAi, user([{ type: 'text', TYPE: 'image_url' }])), 'messages[0].content[0].TYPE');
+  assert.equal(read(readOpenAi, user([{ type: 'image_url', image_url: { URL: 'https://x' } }])), 'messages[0].content[0].image_url.URL');
+  assert.equal(read(readOpenAi, { tools: [{ Type: 'web_search' }] }), 'tools[0].Type');
+  assert.equal(read(readOpenAi, { tools: [{ type: 'function', function: { name: 'f', parameters: { properties: { Type: {}, URL: {} } } } }] }), undefined);
+  assert.equal(read(readAnthropic, { messages: [{ role: 'user', CONTENT: [] }] }), 'messages[0].CONTENT');
+  assert.equal(read(readAnthropic, user([{ type: 'tool_result', content: [{ type: 'text', Source: {} }] }])), 'messages[0].content[0].content[0].Source');
+  assert.equal(read(readAnthropic, user([{ type: 'image', source: { type: 'base64', Type: 'url' } }])), 'messages[0].content[0].source.Type');
+  assert.equal(read(readAnthropic, user([{ type: 'tool_use', input: { Type: 1, CONTENT: 2 } }])), undefined);
 });

@@ -77,5 +77,5 @@ export function byteByByte(bytes: Buffer): Buffer[] {
 
 /** As a provider sends it: an event at a time. */
 export function byEvent(bytes: Buffer): Buffer[] {
-  return bytes.toString('utf8').split(/(?<=\n\r?\n)/).map((event) => Buffer.from(event));
+  return bytes.toString('latin1').split(/(?<=\n\r?\n)/).map((event) => Buffer.from(event, 'latin1'));
 }

@@ -45,6 +45,17 @@ describe('a body', () => {
     assert.equal(reader.crowded, false);
   });
 
+  it('that comes in one piece of its own is not copied, and counts until it is dropped', async () => {
+    const reader = createBodyReader({ maxBodyBytes: 1000, maxBufferedBytes: 1000 });
+    const bytes = Buffer.from(new Uint8Array(600).buffer);
+    const body = await read(reader, message([bytes], 600));
+    assert.equal(body.bytes.buffer, bytes.buffer);
+    assert.equal(reader.crowded, true);
+    assert.equal((await refusal(reader, zeros(600))).code, 'too_busy');
+    body.drop();
+    assert.equal((await read(reader, zeros(1000))).bytes.length, 1000);
+  });
+
   it('may have the limit and not a byte more', async () => {
     const reader = createBodyReader({ maxBodyBytes: 1000, maxBufferedBytes: 10_000 });
     assert.equal((await read(reader, zeros(1000))).bytes.length, 1000);

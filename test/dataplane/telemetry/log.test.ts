@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { callLogLine, createLogger } from '../../../dataplane/telemetry/log.ts';
+import { callLogLine } from '../../../dataplane/telemetry/call-log.ts';
+import { createLogger } from '../../../dataplane/telemetry/log.ts';
 import { createCallTelemetry } from '../../../dataplane/telemetry/telemetry.ts';
 import { attemptOf, reportOf } from './report.ts';
 
@@ -9,7 +10,7 @@ const KEY = `sk-${'a1B2'.repeat(12)}`;
 /** A logger and what it wrote. */
 function capture(): { log: ReturnType<typeof createLogger>; lines: string[] } {
   const lines: string[] = [];
-  return { log: createLogger({ destination: { write: (line) => void lines.push(line) } }), lines };
+  return { log: createLogger({ to: { write: (line) => void lines.push(line) } }), lines };
 }
 
 test('one JSON object per line, with a time and a level in words', () => {
@@ -44,8 +45,8 @@ test('what only looks similar is left alone', () => {
 });
 
 test('the line of a call: ids and exact figures', () => {
-  assert.deepEqual(JSON.parse(JSON.stringify(callLogLine(reportOf()))), {
-    request_id: 'req_1', endpoint: 'chat_completions', dialect: 'OpenAI', stream: true, status: 200, key: 'team-a/ci-bot', key_prefix: 'sk-abcd',
+  assert.deepEqual(JSON.parse(callLogLine(reportOf(), 'info', ',"time":"now"')), {
+    level: 'info', time: 'now', msg: 'call', request_id: 'req_1', endpoint: 'chat_completions', dialect: 'OpenAI', stream: true, status: 200, key: 'team-a/ci-bot', key_prefix: 'sk-abcd',
     account: 'team-a/team-a', model: 'gpt-5', group: 'auto-a', attempts: [{ channel: 'openai/direct', outcome: 'ok', duration_ms: 500 }],
     call_status: 'Succeeded', input_tokens: 1000, cached_tokens: 200, cache_write_tokens: 34, output_tokens: 101, usage_source: 'Provider',
     cost_usd: '0.03375', unbilled_usd: '0', duration_ms: 1500.123, first_byte_ms: 500,
@@ -53,16 +54,37 @@ test('the line of a call: ids and exact figures', () => {
 });
 
 test('the line of a call that was refused before anything was known', () => {
-  const line = callLogLine(reportOf({ httpStatus: 401, errorCode: 'invalid_api_key', key: undefined, model: undefined, group: undefined, attempts: [], billing: undefined, firstByteMs: undefined }));
-  assert.deepEqual(JSON.parse(JSON.stringify(line)), {
-    request_id: 'req_1', endpoint: 'chat_completions', dialect: 'OpenAI', stream: true, status: 401, error_code: 'invalid_api_key', attempts: [], duration_ms: 1500.123,
+  const line = callLogLine(reportOf({ httpStatus: 401, errorCode: 'invalid_api_key', key: undefined, model: undefined, group: undefined, attempts: [], billing: undefined, firstByteMs: undefined }), 'warn', ',"time":"now"');
+  assert.deepEqual(JSON.parse(line), {
+    level: 'warn', time: 'now', msg: 'call', request_id: 'req_1', endpoint: 'chat_completions', dialect: 'OpenAI', stream: true, status: 401, error_code: 'invalid_api_key', attempts: [], duration_ms: 1500.123,
   });
+});
+
+test('names are escaped and looked through like everything else', () => {
+  const { log, lines } = capture();
+  const telemetry = createCallTelemetry({ call: () => undefined, billedLate: () => undefined, ledger: () => undefined, jobEnded: () => undefined }, log);
+  const model = 'quote " back \\ line \n tab \t \u2028 é 😀 \ud800';
+  telemetry.finished(reportOf({ model, group: `after Bearer ${KEY}`, attempts: [attemptOf('ok', KEY), attemptOf('connect', 'b"c')] }));
+  const [text = ''] = lines;
+  assert.ok(text.endsWith('}\n') && !text.includes(KEY));
+  const line = JSON.parse(text);
+  assert.deepEqual([line.model, line.group, line.attempts[1].channel], [model, 'after Bearer sk-[redacted]', 'b"c']);
+  assert.match(line.time, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+});
+
+test('the level of the log holds for calls too', () => {
+  const lines: string[] = [];
+  const log = createLogger({ level: 'warn', to: { write: (line) => void lines.push(line) } });
+  const telemetry = createCallTelemetry({ call: () => undefined, billedLate: () => undefined, ledger: () => undefined, jobEnded: () => undefined }, log);
+  telemetry.finished(reportOf());
+  telemetry.finished(reportOf({ httpStatus: 500 }));
+  assert.deepEqual(lines.map((line) => JSON.parse(line).status), [500]);
 });
 
 test('a settlement that came late is counted and logged with what it cost', () => {
   const { log, lines } = capture();
   const late: string[] = [];
-  const telemetry = createCallTelemetry({ call: () => undefined, billedLate: ({ requestId }) => void late.push(requestId), ledger: () => undefined }, log);
+  const telemetry = createCallTelemetry({ call: () => undefined, billedLate: ({ requestId }) => void late.push(requestId), ledger: () => undefined, jobEnded: () => undefined }, log);
   const { requestId, model, group, billing } = reportOf();
   assert.ok(billing);
   telemetry.billedLate({ requestId, model, group, billing });
@@ -74,7 +96,7 @@ test('a settlement that came late is counted and logged with what it cost', () =
 test('each finished call is counted and logged once; the gateway\'s and its providers\' faults are warnings', () => {
   const { log, lines } = capture();
   const counted: number[] = [];
-  const telemetry = createCallTelemetry({ call: ({ httpStatus }) => void counted.push(httpStatus), billedLate: () => undefined, ledger: () => undefined }, log);
+  const telemetry = createCallTelemetry({ call: ({ httpStatus }) => void counted.push(httpStatus), billedLate: () => undefined, ledger: () => undefined, jobEnded: () => undefined }, log);
   telemetry.finished(reportOf());
   telemetry.finished(reportOf({ httpStatus: 502, errorCode: 'upstream_error', attempts: [attemptOf('connect')] }));
   telemetry.finished(reportOf({ errorCode: 'upstream_error', attempts: [attemptOf('cut')] }));

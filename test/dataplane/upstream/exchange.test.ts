@@ -23,10 +23,10 @@ function start(stream: boolean, signal: AbortSignal = new AbortController().sign
 
 const kindOf = (promise: Promise<unknown>): Promise<string> => promise.then(() => 'no failure', (failure: UpstreamFailure) => failure.kind);
 
-/** A clock that the tests move; Node's own mock does not know refresh(). */
+/** A clock that the tests move, which Node's own mock would not do for performance.now(). */
 const clock = {
   now: 0,
-  timers: new Set<{ at: number; fire: () => void; refresh: () => unknown }>(),
+  timers: new Set<{ at: number; fire: () => void }>(),
   tick(ms: number): void {
     this.now += ms;
     for (const timer of this.timers) if (timer.at <= this.now) { this.timers.delete(timer); timer.fire(); }
@@ -34,10 +34,11 @@ const clock = {
 };
 
 mock.method(globalThis, 'setTimeout', (callback: (value: unknown) => void, delayMs: number, value: unknown) => {
-  const timer = { at: clock.now + delayMs, fire: () => callback(value), refresh: () => { timer.at = clock.now + delayMs; return timer; } };
+  const timer = { at: clock.now + delayMs, fire: () => callback(value) };
   clock.timers.add(timer);
   return timer;
 });
+mock.method(performance, 'now', () => 1 + clock.now);
 mock.method(globalThis, 'clearTimeout', (timer: never) => clock.timers.delete(timer));
 beforeEach(() => clock.timers.clear());
 after(() => mock.reset());
@@ -57,6 +58,23 @@ test('a stream may last, as long as it is never silent for longer than idleMs', 
   clock.tick(1);
   assert.equal(await kindOf(exchange.next()), 'Idle');
   assert.equal(controller.aborted, true);
+});
+
+test('a stream that pauses and goes on has idleMs from its latest byte, not from when its timer was set', async () => {
+  const { exchange, controller } = start(true);
+  exchange.onRequestStart(controller);
+  exchange.onResponseStart(controller, 200, {});
+  for (const waitMs of [0, 150, 30]) {
+    clock.tick(waitMs);
+    exchange.onResponseData(controller, Buffer.from('x'));
+    assert.equal(text(await exchange.next()), 'x');
+  }
+  const next = kindOf(exchange.next());
+  clock.tick(20); // the timer's own end
+  clock.tick(178);
+  assert.equal(controller.aborted, false);
+  clock.tick(2);
+  assert.equal(await next, 'Idle');
 });
 
 test('the first byte of a stream counts, not its head', async () => {

@@ -23,33 +23,42 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   crds: { may: [], packages: ['ajv', 'yaml', '@marcbachmann/cel-js'] },
 
   'operator/main.ts': { may: ['crds', 'operator', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
+  'operator/kubernetes.ts': { may: ['crds', 'operator', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
+  'operator/metrics.ts': { may: [] },
   'operator/files': { may: ['crds', 'operator/store'], packages: ['yaml'] },
+  'operator/kube': { may: ['crds', 'operator/store', 'operator/metrics.ts'], packages: ['@kubernetes/client-node', 'undici', 'pino'] },
   'operator/store': { may: ['crds'] },
-  'operator/status': { may: ['crds', 'dataplane/snapshot', ...LEDGER_CONTRACT] },
+  'operator/status': { may: ['crds', 'operator/metrics.ts', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
   'operator/translate': { may: ['crds', 'operator/store', 'operator/status', 'dataplane/snapshot'] },
-  'operator/reconcile': { may: ['crds', 'operator/files', 'operator/store', 'operator/status', 'operator/translate', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
+  'operator/xds': { may: ['dataplane/snapshot'], packages: ['@grpc/grpc-js', 'pino'] },
+  'operator/reconcile': { may: ['crds', 'operator/files', 'operator/kube', 'operator/metrics.ts', 'operator/store', 'operator/status', 'operator/translate', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
 
   'dataplane/errors.ts': { may: [] },
   'dataplane/node-http.ts': { may: [] },
   'dataplane/snapshot': { may: [], packages: ['@bufbuild/protobuf'] },
   'dataplane/protocol': { may: [] },
-  'dataplane/ledger': { may: ['dataplane/snapshot'] },
-  'dataplane/upstream': { may: [], packages: ['undici'] },
+  'dataplane/ledger': { may: ['dataplane/snapshot'], packages: ['@redis/client'] },
+  'dataplane/upstream': { may: ['dataplane/protocol/provider.ts', 'dataplane/protocol/providers.ts'], packages: ['undici'] },
   'dataplane/state': { may: ['dataplane/snapshot', 'dataplane/protocol/call-facts.ts', 'dataplane/upstream/upstream.ts', ...LEDGER_CONTRACT] },
+  'dataplane/xds': { may: ['dataplane/snapshot', 'dataplane/state'], packages: ['@grpc/grpc-js', '@bufbuild/protobuf', 'pino'] },
   'dataplane/telemetry': { may: ['dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
   'dataplane/admin': { may: ['dataplane/node-http.ts'] },
   'dataplane/pipeline': {
     may: ['dataplane/errors.ts', 'dataplane/snapshot', 'dataplane/state', 'dataplane/protocol', 'dataplane/upstream', 'dataplane/ledger/lease.ts', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT],
   },
+  'dataplane/jobs': {
+    may: ['dataplane/errors.ts', 'dataplane/state', 'dataplane/protocol', 'dataplane/upstream', 'dataplane/pipeline', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT],
+  },
+  'dataplane/tokenizer': { may: [], packages: ['gpt-tokenizer'] },
   'dataplane/server': {
-    may: ['dataplane/errors.ts', 'dataplane/node-http.ts', 'dataplane/snapshot', 'dataplane/state', 'dataplane/protocol', 'dataplane/pipeline', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT],
+    may: ['dataplane/errors.ts', 'dataplane/node-http.ts', 'dataplane/jobs', 'dataplane/snapshot', 'dataplane/state', 'dataplane/protocol', 'dataplane/pipeline', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT],
     packages: ['fastify'],
   },
   'dataplane/main.ts': { may: ['dataplane'], packages: ['pino'] },
 };
 
 /** Only these put the parts together; nothing but the command line imports a main. */
-export const WIRING = ['bin', 'operator/main.ts', 'dataplane/main.ts'] as const;
+export const WIRING = ['bin', 'operator/main.ts', 'operator/kubernetes.ts', 'dataplane/main.ts'] as const;
 
 /** Who may touch `process`: the command line, and the ledger's thread for its own end. */
 export const PROCESS_OWNERS = ['bin', 'dataplane/ledger/embedded-faults.ts'] as const;
@@ -60,12 +69,15 @@ export const PURE: readonly RegExp[] = [
   /^operator\/translate\//,
   /^operator\/status\/(?:conditions|findings|spending)/,
   /^operator\/store\/(?:resources|key-secret)/,
+  /^operator\/xds\/(?:acknowledgements|resource-cache|session|same-message|snapshot-changes|subscription)/,
+  /^dataplane\/xds\/(?:inventory|kind-inventory|stream)/,
   /^dataplane\/errors\.ts$/,
   /^dataplane\/protocol\//,
   /^dataplane\/snapshot\//,
-  /^dataplane\/state\/compile/,
+  /^dataplane\/state\/(?:compile|layered-map)/,
   /^dataplane\/ledger\/(?:price|ledger-core|books|amounts|periods|slots|usage-record)/,
   /^dataplane\/upstream\/(?:pick|retry)/,
+  /^dataplane\/tokenizer\/slices/,
 ];
 
 /** What a pure file may import although it is not the repository's: pure functions only. An empty list: everything in it. */

@@ -1,0 +1,34 @@
+/** OpenAI's responses: chat models on channels that speak OpenAI's protocol. */
+import { GatewayError } from '../../errors.ts';
+import { boundInput, estimateInput } from '../../protocol/estimate.ts';
+import { readResponseFacts } from '../../protocol/openai/response-facts.ts';
+import { responsesConverter } from '../../protocol/openai/responses.ts';
+import type { EndpointCall, Received } from '../context.ts';
+import { checkAsked } from './chat.ts';
+
+/** @throws RequestFault */
+export function readResponse(received: Received): EndpointCall {
+  const facts = readResponseFacts(received.body.bytes, received.body.parse());
+  return {
+    kind: 'Chat',
+    model: facts.model,
+    stream: facts.stream,
+    check: ({ model }) => checkAsked(facts, model),
+    boundInput: ({ model }) => boundInput(facts, model),
+    estimateInput: ({ model }) => estimateInput(facts, model),
+    output: {
+      maxTokens: facts.maxOutputTokens,
+      answers: facts.answers,
+      predictionTokens: facts.predictionTokens,
+      thinkingBudget: facts.thinkingBudget,
+      fixed: facts.fixedOutput,
+    },
+    generations: facts.answers,
+    oneHourCache: facts.oneHourCache,
+    wantsStreamUsage: facts.wantsStreamUsage,
+    converter: ({ target }) => (target.protocol === 'OpenAI' ? responsesConverter : undefined),
+    unservable: () => new GatewayError('model_not_found',
+      `The provider of "${facts.model}" does not speak OpenAI's protocol, so that this model has no responses. Call it at POST /v1/chat/completions, or at POST /v1/messages.`,
+      { param: 'model' }),
+  };
+}

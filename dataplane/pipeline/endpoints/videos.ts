@@ -1,0 +1,26 @@
+/** Videos: jobs, priced per video when they are made; on channels that speak OpenAI's protocol. From JSON, or from a form with files. */
+import { isForm, parseForm } from '../../protocol/multipart.ts';
+import { readVideosFacts, videosConverter } from '../../protocol/openai/videos.ts';
+import type { EndpointCall, Received } from '../context.ts';
+import { checkAsked } from './chat.ts';
+
+/** @throws RequestFault */
+export function readVideos(received: Received): EndpointCall {
+  const header = received.headers['content-type'];
+  const form = typeof header === 'string' && isForm(header) ? header : undefined;
+  const facts = readVideosFacts(form === undefined ? received.body.parse() : received.body.parse((bytes) => parseForm(bytes, form)));
+  const converter = videosConverter(form);
+  return {
+    kind: 'Videos',
+    model: facts.model,
+    stream: false,
+    check: ({ model }) => checkAsked({ images: facts.imageParam === undefined ? 0 : 1, imageParam: facts.imageParam, unbounded: facts.unbounded }, model),
+    boundInput: () => 0,
+    estimateInput: () => 0,
+    output: undefined,
+    generations: facts.generations,
+    oneHourCache: false,
+    wantsStreamUsage: false,
+    converter: ({ target }) => (target.protocol === 'OpenAI' ? converter : undefined),
+  };
+}

@@ -1,0 +1,16 @@
+/**
+ * Providers of Anthropic's protocol. The base URL is the one that its SDK takes, without /v1.
+ */
+import { anthropicToAnthropic } from '../anthropic-anthropic.ts';
+import { openaiToAnthropic } from '../openai-anthropic.ts';
+import { readProviderError } from '../provider-errors.ts';
+import type { Provider } from '../provider.ts';
+
+export const anthropic: Provider = {
+  chat: { OpenAI: openaiToAnthropic, Anthropic: anthropicToAnthropic },
+  credential: (apiKey) => ['x-api-key', apiKey],
+  // the API asks for one
+  defaultHeaders: { 'anthropic-version': '2023-06-01' },
+  foreignHeaders: ['openai-'],
+  readError: readProviderError,
+};

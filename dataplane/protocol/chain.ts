@@ -1,0 +1,69 @@
+/**
+ * Two conversions, one after the other: a new kind of provider needs only one of its own, from one of the dialects, and gets the
+ * other through it.
+ */
+import type { AnswerContext, AnswerNotes, Converter, Meter, StreamConverter, StreamEnd, StreamRequest, UpstreamBody } from './converter.ts';
+import type { JsonRecord } from './fields.ts';
+import { parseAnswer } from './json-text.ts';
+
+/** `first`: from the client's dialect to the one in the middle; `second`: from there to the provider. */
+export function chain(first: Converter, second: Converter): Converter {
+  return {
+    client: first.client,
+    upstream: second.upstream,
+    request: (body, parsed, plan) => {
+      const middle = first.request(body, parsed, plan);
+      return withNotes(middle.notes, second.request(middle.body, parseMiddle(middle), plan));
+    },
+    response: (body, answer) => {
+      const middle = second.response(body, answer && innerOf(answer));
+      return { ...first.response(middle.body, answer), meter: middle.meter };
+    },
+    // the middle is always asked for its figures, which the client's own may be written from
+    stream: (request) => new ChainedStream(first.stream(request), second.stream({ ...innerOf(request), wantsStreamUsage: true })),
+  };
+}
+
+function parseMiddle({ body }: UpstreamBody): JsonRecord {
+  return parseAnswer(body);
+}
+
+function withNotes(outer: AnswerNotes | undefined, sent: UpstreamBody): UpstreamBody {
+  return outer || sent.notes ? { ...sent, notes: { ...outer, ...(sent.notes ? { inner: sent.notes } : {}) } } : sent;
+}
+
+/** What the second conversion noted for itself. */
+function innerOf<Context extends AnswerContext | StreamRequest>({ notes, ...context }: Context): Omit<Context, 'notes'> & Pick<AnswerContext, 'notes'> {
+  return notes?.inner ? { ...context, notes: notes.inner } : context;
+}
+
+class ChainedStream implements StreamConverter {
+  readonly #outer: StreamConverter;
+  readonly #inner: StreamConverter;
+
+  constructor(outer: StreamConverter, inner: StreamConverter) {
+    this.#outer = outer;
+    this.#inner = inner;
+  }
+
+  get terminal(): boolean {
+    return this.#inner.terminal;
+  }
+
+  get meter(): Meter {
+    return this.#inner.meter;
+  }
+
+  push(chunk: Uint8Array): Uint8Array {
+    return this.#outer.push(this.#inner.push(chunk));
+  }
+
+  /** What the inner one held back, its error too, is for the outer one to read. */
+  end(): StreamEnd {
+    const inner = this.#inner.end();
+    if (inner.outcome === 'Cut') return inner;
+    const rest = this.#outer.push(inner.last);
+    const outer = this.#outer.end();
+    return outer.outcome === 'Cut' || rest.length === 0 ? outer : { ...outer, last: Buffer.concat([rest, outer.last]) };
+  }
+}

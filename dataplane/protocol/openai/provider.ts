@@ -1,0 +1,20 @@
+/**
+ * Providers of OpenAI's protocol: OpenAI itself, and everything that is compatible with it. The base URL is the one that its SDK
+ * takes, with /v1.
+ */
+import { anthropicToOpenai } from '../anthropic-openai.ts';
+import { openaiToOpenai } from '../openai-openai.ts';
+import { readProviderError } from '../provider-errors.ts';
+import type { Provider } from '../provider.ts';
+import { embeddingsConverter } from './embeddings.ts';
+import { imagesConverter } from './images.ts';
+
+export const openai: Provider = {
+  chat: { OpenAI: openaiToOpenai, Anthropic: anthropicToOpenai },
+  embeddings: embeddingsConverter,
+  images: imagesConverter,
+  credential: (apiKey) => ['authorization', `Bearer ${apiKey}`],
+  defaultHeaders: {},
+  foreignHeaders: ['anthropic-'],
+  readError: readProviderError,
+};

@@ -1,0 +1,95 @@
+/**
+ * Videos, which pass through: OpenAI client, OpenAI provider. A call makes a job, which is priced per video when it is made; what
+ * became of it is read from the provider's later answers.
+ */
+import type { UnboundedUse } from '../call-facts.ts';
+import { RequestFault } from '../call-facts.ts';
+import type { ConvertedJob, Converter } from '../converter.ts';
+import { isGiven, isRecord, readCount, readModel, textOf, wordOf } from '../fields.ts';
+import type { JsonRecord } from '../fields.ts';
+import { findImageField } from '../image-inputs.ts';
+import { parseAnswer } from '../json-text.ts';
+import { editForm } from '../multipart.ts';
+import { meterOf, NOTHING_REPORTED } from '../usage.ts';
+import { renameModel } from './embeddings.ts';
+
+export interface VideosFacts {
+  readonly model: string;
+  /** Videos asked for: what the price is multiplied by. */
+  readonly generations: number;
+  /** The field that holds a picture to begin from; undefined: none. */
+  readonly imageParam: string | undefined;
+  readonly unbounded: readonly UnboundedUse[];
+}
+
+const PATH = '/videos';
+/** OpenAI makes one; compatible providers have OpenAI's `n` of images. */
+const MOST_VIDEOS = 10;
+const FILE_ID_FIELDS = ['input_reference[file_id]', 'input_reference.file_id'] as const;
+
+/** From a JSON body or a form's fields. Throws RequestFault where a field that the gateway needs is missing or wrong. */
+export function readVideosFacts(fields: JsonRecord): VideosFacts {
+  const { prompt } = fields;
+  if (typeof prompt !== 'string' || prompt === '') throw new RequestFault('invalid_request', 'The field "prompt" must be a text.', 'prompt');
+  return {
+    model: readModel(fields),
+    generations: readCount(numberIn(fields['n']), 'n', [1, MOST_VIDEOS]) ?? 1,
+    imageParam: findImageField(fields),
+    unbounded: readReferences(fields),
+  };
+}
+
+/** A form says numbers in text. */
+function numberIn(value: unknown): unknown {
+  return typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value;
+}
+
+/** A file that the provider keeps is of the gateway's account there, which all keys share. */
+function readReferences(fields: JsonRecord): readonly UnboundedUse[] {
+  const reference = fields['input_reference'];
+  const named = isRecord(reference) && isGiven(reference['file_id']) ? FILE_ID_FIELDS[1] : isGiven(fields[FILE_ID_FIELDS[0]]) ? FILE_ID_FIELDS[0] : undefined;
+  return named === undefined ? [] : [{ feature: 'FileReferences', param: named }];
+}
+
+/** `contentType`: of a request that is a form; undefined: JSON. */
+export function videosConverter(contentType: string | undefined): Converter {
+  return {
+    client: 'OpenAI',
+    upstream: 'OpenAI',
+    request: (body, parsed, plan) => {
+      if (contentType === undefined) return renameModel(PATH)(body, parsed, plan);
+      const { upstreamModel } = plan;
+      return { path: PATH, contentType, body: parsed['model'] === upstreamModel ? body : editForm(body, contentType, { name: 'model', value: upstreamModel }) };
+    },
+    response: (body) => {
+      const job = readVideoJob(body);
+      return { body, meter: meterOf(NOTHING_REPORTED, 0, true), job, failed: job.state === 'Failed' };
+    },
+    stream: () => {
+      throw new Error('videos are not streamed');
+    },
+  };
+}
+
+const FAILED: ReadonlySet<string> = new Set(['failed', 'failure', 'error', 'cancelled', 'canceled', 'rejected']);
+const COMPLETED: ReadonlySet<string> = new Set(['completed', 'complete', 'succeeded', 'success', 'done', 'expired']);
+/** What can stand in a path and in a log. */
+const JOB_ID = /^[\x21-\x7e]{1,256}$/;
+
+export function isJobId(id: string): boolean {
+  return JOB_ID.test(id) && id !== '.' && id !== '..';
+}
+
+/** What a provider says of a job. A word that is not known says that it goes on. Throws SyntaxError where it is not about one. */
+export function readVideoJob(body: Uint8Array): ConvertedJob {
+  const video = parseAnswer(body);
+  const id = textOf(video['id']);
+  if (id === undefined || !isJobId(id)) throw new SyntaxError('the answer names no video');
+  return { id, state: stateOf(video) };
+}
+
+function stateOf(video: JsonRecord): ConvertedJob['state'] {
+  const status = wordOf(video['status']).toLowerCase();
+  if (FAILED.has(status)) return 'Failed';
+  return COMPLETED.has(status) ? 'Completed' : 'Running';
+}

@@ -1,0 +1,24 @@
+/** [P] What the providers' APIs have at these paths and the gateway has not, and what to do instead. */
+
+interface UnservedRow {
+  readonly methods: RegExp;
+  readonly path: RegExp;
+  readonly instead: string;
+}
+
+const UNSERVED: readonly UnservedRow[] = [
+  { methods: /^(?:GET|HEAD)$/, path: /^\/v1\/videos$/, instead: 'Videos are not listed: their provider would list those of every key. Keep the id that each POST /v1/videos answers, and GET /v1/videos/{id}.' },
+  { methods: /^POST$/, path: /^\/v1\/videos\/[^/]+\/remix$/, instead: 'Videos are not remixed here. Make a new one with POST /v1/videos, with a picture of the first as "input_reference" where the model takes images.' },
+  { methods: /^POST$/, path: /^\/v1\/videos\/(?:edits|extensions)$/, instead: 'Videos are not edited or extended here. Make a new one with POST /v1/videos.' },
+  { methods: /./, path: /^\/v1\/videos\/characters(?:\/[^/]+)?$/, instead: 'Characters are kept at the provider, where they would belong to every key. Describe them in the prompt of POST /v1/videos.' },
+  { methods: /^POST$/, path: /^\/v1\/responses\/compact$/, instead: 'Conversations are not compacted here. Shorten "input" before POST /v1/responses.' },
+  { methods: /^POST$/, path: /^\/v1\/responses\/input_tokens$/, instead: 'The tokens of a response\'s input are not counted here. POST /v1/messages/count_tokens counts a conversation in Anthropic\'s shape for any chat model.' },
+  { methods: /./, path: /^\/v1\/responses\/[^/]+(?:\/(?:cancel|input_items))?$/, instead: 'Responses are not kept for later: read the answer of POST /v1/responses itself, streaming or not, and send whole conversations in "input".' },
+  { methods: /./, path: /^\/v1\/conversations(?:\/.*)?$/, instead: 'Conversations are not kept at the provider. Send them whole, in "input" of POST /v1/responses or "messages" of POST /v1/chat/completions.' },
+  { methods: /^POST$/, path: /^\/v1\/images\/(?:edits|variations)$/, instead: 'Images are generated only: POST /v1/images/generations.' },
+];
+
+/** Undefined: nothing is known of such a path. */
+export function insteadOf(method: string, path: string): string | undefined {
+  return UNSERVED.find((row) => row.methods.test(method) && row.path.test(path))?.instead;
+}

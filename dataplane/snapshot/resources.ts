@@ -1,0 +1,103 @@
+/**
+ * [P] How a snapshot travels: each object is one xDS resource of its kind's type, named "namespace/name". After every round of
+ * updates comes a Checkpoint, which says what a proxy holds that has taken them all: so a proxy knows that it has the whole
+ * configuration, and not just its first part, and notices where the two sides have come apart.
+ */
+import { createHash } from 'node:crypto';
+import type { SnapshotKind } from './faults.ts';
+import { Account, Group, Key, ModelRoute, PriceCatalog } from './snapshot.gen.ts';
+import type { Snapshot } from './snapshot.gen.ts';
+
+export type SnapshotField = keyof Snapshot;
+export type SnapshotObject = Snapshot[SnapshotField][number];
+
+/** A kind of object as it travels. */
+export interface ResourceType {
+  readonly kind: SnapshotKind;
+  readonly field: SnapshotField;
+  readonly typeUrl: string;
+}
+
+const PREFIX = 'type.googleapis.com/modelgateway.snapshot.v1alpha1.';
+
+const TYPE_URLS: Readonly<Record<SnapshotField, string>> = {
+  catalogs: `${PREFIX}PriceCatalog`, routes: `${PREFIX}ModelRoute`, groups: `${PREFIX}Group`, accounts: `${PREFIX}Account`, keys: `${PREFIX}Key`,
+};
+
+/** Parents first, in the order in which they are given out; removals go the other way. */
+export const RESOURCE_TYPES: readonly ResourceType[] = [
+  { kind: 'PriceCatalog', field: 'catalogs', typeUrl: TYPE_URLS.catalogs },
+  { kind: 'ModelRoute', field: 'routes', typeUrl: TYPE_URLS.routes },
+  { kind: 'Group', field: 'groups', typeUrl: TYPE_URLS.groups },
+  { kind: 'Account', field: 'accounts', typeUrl: TYPE_URLS.accounts },
+  { kind: 'ApiKey', field: 'keys', typeUrl: TYPE_URLS.keys },
+];
+
+/** The type of a kind of object. */
+export function typeUrlOf(field: SnapshotField): string {
+  return TYPE_URLS[field];
+}
+
+export const CHECKPOINT_TYPE = 'type.googleapis.com/modelgateway.fleet.v1alpha1.Checkpoint';
+export const CHECKPOINT_NAME = 'checkpoint';
+/** In error_detail.details. */
+export const FAULT_TYPE = 'type.googleapis.com/modelgateway.fleet.v1alpha1.ResourceFault';
+
+interface Codec<M> {
+  encode(message: M): { finish(): Uint8Array };
+  decode(bytes: Uint8Array): M;
+}
+
+const CODECS: { readonly [F in SnapshotField]: Codec<Snapshot[F][number]> } = {
+  keys: Key, accounts: Account, groups: Group, routes: ModelRoute, catalogs: PriceCatalog,
+};
+
+/** The bytes of an object; equal objects have equal bytes. */
+export function encodeObject<F extends SnapshotField>(field: F, object: Snapshot[F][number]): Uint8Array {
+  return CODECS[field].encode(object).finish();
+}
+
+/** Throws where the bytes are not an object of this kind. */
+export function decodeObject<F extends SnapshotField>(field: F, bytes: Uint8Array): Snapshot[F][number] {
+  return CODECS[field].decode(bytes);
+}
+
+/** What an object is called on the wire. */
+export function resourceName({ namespace, name }: Pick<SnapshotObject, 'namespace' | 'name'>): string {
+  return `${namespace}/${name}`;
+}
+
+const WORD = 0x1_0000_0000;
+
+/**
+ * A digest of a set of resources that does not depend on their order, kept up to date one resource at a time. It finds
+ * accidents, not forgeries: the connection is what is trusted.
+ */
+export class SetDigest {
+  #high = 0;
+  #low = 0;
+  #count = 0;
+
+  add(typeUrl: string, name: string, version: string): void {
+    this.#mix(typeUrl, name, version);
+    this.#count += 1;
+  }
+
+  remove(typeUrl: string, name: string, version: string): void {
+    this.#mix(typeUrl, name, version);
+    this.#count -= 1;
+  }
+
+  get count(): number { return this.#count; }
+
+  /** 16 hex digits. */
+  get text(): string {
+    return (BigInt(this.#high) * BigInt(WORD) + BigInt(this.#low)).toString(16).padStart(16, '0');
+  }
+
+  #mix(typeUrl: string, name: string, version: string): void {
+    const hash = createHash('sha256').update(`${typeUrl}\n${name}\n${version}`).digest();
+    this.#high = (this.#high ^ hash.readInt32BE(0)) >>> 0;
+    this.#low = (this.#low ^ hash.readInt32BE(4)) >>> 0;
+  }
+}

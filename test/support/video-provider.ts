@@ -1,0 +1,69 @@
+/** A provider's videos for tests: jobs that are as far as the test says, on the mock provider. */
+import type { MockProvider, RecordedRequest, Reply } from './mock-provider.ts';
+import { json } from './provider-answers.ts';
+
+export interface VideoJobs {
+  /** What the provider says of a job from now on. */
+  set(id: string, status: string): void;
+  /** Ids in the order in which they were made. */
+  readonly made: readonly string[];
+  /** Ids that were deleted. */
+  readonly deleted: readonly string[];
+}
+
+/** The film of a job: what /content answers. */
+export function filmOf(id: string): Buffer {
+  return Buffer.from(`film of ${id} `.repeat(1000));
+}
+
+/** No id comes twice, as with a real provider. */
+let latest = 0;
+
+/** Scripts the provider to make jobs `video_1`, `video_2`, … and to answer for them. */
+export function serveVideos(provider: MockProvider, { firstStatus = 'queued' }: { readonly firstStatus?: string } = {}): VideoJobs {
+  const statuses = new Map<string, string>();
+  const made: string[] = [];
+  const deleted: string[] = [];
+  provider.script((request) => answer(request, { statuses, made, deleted, firstStatus }));
+  return { set: (id, status) => void statuses.set(id, status), made, deleted };
+}
+
+interface Kept {
+  readonly statuses: Map<string, string>;
+  readonly made: string[];
+  readonly deleted: string[];
+  readonly firstStatus: string;
+}
+
+function answer(request: RecordedRequest, { statuses, made, deleted, firstStatus }: Kept): Reply {
+  const [path = '', query = ''] = request.path.split('?');
+  if (request.method === 'POST' && path === '/v1/videos') {
+    const id = `video_${++latest}`;
+    made.push(id);
+    statuses.set(id, firstStatus);
+    return json(video(id, firstStatus));
+  }
+  const [, id = '', content] = /^\/v1\/videos\/([^/]+)(\/content)?$/.exec(path) ?? [];
+  const status = statuses.get(id);
+  if (status === undefined) return json({ error: { message: `no video ${id}`, type: 'invalid_request_error', param: null, code: null } }, { status: 404 });
+  if (content !== undefined) return film(id, request, query);
+  if (request.method !== 'DELETE') return json(video(id, status));
+  statuses.delete(id);
+  deleted.push(id);
+  return json({ id, object: 'video.deleted', deleted: true });
+}
+
+function video(id: string, status: string): Record<string, unknown> {
+  return {
+    id, object: 'video', model: 'up', status, progress: status === 'completed' ? 100 : 0, created_at: 1_700_000_000, completed_at: null, expires_at: null,
+    seconds: '4', size: '720x1280', prompt: 'p', remixed_from_video_id: null, error: status === 'failed' ? { code: 'moderation', message: 'not this' } : null,
+  };
+}
+
+function film(id: string, request: RecordedRequest, query: string): Reply {
+  const bytes = query.includes('variant=thumbnail') ? Buffer.from('thumb') : filmOf(id);
+  const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [];
+  const headers = { 'content-type': 'video/mp4', etag: '"film"', 'accept-ranges': 'bytes' };
+  if (from === undefined || to === undefined) return { headers, steps: [bytes] };
+  return { status: 206, headers: { ...headers, 'content-range': `bytes ${from}-${to}/${bytes.length}` }, steps: [bytes.subarray(Number(from), Number(to) + 1)] };
+}
