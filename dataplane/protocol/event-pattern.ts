@@ -69,14 +69,27 @@ export class EventPattern {
   #escapes = 0;
 
   constructor({ raw, holes, outputBytes, cut }: Sample) {
-    const edges = [0, ...holes.flatMap(({ from, to }) => [from, to]), raw.length];
-    // copies: a slice would keep alive whatever its event came with
-    this.#pieces = Array.from({ length: holes.length + 1 }, (_none, index) => Buffer.from(raw.subarray(edges[index * 2], edges[index * 2 + 1])));
-    this.#kinds = holes.map(({ kind }) => kind);
-    const counted = holes.filter(({ kind }) => kind === 'Counted');
-    this.#constantBytes = outputBytes - counted.reduce((sum, { from, to }) => sum + this.#afterText(raw, from, to + 1) - from - this.#escapes, 0);
-    this.#cutPiece = cut ? holes.filter(({ to }) => to <= cut.from).length : -1;
-    this.#cutFrom = cut ? cut.from - (edges[this.#cutPiece * 2] ?? 0) : 0;
+    // a copy: a slice would keep alive whatever its event came with
+    const bytes = Buffer.from(raw);
+    const pieces: Buffer[] = [];
+    const kinds: Hole['kind'][] = [];
+    let at = 0;
+    let constantBytes = outputBytes;
+    let [cutPiece, cutFrom] = [-1, 0];
+    for (const { from, to, kind } of holes) {
+      pieces.push(bytes.subarray(at, from));
+      kinds.push(kind);
+      if (kind === 'Counted') constantBytes -= this.#afterText(bytes, from, to + 1) - from - this.#escapes;
+      if (cut && cut.from >= at) [cutPiece, cutFrom] = [pieces.length - 1, cut.from - at];
+      at = to;
+    }
+    pieces.push(bytes.subarray(at));
+    if (cut && cut.from >= at) [cutPiece, cutFrom] = [pieces.length - 1, cut.from - at];
+    this.#pieces = pieces;
+    this.#kinds = kinds;
+    this.#constantBytes = constantBytes;
+    this.#cutPiece = cutPiece;
+    this.#cutFrom = cutFrom;
     this.#cutBytes = cut ? cut.to - cut.from : 0;
   }
 

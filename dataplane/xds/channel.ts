@@ -33,7 +33,7 @@ export async function openChannel({ addresses, secure, keepaliveMs = KEEPALIVE_M
   const trust = secure ? credentials.createSsl(await readFile(secure.caFile)) : credentials.createInsecure();
   const client = new Client(`dns:${address}`, trust, {
     'grpc.keepalive_time_ms': keepaliveMs,
-    'grpc.keepalive_timeout_ms': Math.min(5_000, keepaliveMs),
+    'grpc.keepalive_timeout_ms': Math.min(10_000, keepaliveMs),
     'grpc.keepalive_permit_without_calls': 1,
     'grpc.max_receive_message_length': MOST_RECEIVED_BYTES,
     'grpc.service_config': SHUFFLED,

@@ -12,7 +12,7 @@ export interface Clock {
 export const SYSTEM_CLOCK: Clock = {
   nowMs: () => Date.now(),
   after(ms, run) {
-    const timer = setTimeout(run, ms);
+    const timer = setTimeout(run, Math.max(0, ms));
     return () => clearTimeout(timer);
   },
   random: () => Math.random(),

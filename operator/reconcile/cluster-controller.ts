@@ -200,6 +200,7 @@ export class ClusterController {
     const resources = provider.resources();
     if (!this.#isLeading() || resources.keySecretsPending) return { retry: false };
     const { failures, retry } = await mintKeys(resources, clock.nowMs(), { gatewayNamespace, minted: keys, onMinted });
+    if (!this.#isLeading()) return { retry: false }; // the next leader makes what is missing
     for (const [apiKey, failure] of failures) {
       meter.add('modelgateway_operator_keys_made_total', { outcome: 'failed' }, 1);
       if (this.#mintFailures.get(apiKey) !== failure) log.warn({ apiKey, failure }, 'a key could not be made; it is tried again');

@@ -67,7 +67,7 @@ export class Loop {
     const atMs = timers.nowMs() + Math.min(ms, LONGEST_SLEEP_MS);
     if (this.#wake && this.#wake.atMs <= atMs) return;
     this.#wake?.cancel();
-    const cancel = timers.after(atMs - timers.nowMs(), () => {
+    const cancel = timers.after(Math.max(0, atMs - timers.nowMs()), () => {
       this.#wake = undefined;
       this.#run();
     });

@@ -43,7 +43,7 @@ export class Session {
     this.#order = order;
   }
 
-  /** Whether it has once been given, and has answered, all that it asked for. */
+  /** Whether it has once been given, and has answered, all that it asked for: a whole round, where it knows rounds. */
   get caughtUp(): boolean { return this.#caughtUp; }
 
   subscription(typeUrl: string): Subscription | undefined {
@@ -66,7 +66,7 @@ export class Session {
     const faults = sent && errorDetail ? faultsOf(errorDetail, sent) : NO_FAULTS;
     if (sent) subscription.settle(responseNonce, faults);
     subscription.subscribe(request);
-    if (sent && !this.#caughtUp) this.#caughtUp = this.#quiet();
+    if (sent && !this.#caughtUp) this.#caughtUp = this.#subscriptions.has(this.#order.last) ? typeUrl === this.#order.last : this.#quiet();
     return sent && { typeUrl, sent, faults };
   }
 
@@ -107,8 +107,13 @@ export class Session {
     return this.#nextOf([last], 'urgent', nowMs) ?? this.#nextOf([last], 'upserts', nowMs) ?? this.#owed([last]);
   }
 
+  /**
+   * A client that knows rounds answers at their end: until that is sent nothing may wait for an answer, or both would wait for
+   * each other; after it, everything does. Another client answers each response, so each type waits for its own.
+   */
   #mayGo(subscription: Subscription): boolean {
-    if (subscription.outstanding > 0 && !subscription.asked && !this.#turn.has(subscription)) return false;
+    const awaited = this.#subscriptions.get(this.#order.last) ?? subscription;
+    if (awaited.outstanding > 0 && !subscription.asked && !this.#turn.has(subscription)) return false;
     this.#turn.add(subscription);
     return true;
   }
@@ -116,6 +121,7 @@ export class Session {
   #send(subscription: Subscription, { resources, removed, versions, atMs }: { resources: readonly Uint8Array[]; removed: readonly string[] } & Sent): DeltaDiscoveryResponse {
     const nonce = String(this.#nonce += 1);
     subscription.sent(nonce, { versions, atMs });
+    if (subscription.typeUrl === this.#order.last) this.#turn.clear();
     return { systemVersionInfo: '', typeUrl: subscription.typeUrl, nonce, resources, removedResources: removed };
   }
 

@@ -16,6 +16,8 @@ export interface GatewaySetup {
   readonly large: boolean;
   /** For node itself, before the program. */
   readonly nodeFlags?: readonly string[];
+  /** Of a shared ledger; by default it is a file. */
+  readonly ledgerUrl?: string;
 }
 
 export interface MeasuredGateway {
@@ -37,7 +39,7 @@ const OBJECTS_PER_FILE = 2_000;
 const API_VERSION = 'modelgateway.dev/v1alpha1';
 
 /** Resolves once it answers. */
-export async function startGateway({ folder, mockUrl, core, large, nodeFlags = [] }: GatewaySetup): Promise<MeasuredGateway> {
+export async function startGateway({ folder, mockUrl, core, large, nodeFlags = [], ledgerUrl }: GatewaySetup): Promise<MeasuredGateway> {
   const size = large ? LARGE : SMALL;
   const config = join(folder, 'manifests');
   mkdirSync(config, { recursive: true });
@@ -45,6 +47,7 @@ export async function startGateway({ folder, mockUrl, core, large, nodeFlags = [
   const startedAt = performance.now();
   const started = startPinned([
     process.execPath, ...nodeFlags, MGW, 'run', '--config', config, '--data', join(folder, 'data'), '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0',
+    ...ledgerUrl === undefined ? [] : ['--ledger', ledgerUrl],
   ], { core, outputFile: join(folder, 'gateway.log') });
   const [, url = '', adminUrl = ''] = await untilSaid(started, (output) => /"address":"(http:\S+?)","admin":"(http:\S+?)"/.exec(output) ?? undefined);
   const step = size.keys / KEYS_IN_USE;

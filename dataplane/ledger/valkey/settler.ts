@@ -1,20 +1,31 @@
 /**
- * Settlements, each delivered once however often the server goes away: written to the journal, sent until it is answered,
- * and noted there as acknowledged. The script answers a repetition as it did at first.
+ * Settlements, each delivered once however often the server goes away: sent until they are answered, written to the journal
+ * where that takes long, and noted there as acknowledged. The script answers a repetition as it did at first.
  */
+import { Deadlines } from '../deadlines.ts';
 import { LedgerUnavailable } from '../ledger.ts';
 import type { Settlement, SettleResult } from '../ledger.ts';
 import type { Fleet } from './fleet.ts';
 import { adoptStep } from './held-calls.ts';
-import type { PendingSettlement } from './journal.ts';
 import { parseRecord, settleStep } from './steps.ts';
-import type { Reply } from './steps.ts';
+import type { Reply, Step } from './steps.ts';
 
 /** Of the words of a settlement: the job that it makes. */
 const JOB_FROM = 6;
+/** A settlement that is not answered by then is written to the journal. */
+const WAITING_MS = 100;
+
+interface Delivery {
+  readonly callId: string;
+  readonly account: string;
+  /** Its hold, for a store that does not know it. */
+  readonly adopt: () => Step;
+  readonly settle: Step;
+}
 
 export class Settler {
   readonly #fleet: Fleet;
+  readonly #waiting = new Deadlines(WAITING_MS);
 
   constructor(fleet: Fleet) {
     this.#fleet = fleet;
@@ -26,9 +37,10 @@ export class Settler {
     const account = held?.request.origin.account ?? settlement.origin.account;
     const settle = settleStep(settlement);
     if (!held) return this.#answer(await this.#fleet.bucketOfAccount(account).askSurely(settle));
-    const pending: PendingSettlement = { callId, account, adopt: adoptStep(held), settle };
-    this.#fleet.journal.pending(pending);
-    const reply = await this.#deliver(pending);
+    // a process that ends before the answer has told its client nothing: only what waits for long must outlive it
+    const waiting = this.#waiting.add(() => this.#fleet.journal.pending({ callId, account, adopt: adoptStep(held), settle }));
+    const reply = await this.#deliver({ callId, account, adopt: () => adoptStep(held), settle });
+    waiting.over = true;
     this.#fleet.held.remove(callId);
     return this.#answer(reply);
   }
@@ -37,16 +49,15 @@ export class Settler {
   deliverLeft(): void {
     for (const pending of this.#fleet.journal.left) {
       // a ledger that is closed first leaves it in the journal
-      this.#deliver(pending).catch(() => undefined);
+      this.#deliver({ ...pending, adopt: () => pending.adopt }).catch(() => undefined);
     }
   }
 
-  async #deliver(pending: PendingSettlement): Promise<Reply> {
-    const { callId, account, adopt, settle } = pending;
+  async #deliver({ callId, account, adopt, settle }: Delivery): Promise<Reply> {
     const bucket = this.#fleet.bucketOfAccount(account);
     const first = await bucket.askSurely(settle);
     // the store never knew its hold, or has lost it
-    const reply = first[0] === 'unknown' && (await bucket.askSurely(adopt))[0] === 'adopted' ? await bucket.askSurely(settle) : first;
+    const reply = first[0] === 'unknown' && (await bucket.askSurely(adopt()))[0] === 'adopted' ? await bucket.askSurely(settle) : first;
     if (reply[0] === 'settled') this.#fleet.journal.settled(callId, reply, settle.args.slice(JOB_FROM));
     else this.#fleet.journal.dropped(callId);
     return reply;
