@@ -15,6 +15,8 @@ import { NoKubeAccess, openAccess } from '../../operator/kube/access.ts';
 import type { KubeAccess } from '../../operator/kube/access.ts';
 import { createKubeClient } from '../../operator/kube/client.ts';
 import type { KubeClient } from '../../operator/kube/client.ts';
+import { SYSTEM_CLOCK } from '../../operator/kube/clock.ts';
+import type { Clock } from '../../operator/kube/clock.ts';
 import { startKubernetesOperator } from '../../operator/kubernetes.ts';
 import type { KubernetesOperator } from '../../operator/kubernetes.ts';
 import { OPERATOR_METRICS } from '../../operator/metrics.ts';
@@ -119,9 +121,11 @@ function namespaceOf({ namespace }: KubeAccess, { kubeconfig }: OperatorFlags): 
 
 async function start(context: Context, ending: AsyncDisposableStack): Promise<void> {
   const { flags, log, client, recorder, namespace, running } = context;
+  const timers = endingTimers();
+  ending.defer(() => timers.end());
   const security = flags.insecureXds ? { insecure: true } as const : await secureXds({
     client, log, namespace, tokenFile: flags.tokenFile, serverName: flags.xdsName ?? `model-gateway-operator.${namespace}.svc`,
-    leading: () => running.operator?.leading ?? true,
+    leading: () => running.operator?.leading ?? true, after: timers.after,
   });
   if (!security.insecure) ending.defer(() => security.stop());
   const distribution = ending.adopt(await startDistribution({
@@ -138,6 +142,30 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<vo
     lease: { name: flags.leaseName, identity: flags.identity ?? `${hostname()}-${randomUUID().slice(0, 8)}`, ...flags.advertise !== undefined && { address: flags.advertise } },
   }), (each) => each.stop());
   void running.operator.ready.then(() => log.info('the configuration is given to the proxies'));
+}
+
+/** Timers that end with the process, whatever still waits for them. */
+function endingTimers(): { readonly after: Clock['after']; readonly end: () => void } {
+  const pending = new Set<() => void>();
+  let ended = false;
+  return {
+    after: (ms, run) => {
+      if (ended) return () => undefined;
+      const cancel = SYSTEM_CLOCK.after(ms, () => {
+        pending.delete(cancel);
+        run();
+      });
+      pending.add(cancel);
+      return () => {
+        pending.delete(cancel);
+        cancel();
+      };
+    },
+    end: () => {
+      ended = true;
+      for (const cancel of pending) cancel();
+    },
+  };
 }
 
 /** Opened beside everything else: a store that begins anew asks for what the statuses remember. */

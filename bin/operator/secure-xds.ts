@@ -22,14 +22,16 @@ export interface SecureXdsOptions {
   readonly tokenFile: string;
   /** Whether this replica may renew certificates. */
   readonly leading: () => boolean;
+  /** Runs something once, later; the result takes it back. */
+  readonly after: (ms: number, run: () => void) => () => void;
 }
 
 /** Resolves once there are certificates. */
-export async function secureXds({ client, log, namespace, serverName, tokenFile, leading }: SecureXdsOptions): Promise<Extract<DistributionSecurity, { insecure: false }> & { stop(): void }> {
+export async function secureXds({ client, log, namespace, serverName, tokenFile, leading, after }: SecureXdsOptions): Promise<Extract<DistributionSecurity, { insecure: false }> & { stop(): void }> {
   const tls = await keepCertificates({
     store: certificateStore<StoredCertificates>({ client, namespace, secretName: SECRET, configMapName: CONFIG_MAP }, isStored),
     serverNames: [serverName, `${serverName}.cluster.local`], mayWrite: leading, log,
-    nowMs: () => SYSTEM_CLOCK.nowMs(), after: (ms, run) => SYSTEM_CLOCK.after(ms, run),
+    nowMs: () => SYSTEM_CLOCK.nowMs(), after,
   });
   const authenticate = createTokenReviewer({
     post: (path, body) => client.request({ method: 'POST', path, body }), audience: XDS_AUDIENCE, nowMs: () => SYSTEM_CLOCK.nowMs(),

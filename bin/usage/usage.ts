@@ -26,9 +26,14 @@ export async function printUsage(request: UsageRequest): Promise<number> {
   // whoever reads may have seen enough: head, for example
   process.stdout.once('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failed));
   try {
-    await print(writer.begin);
-    for await (const record of records(request)) await print(writer.row(record));
-    await print(writer.end());
+    let begun = false;
+    for await (const record of records(request)) {
+      // a ledger that cannot be read is told of without a headline
+      if (!begun) await print(writer.begin);
+      begun = true;
+      await print(writer.row(record));
+    }
+    await print(begun ? writer.end() : writer.begin + writer.end());
     return EXIT.ok;
   } catch (error) {
     if (error instanceof LedgerUnavailable) throw new CommandFailed(error.message, undefined, error);

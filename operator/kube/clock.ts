@@ -3,7 +3,7 @@
 export interface Clock {
   nowMs(): number;
   /** Runs something once, later; the result takes it back. */
-  after(ms: number, run: () => void): () => void;
+  readonly after: (ms: number, run: () => void) => () => void;
   /** In [0, 1). */
   random(): number;
 }

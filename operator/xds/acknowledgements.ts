@@ -78,12 +78,14 @@ export class Acknowledgements {
   }
 
   /** A proxy's stream holds a whole configuration. An older stream of the same proxy counts no more. */
-  joined(proxy: string, session: Session): void {
+  joined(proxy: string, session: Session, nowMs: number): void {
     if (this.#proxies.get(proxy) === session) return;
     this.left(proxy, this.#proxies.get(proxy));
     this.#proxies.set(proxy, session);
     this.#touchUnsettled(session);
-    if (this.connected + this.remote === 1) this.#touchAll();
+    if (this.connected + this.remote > 1) return;
+    // what was published while there was nobody is answered with this
+    for (const id of this.#publications.keys()) this.#answered(id, nowMs);
   }
 
   left(proxy: string, session: Session | undefined): void {

@@ -159,7 +159,7 @@ export class Fleet {
         }
         if (this.#replicas.get(replica) !== stream) return;
         this.acknowledgements.heard(digest, performance.now());
-        for (const refusal of digest.refusals) this.refused(refusal);
+        for (const refusal of digest.refusals) this.#tellRefusal(refusal);
         this.#tellSoon();
       },
       ended: () => {
@@ -178,7 +178,7 @@ export class Fleet {
     for (const [name, message] of settled.faults) this.#log.warn({ proxy, typeUrl: settled.typeUrl, name, message }, 'a proxy refuses a resource and goes on with the one of before');
     this.acknowledgements.settled(proxy, session, settled, nowMs);
     // others than our proxies are served too, but hold none of our objects
-    if (session.caughtUp && session.subscription(CHECKPOINT_TYPE)) this.acknowledgements.joined(proxy, session);
+    if (session.caughtUp && session.subscription(CHECKPOINT_TYPE)) this.acknowledgements.joined(proxy, session, nowMs);
     this.#tellSoon();
   }
 
@@ -201,8 +201,13 @@ export class Fleet {
     };
   }
 
-  refused({ route, channel, status }: Refusal): void {
-    this.digests?.refused({ route, channel, status });
+  /** A proxy of this replica reports it. What other replicas report is not handed on: while the lead moves, two may take each other for the leader. */
+  refused(refusal: Refusal): void {
+    this.digests?.refused(refusal);
+    this.#tellRefusal(refusal);
+  }
+
+  #tellRefusal({ route, channel, status }: Refusal): void {
     for (const listener of this.refusalListeners) listener({ route, channel, status });
   }
 

@@ -78,7 +78,7 @@ export class Session {
   next(nowMs: number): DeltaDiscoveryResponse | undefined {
     const all = this.#ordered();
     return this.#nextOf(all, 'urgent', nowMs) ?? this.#nextOf(all, 'upserts', nowMs)
-      ?? this.#nextOf(all.toReversed(), 'removals', nowMs) ?? this.#owed(all) ?? this.#closing(nowMs);
+      ?? this.#nextOf(all.toReversed(), 'removals', nowMs) ?? this.#owed(all, nowMs) ?? this.#closing(nowMs);
   }
 
   /** Everything that could be sent has been: the next responses of a type wait for answers to these. */
@@ -95,16 +95,16 @@ export class Session {
     return undefined;
   }
 
-  #owed(subscriptions: readonly Subscription[]): DeltaDiscoveryResponse | undefined {
+  #owed(subscriptions: readonly Subscription[], nowMs: number): DeltaDiscoveryResponse | undefined {
     const owing = subscriptions.find((each) => each.owesAnswer);
-    return owing && this.#send(owing, { resources: [], removed: [], versions: new Map(), atMs: 0 });
+    return owing && this.#send(owing, { resources: [], removed: [], versions: new Map(), atMs: nowMs });
   }
 
   #closing(nowMs: number): DeltaDiscoveryResponse | undefined {
     const last = this.#subscriptions.get(this.#order.last);
     if (!last) return undefined;
     for (const each of this.#subscriptions.values()) if (each !== last && each.pending > 0) return undefined;
-    return this.#nextOf([last], 'urgent', nowMs) ?? this.#nextOf([last], 'upserts', nowMs) ?? this.#owed([last]);
+    return this.#nextOf([last], 'urgent', nowMs) ?? this.#nextOf([last], 'upserts', nowMs) ?? this.#owed([last], nowMs);
   }
 
   /**

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { parseAllDocuments } from 'yaml';
@@ -62,9 +62,32 @@ for (const [file, watchNamespaces] of [['rbac.yaml', undefined], ['rbac-namespac
       run = undefined;
     });
 
+    /** A proxy with the token and the authority of its pod: TLS, and a review of the token by the API server. */
+    async function proxyConnects(xds: number, authority: string): Promise<void> {
+      const folder = `${kubeconfig}.proxy`;
+      await mkdir(folder);
+      const accounts = '/api/v1/namespaces/model-gateway/serviceaccounts';
+      await cluster.admin.call('POST', accounts, { metadata: { name: 'model-gateway-dataplane' } });
+      const { body } = await cluster.admin.call('POST', `${accounts}/model-gateway-dataplane/token`, { spec: { audiences: ['model-gateway-xds'] } });
+      await writeFile(join(folder, 'token'), body.status.token);
+      await writeFile(join(folder, 'ca.crt'), authority);
+      const [sdk, admin] = [await freePort(), await freePort()];
+      const proxy = spawn(process.execPath, [
+        'bin/mgw.ts', 'dataplane', '--xds', `localhost:${xds}`, '--xds-ca', join(folder, 'ca.crt'), '--token-file', join(folder, 'token'),
+        '--listen', `127.0.0.1:${sdk}`, '--admin', `127.0.0.1:${admin}`, '--data', join(folder, 'data'),
+      ], { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
+      try {
+        await cluster.admin.call('PATCH', '/apis/modelgateway.dev/v1alpha1/namespaces/team-a/apikeys/ci', { spec: { maxConcurrency: 9 } }, MERGE);
+        const object = await until('the proxy has it', apiKey, (seen) => isReady(seen) && seen.status.observedGeneration === seen.metadata.generation);
+        assert.match(JSON.stringify(object.status), /Acknowledged by 1 of 1 proxy/);
+      } finally {
+        await endOf(proxy);
+      }
+    }
+
     it('mgw operator runs, says when it is ready, and ends in order', async () => {
       const [xds, admin] = [await freePort(), await freePort()];
-      const args = ['bin/mgw.ts', 'operator', '--kubeconfig', kubeconfig, '--xds-listen', `127.0.0.1:${xds}`, '--admin', `127.0.0.1:${admin}`, ...watchNamespaces ? ['--watch-namespaces', watchNamespaces.join()] : []];
+      const args = ['bin/mgw.ts', 'operator', '--kubeconfig', kubeconfig, '--xds-listen', `127.0.0.1:${xds}`, '--xds-name', 'localhost', '--admin', `127.0.0.1:${admin}`, ...watchNamespaces ? ['--watch-namespaces', watchNamespaces.join()] : []];
       const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
       const output: string[] = [];
       for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => output.push(String(chunk)));
@@ -81,6 +104,7 @@ for (const [file, watchNamespaces] of [['rbac.yaml', undefined], ['rbac-namespac
         for (const text of [dump.text, output.join('')]) assert.ok(!text.includes(secret) && !text.includes('provider-credential'));
         const { body } = await cluster.admin.call('GET', '/api/v1/namespaces/model-gateway/configmaps/model-gateway-xds-ca');
         assert.match(body.data['ca.crt'], /^-----BEGIN CERTIFICATE-----/);
+        await proxyConnects(xds, body.data['ca.crt']);
       } finally {
         await endOf(child);
       }

@@ -55,11 +55,14 @@ export class EventsFromChunks implements EventHandler {
     if (isDone(event.data)) return this.#done();
     const chunk = parseEventData(event.data);
     if (event.event === 'error' || (chunk && isFailure(chunk))) return this.#fail(chunk ?? event.data);
-    if (!chunk) return NOTHING;
+    const events = chunk ? this.#takeChunk(chunk) : '';
+    return events === '' ? NOTHING : [Buffer.from(events)];
+  }
+
+  #takeChunk(chunk: JsonRecord): string {
     this.#chunks.take(chunk);
     if (isRecord(chunk['usage'])) this.#reasoningTokens = readReasoningTokens(chunk['usage']) ?? this.#reasoningTokens;
-    const events = this.#opening(textOf(chunk['model']), chunk['service_tier']) + this.#takeChoices(itemsOf(chunk['choices']));
-    return events === '' ? NOTHING : [Buffer.from(events)];
+    return this.#opening(textOf(chunk['model']), chunk['service_tier']) + this.#takeChoices(itemsOf(chunk['choices']));
   }
 
   /** A provider that sends no [DONE]: its answer has finished, and so has the stream. */

@@ -121,7 +121,7 @@ test('a counter that is scraped again does not start over', async () => {
 });
 
 test('names and labels are as Prometheus wants them, and no label names a key or an account', () => {
-  const units = /_(seconds|bytes|usd|total|info|usage|holds|generation|in_use)$/;
+  const units = /_(seconds|bytes|usd|total|info|usage|holds|generation|in_use|connected|resources)$/;
   for (const [name, { type, labels, buckets }] of Object.entries<MetricRow>(METRICS)) {
     assert.match(name, /^(gen_ai|modelgateway|process|nodejs)_[a-z_]+$/);
     assert.match(name, units);

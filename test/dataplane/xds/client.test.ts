@@ -158,6 +158,27 @@ describe('a proxy', { timeout: 60_000 }, () => {
     assert.ok(convergedMs !== undefined && convergedMs >= 0);
   });
 
+  it('keeps up, and counts, while edits never pause', async () => {
+    await using server = await testDistribution();
+    server.publish(configOf([1, 2, 3]));
+    let generation = 1n;
+    const churn = setInterval(() => {
+      generation += 1n;
+      server.publish(configOf([], { keys: [1, 2, 3].map((n) => numberedKey(n, { generation, enabled: n !== Number(generation % 4n) })) }));
+    });
+    try {
+      await using proxy = await testProxy(server.port);
+      await until(() => server.figures().connectedProxies === 1 && generation > 300n);
+      clearInterval(churn);
+      await until(() => proxy.state()?.credentials.get(hashOf(3))?.key.generation === generation);
+      await until(() => [1, 2, 3].every((n) => server.progress(`ApiKey team-a/key-${n}`)?.acknowledged === 1));
+      assert.deepEqual([1, 2, 3].map((n) => opens(proxy, n)), [1, 2, 3].map((n) => n !== Number(generation % 4n)));
+      assert.deepEqual(proxy.logs, []);
+    } finally {
+      clearInterval(churn);
+    }
+  });
+
   it('tells what a provider refuses, each thing once in a while', async () => {
     await using server = await testDistribution();
     const heard: unknown[] = [];

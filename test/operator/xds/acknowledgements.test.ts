@@ -49,6 +49,24 @@ describe('progress', { timeout: 60_000 }, () => {
     assert.equal(server.progress('Nothing team-a/key-1'), undefined);
   });
 
+  it('takes a first proxy for the answer to what was published before it', async () => {
+    const latencies: number[] = [];
+    await using server = await testDistribution({ onAcknowledged: (latencyMs) => latencies.push(latencyMs) });
+    const began = performance.now();
+    server.publish(CONFIG);
+    const [one] = await proxies(server, ['one']);
+    await until(() => server.progress(KEY)?.convergedMs !== undefined);
+    const { convergedMs = -1 } = server.progress(KEY) ?? {};
+    const most = performance.now() - began;
+    assert.ok(convergedMs > 0 && convergedMs <= most, `${convergedMs}`);
+    assert.ok(latencies.length >= 6 && latencies.every((each) => each >= 0 && each <= most), latencies.join());
+    await one?.stop();
+    // comes back with everything: empty answers, which are answered too
+    await using _again = await testProxy(server.port, { nodeId: 'one' });
+    await until(() => server.figures().connectedProxies === 1);
+    assert.ok(latencies.every((each) => each <= performance.now() - began));
+  });
+
   it('counts every proxy, and a proxy that hangs holds it up until it is gone', async () => {
     await using server = await testDistribution();
     server.publish(CONFIG);
@@ -124,6 +142,16 @@ describe('with several replicas', { timeout: 60_000 }, () => {
     leader.onRefusal((refusal) => heard.push(refusal));
     there[0]?.client.reportRefusal({ route: 'main', channel: 'one', status: 401 });
     await until(() => heard.length === 1);
+    // each takes the other for the leader: what they hear is told once, not handed on in a circle
+    leader.leaderAt(`127.0.0.1:${follower.port}`);
+    await until(() => follower.figures().remoteProxies === 1);
+    there[1]?.client.reportRefusal({ route: 'main', channel: 'two', status: 404 });
+    await until(() => heard.length === 2);
+    here[0]?.client.reportRefusal({ route: 'main', channel: 'three', status: 404 });
+    await until(() => heard.length >= 3);
+    await new Promise((resolve) => { setTimeout(resolve, 50); });
+    assert.deepEqual(heard.map((each) => (each as { channel: string }).channel), ['one', 'two', 'three']);
+    leader.leaderAt(undefined);
     await Promise.all([...here, ...there].map((proxy) => proxy.stop()));
     await until(() => leader.progress(KEY)?.connected === 0);
   });

@@ -67,8 +67,10 @@ export const PROCESS_OWNERS = ['bin', 'dataplane/ledger/embedded-faults.ts'] as 
 export const PURE: readonly RegExp[] = [
   /^crds\/(?!load\.ts$)/,
   /^operator\/translate\//,
-  /^operator\/status\/(?:conditions|findings|spending)/,
-  /^operator\/store\/(?:resources|key-secret)/,
+  /^operator\/status\/(?!writer)/,
+  /^operator\/store\//,
+  /^operator\/kube\/(?:backoff|parse-object)/,
+  /^operator\/reconcile\/(?:last-good|status-book|known-spending)/,
   /^operator\/xds\/(?:acknowledgements|resource-cache|session|same-message|snapshot-changes|subscription)/,
   /^dataplane\/xds\/(?:inventory|kind-inventory|stream)/,
   /^dataplane\/errors\.ts$/,
