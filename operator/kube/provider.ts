@@ -54,7 +54,7 @@ export function provideCluster(options: ClusterProviderOptions): ClusterProvider
   const objects = openLiveObjects({
     onLive,
     onSpecs(kind) {
-      if (kind === 'ModelRoute') credentials.follow(routesOf(objects, gatewayNamespace));
+      if (kind === 'ModelRoute') followCredentials();
       onResources();
     },
   });
@@ -73,6 +73,17 @@ export function provideCluster(options: ClusterProviderOptions): ClusterProvider
   const namespaces = options.watchNamespaces === undefined ? watchNamespaces(start, onResources) : undefined;
   const watches = [...kinds, ...namespaces ? [namespaces.watch] : []];
 
+  /** Also what a route's last version names, for as long as it is shown. */
+  function followCredentials(): void {
+    credentials.follow([...routesOf(objects, gatewayNamespace), ...routes.shown().filter(({ metadata }) => metadata.namespace === gatewayNamespace)]);
+  }
+
+  function readRoutes(): readonly ModelRoute[] {
+    routes.update(ofKind<ModelRoute>(objects, 'ModelRoute'));
+    followCredentials();
+    return routes.shown();
+  }
+
   function advance(): void {
     onResources();
     if (watches.every(({ synced }) => synced) && routesOf(objects, gatewayNamespace).every((route) => credentials.knows(route))) ready.resolve();
@@ -85,7 +96,7 @@ export function provideCluster(options: ClusterProviderOptions): ClusterProvider
       apiKeys: ofKind<ApiKey>(objects, 'ApiKey'),
       accounts: ofKind<Account>(objects, 'Account'),
       groups: ofKind<Group>(objects, 'Group'),
-      modelRoutes: routes(ofKind<ModelRoute>(objects, 'ModelRoute')),
+      modelRoutes: readRoutes(),
       priceCatalogs: ofKind<PriceCatalog>(objects, 'PriceCatalog'),
       secrets: secrets.all(),
       namespaces: namespaces?.labels() ?? new Map<string, Labels>(),
@@ -136,15 +147,22 @@ function routesOf(objects: LiveObjects, namespace: string): ModelRoute[] {
   return ofKind<ModelRoute>(objects, 'ModelRoute').filter(({ metadata }) => metadata.namespace === namespace);
 }
 
+interface SteadyRoutes {
+  update(routes: readonly ModelRoute[]): void;
+  shown(): readonly ModelRoute[];
+}
+
 /** A route whose new Secret is still being read stays what it was: an edit must not take a channel away, if only for a moment. */
-function steadyRoutes(isKnown: (route: ModelRoute) => boolean): (routes: readonly ModelRoute[]) => readonly ModelRoute[] {
+function steadyRoutes(isKnown: (route: ModelRoute) => boolean): SteadyRoutes {
   let shown = new Map<string, ModelRoute>();
-  return (routes) => {
-    shown = new Map(routes.flatMap((route): [string, ModelRoute][] => {
-      const id = route.metadata.uid ?? route.metadata.name;
-      const current = isKnown(route) ? route : shown.get(id);
-      return current ? [[id, current]] : [];
-    }));
-    return [...shown.values()];
+  return {
+    update(routes) {
+      shown = new Map(routes.flatMap((route): [string, ModelRoute][] => {
+        const id = route.metadata.uid ?? route.metadata.name;
+        const current = isKnown(route) ? route : shown.get(id);
+        return current ? [[id, current]] : [];
+      }));
+    },
+    shown: () => [...shown.values()],
   };
 }

@@ -74,7 +74,7 @@ describe('mgw usage', () => {
     it(`tells of each call in ${place}, also while it is in use, and filters`, { skip: place === 'Valkey' && valkey.skip }, async () => {
       const flags = places.find(({ name }) => name === place)?.flags ?? [];
       const lines = await whenThere(flags);
-      assert.deepEqual(lines.map(({ id, cost_usd, created_at }) => [id, cost_usd, created_at]).sort(), CALLS.map(({ callId, createdMs }) => [callId, '0.0125', new Date(createdMs).toISOString()]));
+      assert.deepEqual(lines.map(({ id, cost_usd, created_at }) => [id, cost_usd, created_at]).toSorted(([a = ''], [b = '']) => a.localeCompare(b)), CALLS.map(({ callId, createdMs }) => [callId, '0.0125', new Date(createdMs).toISOString()]));
       const ids = async (...filter: string[]): Promise<string[]> => (JSON.parse((await mgw(['usage', ...flags, '--format', 'json', ...filter])).stdout) as Line[]).map(({ id }) => id);
       assert.deepEqual(await ids('--key', 'key-2'), ['call-2']);
       assert.deepEqual(await ids('--account', 'team-a/a', '--since', new Date(NOON_MS + 1_000).toISOString()), ['call-2']);

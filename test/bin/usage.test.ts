@@ -48,7 +48,7 @@ describe('usage', () => {
     [['run', '--config', '.', '--frob'], /unknown option '--frob'/],
     [['run', '--config', '.', 'more'], /too many arguments/],
     [['run', '--config', '.', '--listen', '8080'], /'--listen <ADDRESS>' argument '8080' is invalid.*127\.0\.0\.1:8080/],
-    [['run', '--config', '.', '--ledger', 'redis://host'], /keeps the ledger in a file of this machine/],
+    [['run', '--config', '.', '--ledger', 'redis://host:port'], /needs a host, such as valkey:/],
     [['run', '--config', '.', '--ledger-sync', 'never'], /Allowed choices are normal, full/],
     [['run', '--config', '.'], /MGW_MAX_BODY.*a size such as 64MiB/, { MGW_MAX_BODY: 'huge' }],
     [['run', '--config', '.'], /MGW_LOG_LEVEL.*Allowed choices/, { MGW_LOG_LEVEL: 'loud' }],
