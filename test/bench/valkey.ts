@@ -5,6 +5,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { openEmbeddedLedger } from '#ledger/embedded.ts';
 import type { Ledger } from '#ledger/ledger.ts';
@@ -14,7 +15,7 @@ import { startValkey } from '../support/valkey.ts';
 import type { ValkeyServer } from '../support/valkey.ts';
 import { cpuSeconds } from './proc.ts';
 
-const { values } = parseArgs({ options: { keys: { type: 'string', default: '100000' }, accounts: { type: 'string', default: '10000' }, seconds: { type: 'string', default: '5' }, skip: { type: 'string', default: '' } } });
+const { values } = parseArgs({ options: { keys: { type: 'string', default: '100000' }, accounts: { type: 'string', default: '10000' }, seconds: { type: 'string', default: '5' } } });
 const [keys, accounts, seconds] = [Number(values.keys), Number(values.accounts), Number(values.seconds)];
 const IN_FLIGHT = 64;
 const PATIENCE = { patienceMs: 60_000, refillMs: 0 };
@@ -42,7 +43,8 @@ async function lanes(count: number, work: () => Promise<boolean>): Promise<void>
   await Promise.all(Array.from({ length: count }, async () => { while (await work()); }));
 }
 
-async function measure(name: string, ledger: Ledger, server?: ValkeyServer): Promise<void> {
+/** `restMs`: between two calls of a lane; none: as fast as it goes. */
+async function measure(name: string, ledger: Ledger, server?: ValkeyServer, restMs = 0): Promise<void> {
   const held: number[] = [];
   const [own, theirs] = [process.cpuUsage(), server ? cpuSeconds(server.pid()) : 0];
   const beganMs = performance.now();
@@ -50,6 +52,7 @@ async function measure(name: string, ledger: Ledger, server?: ValkeyServer): Pro
   await lanes(IN_FLIGHT, async () => {
     await call(ledger, done % keys, (ms) => held.push(ms));
     done++;
+    if (restMs > 0) await sleep(restMs * 2 * Math.random());
     return performance.now() - beganMs < seconds * 1_000;
   });
   const { user, system } = process.cpuUsage(own);
@@ -71,6 +74,7 @@ const dataDir = mkdtempSync(join(tmpdir(), 'mgw-bench-'));
   const ledger = await openValkeyLedger({ url: `${server.url}?records=0`, dataDir, over: PATIENCE });
   await measure('warm-up', ledger, server);
   await measure('on Valkey', ledger, server);
+  await measure('on Valkey, some 1,000 calls/s', ledger, server, IN_FLIGHT);
   await server.command('FLUSHALL');
   await ledger.close();
   const filling = await openValkeyLedger({ url: `${server.url}?records=0`, over: { ...PATIENCE, keepMs: 1 } });
@@ -82,7 +86,7 @@ const dataDir = mkdtempSync(join(tmpdir(), 'mgw-bench-'));
     await call(filling, filled++, () => undefined);
     return filled < keys;
   });
-  await new Promise((resolve) => { setTimeout(resolve, 3_000); });
+  await sleep(3_000);
   // records are told of apart
   for (let at = 0; at < streams.length; at += 1_000) await server.command('DEL', ...streams.slice(at, at + 1_000));
   console.log(`${keys} keys and ${accounts} accounts: ${Math.round((await memory(server) - before) / keys)} bytes per key, its share of an account included`);

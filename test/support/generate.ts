@@ -36,7 +36,8 @@ export async function generateAll(): Promise<Generated[]> {
     { path: 'docs/metrics.md', text: renderMetricsDoc() },
     { path: 'docs/protocols.md', text: protocolsText() },
     { path: 'docs/adding-a-provider.md', text: await providerText(ROOT) },
-    ...await protobufTexts(fileURLToPath(ROOT), PROTOBUF),
+    ...await protobufTexts(fileURLToPath(ROOT), 'buf.gen.yaml', PROTOBUF),
+    ...await protobufTexts(fileURLToPath(ROOT), 'operator/xds/envoy/buf.gen.yaml', ['operator/xds/envoy/envoy.gen.ts']),
   ];
 }
 

@@ -62,7 +62,7 @@ type Refusal = (typeof REFUSALS)[number];
 
 const MOST_STEPS = 64;
 /** While so many batches are on their way, further work waits and gathers. */
-const MOST_BATCHES = 1;
+const MOST_BATCHES = 2;
 const RETRY_MS = 100;
 const PUT_BACK = new Set(['adopted', 'refilled']);
 

@@ -2,9 +2,10 @@
 -- accounts lives under KEYS[1], which carries the hash tag, so that everything here is in one hash slot.
 -- docs/design/valkey.md says what is kept where. Money is exact: two limbs of whole USD and nano-USD, each far below 2^53;
 -- it enters and leaves as decimal text.
-local base = KEYS[1]
-local head = { now = tonumber(ARGV[1]), instance = ARGV[2], epoch = ARGV[3], acked = tonumber(ARGV[4]), seq = tonumber(ARGV[5]),
-  mode = ARGV[6], leaseMs = tonumber(ARGV[7]), keepMs = ARGV[8], records = tonumber(ARGV[9]), generationMs = tonumber(ARGV[10]), lenient = ARGV[11] == '1' }
+--
+-- It is used as a library of functions, which is made once, or as a script, which is made for each batch: main, at the end, sets
+-- what follows for the batch at hand.
+local base, head, now, today, thisMonth, changes, epoch, refilling, call
 local FIRST_STEP = 12
 local DAY_MS = 86400000
 local INSTANCE_MS = 86400000
@@ -13,12 +14,6 @@ local SLOT_KEY_MS = 600000
 local SEEN_AGAIN_MS = 5000
 local TRIM_AT_ONCE = 4
 
-local call = redis.call
-local now = head.now
-if not now then
-  local time = call('TIME')
-  now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
 local function whole(number) return string.format('%d', number) end
 
 -- Money -----------------------------------------------------------------------------------------------------------------
@@ -64,8 +59,6 @@ local function monthOf(ms)
   local month = march < 10 and march + 2 or march - 10
   return (yearOfEra + era * 400 + (month <= 1 and 1 or 0)) * 12 + month
 end
-
-local today, thisMonth = dayOf(now), monthOf(now)
 
 local function window(kind, index, spent, held, calls)
   return { kind = kind, index = index, spent = spent or ZERO, held = held or ZERO, calls = calls or 0 }
@@ -311,7 +304,6 @@ local function answerOf(hold, key, day, month)
 end
 
 -- The number of a change to what is spent; written once a batch.
-local changes
 local function count()
   if not changes then changes = tonumber(call('HGET', base .. 'e', 'n') or '0') end
   changes = changes + 1
@@ -607,9 +599,6 @@ function step.adopt(id, uid, accountId, t, o, limit, period, credit, amount, cos
   return { 'adopted' }
 end
 
-local epoch = call('HMGET', base .. 'e', 'id', 'mode', 'until')
-local refilling = epoch[3] and tonumber(epoch[3]) > now
-
 -- A settlement that was acknowledged, from a journal. In a store that begins anew the books are set to what they were after it;
 -- where they are there already, it is added.
 function step.refill(id, uid, accountId, t, o, p, cost, unbilled, status, duration, spent, remaining, n, accountSpent, total, daySpent, monthSpent, day, month, jobId, pollMs, channel)
@@ -669,20 +658,35 @@ function step.least(accountId, accountSpent, uid, total, period, index, spent)
 end
 
 -- The batch -------------------------------------------------------------------------------------------------------------
+local function begin(keys, args)
+  call, base, changes = redis.call, keys[1], nil
+  head = { instance = args[2], epoch = args[3], acked = tonumber(args[4]), seq = tonumber(args[5]), mode = args[6], leaseMs = tonumber(args[7]),
+    keepMs = args[8], records = tonumber(args[9]), generationMs = tonumber(args[10]), lenient = args[11] == '1' }
+  now = tonumber(args[1])
+  if not now then
+    local time = call('TIME')
+    now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+  end
+  today, thisMonth = dayOf(now), monthOf(now)
+  epoch = call('HMGET', base .. 'e', 'id', 'mode', 'until')
+  refilling = epoch[3] and tonumber(epoch[3]) > now
+end
+
 local function tellEpoch(word)
   return { word, epoch[1] or '', epoch[2] or '', whole(refilling and tonumber(epoch[3]) - now or 0) }
 end
 
--- A new epoch, where the store has none or has lost writes. ARGV: the new id, the one that it follows, how long to refill.
-if head.mode == 'found' then
-  if (epoch[1] or '') ~= ARGV[FIRST_STEP + 1] then return tellEpoch('epoch') end
-  call('HSET', base .. 'e', 'id', ARGV[FIRST_STEP], 'mode', epoch[1] and 'add' or 'set', 'until', whole(now + tonumber(ARGV[FIRST_STEP + 2])))
+-- A new epoch, where the store has none or has lost writes.
+local function found(id, after, refillMs)
+  if (epoch[1] or '') ~= after then return tellEpoch('epoch') end
+  call('HSET', base .. 'e', 'id', id, 'mode', epoch[1] and 'add' or 'set', 'until', whole(now + tonumber(refillMs)))
   return { 'founded' }
 end
-if not epoch[1] then return tellEpoch('empty') end
-if head.mode == 'read' then
-  if refilling then return tellEpoch('refilling') end
-else
+
+-- Why nothing of the batch may be taken; nil: it may.
+local function refusal()
+  if not epoch[1] then return tellEpoch('empty') end
+  if head.mode == 'read' then return refilling and tellEpoch('refilling') or nil end
   if epoch[1] ~= head.epoch then return tellEpoch('epoch') end
   local known = call('HGET', base .. 'i', head.instance)
   local last = known and tonumber(string.match(known, ',(%d+)$')) or 0
@@ -691,15 +695,22 @@ else
   -- once open, open: also when the server's clock is set back
   if not refilling and epoch[3] ~= '0' then call('HSET', base .. 'e', 'until', '0') end
   call('HSET', base .. 'i', head.instance, whole(now) .. ',' .. whole(math.max(last, head.seq)))
+  return nil
 end
 
-local replies, at = { 'ok' }, FIRST_STEP
-while at <= #ARGV do
-  local words = tonumber(ARGV[at + 1])
-  local ok, reply = pcall(step[ARGV[at]], unpack(ARGV, at + 2, at + 1 + words))
-  if not ok then reply = { 'error', type(reply) == 'table' and reply.err or tostring(reply) } end
-  replies[#replies + 1] = reply
-  at = at + 2 + words
+local function main(keys, args)
+  begin(keys, args)
+  if head.mode == 'found' then return found(args[FIRST_STEP], args[FIRST_STEP + 1], args[FIRST_STEP + 2]) end
+  local refused = refusal()
+  if refused then return refused end
+  local replies, at = { 'ok' }, FIRST_STEP
+  while at <= #args do
+    local words = tonumber(args[at + 1])
+    local ok, reply = pcall(step[args[at]], unpack(args, at + 2, at + 1 + words))
+    if not ok then reply = { 'error', type(reply) == 'table' and reply.err or tostring(reply) } end
+    replies[#replies + 1] = reply
+    at = at + 2 + words
+  end
+  if changes then call('HSET', base .. 'e', 'n', whole(changes)) end
+  return replies
 end
-if changes then call('HSET', base .. 'e', 'n', whole(changes)) end
-return replies

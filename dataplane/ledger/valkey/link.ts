@@ -25,9 +25,12 @@ export interface Link {
 /** Sends to whoever has the key. */
 type Send = (key: string, args: readonly string[], readonly: boolean) => Promise<unknown>;
 
-export const SCRIPT = readFileSync(join(import.meta.dirname, 'ledger.lua'), 'utf8');
-/** Content is the version: data planes of different versions use different scripts on the same data. */
+const SOURCE = readFileSync(join(import.meta.dirname, 'ledger.lua'), 'utf8');
+const SCRIPT = `${SOURCE}\nreturn main(KEYS, ARGV)\n`;
 const SCRIPT_SHA = createHash('sha1').update(SCRIPT).digest('hex');
+/** Content is the version: data planes of different versions use different functions on the same data. */
+const FUNCTION = `mgw_${SCRIPT_SHA.slice(0, 16)}`;
+const LIBRARY = `#!lua name=${FUNCTION}\n${SOURCE}\nredis.register_function('${FUNCTION}', main)\n`;
 
 const CONNECT_MS = 2_000;
 const PING_MS = 500;
@@ -39,16 +42,17 @@ const WAIT_MS = 200;
 /** Connects in the background. */
 export function openLink(location: ValkeyLocation): Link {
   let trouble = '';
-  const onError = (error: unknown): void => { trouble = error instanceof Error ? error.message : String(error); };
+  const onError = (error: unknown): void => { trouble = messageOf(error); };
   const { send: sendRaw, close } = location.cluster ? openCluster(location, onError) : openServer(location, onError);
   const send: Send = async (key, args, readonly) => {
     const reply = await sendRaw(key, args, readonly);
     trouble = '';
     return reply;
   };
+  const run = runner(send);
   return {
     run: async (base, args) => {
-      const reply = evaluate(send, base, args, false);
+      const reply = run(base, args);
       if (location.wait === 0) return reply;
       const [result, replicas] = await Promise.all([reply, send(base, ['WAIT', String(location.wait), String(WAIT_MS)], false)]);
       if (Number(replicas) < location.wait) throw new Error(`only ${Number(replicas)} of ${location.wait} replicas have it`);
@@ -61,12 +65,46 @@ export function openLink(location: ValkeyLocation): Link {
   };
 }
 
+/** As a function, which the server makes once; as a script where it has no functions for this user. */
+function runner(send: Send): (base: string, args: readonly string[]) => Promise<unknown> {
+  let functions = true;
+  const load = async (base: string): Promise<void> => {
+    try {
+      await send(base, ['FUNCTION', 'LOAD', LIBRARY], false);
+    } catch (error) {
+      // another process was quicker
+      if (!messageOf(error).includes('already exists')) throw error;
+    }
+  };
+  return async (base, args) => {
+    if (!functions) return evaluate(send, base, args, false);
+    const command = ['FCALL', FUNCTION, '1', base, ...args];
+    try {
+      return await send(base, command, false);
+    } catch (error) {
+      if (/^NOPERM|unknown command/.test(messageOf(error))) functions = false;
+      else if (!messageOf(error).includes('Function not found')) throw error;
+    }
+    if (!functions) return evaluate(send, base, args, false);
+    await load(base).catch((error: unknown) => {
+      if (!/^NOPERM|unknown command/.test(messageOf(error))) throw error;
+      functions = false;
+    });
+    return functions ? send(base, command, false) : evaluate(send, base, args, false);
+  };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** As a script: it needs nothing to be there, and a user who may only read can use it. */
 async function evaluate(send: Send, base: string, args: readonly string[], readonly: boolean): Promise<unknown> {
   const suffix = readonly ? '_RO' : '';
   try {
     return await send(base, [`EVALSHA${suffix}`, SCRIPT_SHA, '1', base, ...args], readonly);
   } catch (error) {
-    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
+    if (!messageOf(error).startsWith('NOSCRIPT')) throw error;
     return send(base, [`EVAL${suffix}`, SCRIPT, '1', base, ...args], readonly);
   }
 }

@@ -224,11 +224,16 @@ describe('the ledger on Valkey, when things break', { skip: valkey.skip }, () =>
     assert.deepEqual(await second.hold(holdRequest('b', 41n, { limits })), SHORT('Key', 40n));
   });
 
-  test('a script that the server has forgotten is loaded again', async () => {
+  test('functions that the server has forgotten are loaded again; a user who may not have any uses the script', async () => {
     const server = await start();
     const { ledger } = await open(server);
-    await server.command('SCRIPT', 'FLUSH', 'SYNC');
+    await server.command('FUNCTION', 'FLUSH');
     assert.deepEqual(await ledger.hold(holdRequest('a', 1n)), HELD(1n));
+    await server.command('ACL', 'SETUSER', 'scripts', 'on', '>word', '~*', '+@all', '-function', '-fcall');
+    const { ledger: other } = await open(server, { url: server.url.replace('://', '://scripts:word@') });
+    assert.deepEqual(await other.hold(holdRequest('b', 1n)), HELD(1n));
+    await server.command('SCRIPT', 'FLUSH', 'SYNC');
+    assert.equal((await other.settle(settlement('b', 1n))).record.costNanoUsd, 1n);
   });
 
   test('with wait, a step that no replica has is not acknowledged', async () => {

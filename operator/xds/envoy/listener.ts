@@ -1,0 +1,87 @@
+/**
+ * [P] Where SDKs connect: HTTP/1.1 and HTTP/2 on one port, TLS where the edge has a certificate. What may be asked, and how much
+ * of it, the proxies decide, in the words of the caller's dialect; Envoy only ends what never becomes a request.
+ */
+import { DownstreamTlsContext, HttpConnectionManager, Listener, Router, Secret } from './envoy.gen.ts';
+import type { Extension, LocalReplyConfig } from './envoy.gen.ts';
+import { ADS, EXTENSIONS, NAMES, NEVER, extension, pack, seconds, uint32 } from './types.ts';
+
+export interface ListenerOptions {
+  readonly host: string;
+  readonly port: number;
+  /** A folder on Envoy's machine with tls.crt and tls.key, read anew when it changes; absent: plaintext. */
+  readonly tlsFolder?: string | undefined;
+}
+
+const BUFFER_BYTES = 1024 * 1024;
+const STREAM_WINDOW_BYTES = 1024 * 1024;
+const CONNECTION_WINDOW_BYTES = 16 * 1024 * 1024;
+const STREAMS_PER_CONNECTION = 1000;
+/** Of a connection without a call. */
+const IDLE_SECONDS = 600;
+/** As long as the proxies wait for a head, and for a whole request. */
+const HEAD_SECONDS = 60;
+const REQUEST_SECONDS = 300;
+const KEEP_UNCHANGED = 1;
+const PASS_THROUGH = 2;
+
+export function buildListener({ host, port, tlsFolder }: ListenerOptions): Uint8Array {
+  return Listener.encode({
+    name: NAMES.listener,
+    address: { socketAddress: { address: host, portValue: port } },
+    perConnectionBufferLimitBytes: uint32(BUFFER_BYTES),
+    filterChains: [{
+      filters: [{ name: 'http', typedConfig: pack(EXTENSIONS.httpManager, HttpConnectionManager, MANAGER) }],
+      ...tlsFolder === undefined ? {} : { transportSocket: TLS },
+    }],
+  }).finish();
+}
+
+/** The certificate as paths on Envoy's machine: the operator never sees it. */
+export function buildCertificate(folder: string): Uint8Array {
+  return Secret.encode({ name: NAMES.certificate, tlsCertificate: {
+    certificateChain: { filename: `${folder}/tls.crt` }, privateKey: { filename: `${folder}/tls.key` }, watchedDirectory: { path: folder },
+  } }).finish();
+}
+
+const TLS: Extension = extension('envoy.transport_sockets.tls', pack(EXTENSIONS.downstreamTls, DownstreamTlsContext, {
+  commonTlsContext: { alpnProtocols: ['h2', 'http/1.1'], tlsCertificateSdsSecretConfigs: [{ name: NAMES.certificate, sdsConfig: ADS }] },
+}));
+
+const MANAGER: HttpConnectionManager = {
+  statPrefix: NAMES.listener,
+  rds: { configSource: ADS, routeConfigName: NAMES.routes },
+  httpFilters: [{ name: 'envoy.filters.http.router', typedConfig: pack(EXTENSIONS.router, Router, { suppressEnvoyHeaders: true }) }],
+  http2ProtocolOptions: {
+    maxConcurrentStreams: uint32(STREAMS_PER_CONNECTION),
+    initialStreamWindowSize: uint32(STREAM_WINDOW_BYTES), initialConnectionWindowSize: uint32(CONNECTION_WINDOW_BYTES),
+    connectionKeepalive: { interval: seconds(60), timeout: seconds(20) },
+  },
+  commonHttpProtocolOptions: { idleTimeout: seconds(IDLE_SECONDS) },
+  streamIdleTimeout: NEVER,
+  requestTimeout: seconds(REQUEST_SECONDS),
+  requestHeadersTimeout: seconds(HEAD_SECONDS),
+  // every client is a stranger: its x-envoy-* headers, which could set time limits and retries, are taken away
+  useRemoteAddress: { value: true },
+  internalAddressConfig: { unixSockets: false },
+  // a call's id is its proxy's
+  generateRequestId: { value: false },
+  preserveExternalRequestId: true,
+  serverHeaderTransformation: PASS_THROUGH,
+  normalizePath: { value: false },
+  pathWithEscapedSlashesAction: KEEP_UNCHANGED,
+  localReplyConfig: localReplies(),
+};
+
+/** Envoy's own errors, in the dialect of the path. */
+function localReplies(): LocalReplyConfig {
+  const message = 'The call met no proxy of the gateway, or its connection broke off (edge: %RESPONSE_CODE% %RESPONSE_FLAGS%).';
+  const format = (inlineString: string) => ({ contentType: 'application/json', textFormatSource: { inlineString } });
+  return {
+    mappers: [{
+      filter: { headerFilter: { header: { name: ':path', stringMatch: { prefix: '/v1/messages' } } } },
+      bodyFormatOverride: format(`{"type":"error","error":{"type":"api_error","message":"${message}"}}`),
+    }],
+    bodyFormat: format(`{"error":{"message":"${message}","type":"server_error","param":null,"code":"edge_error"}}`),
+  };
+}
