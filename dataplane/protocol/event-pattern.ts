@@ -3,8 +3,11 @@
  * that was read in full: its bytes, with holes where a string's text (or a number's digits) stood. Whatever has the same bytes
  * around other plain text is the same JSON with another text, whatever the text says: nothing of it needs to be parsed, and
  * nothing can hide in it. Escapes other than the simple ones, control characters and broken UTF-8 are left to the parser.
+ * A pattern can also stand for the event of another protocol that was written of its first (event-rewrite.ts).
  */
 import { isUtf8 } from 'node:buffer';
+import { findRewrite } from './event-rewrite.ts';
+import type { Converted, Rewrite } from './event-rewrite.ts';
 
 export interface Hole {
   /** Of a string: after its opening quote, and at its closing one. */
@@ -25,6 +28,8 @@ export interface Sample {
   readonly outputBytes: number;
   /** Bytes from `from` to `to` are not passed on; within one of the pieces between holes. */
   readonly cut: { readonly from: number; readonly to: number } | undefined;
+  /** The client does not get the event, but what was written of it. */
+  readonly converted?: Converted | undefined;
 }
 
 const QUOTE = 0x22;
@@ -36,19 +41,26 @@ const NINE = 0x39;
 const MOST_DIGITS = 15;
 /** Each stands for one byte of text. */
 const SIMPLE_ESCAPES: ReadonlySet<number | undefined> = new Set(Buffer.from('"\\/bfnrt'));
+/** Those that are written as they were read: JSON.stringify has no other way to write these characters, and never escapes a slash. */
+const WRITTEN_ESCAPES: ReadonlySet<number | undefined> = new Set(Buffer.from('"\\bfnrt'));
 /** What a byte is within a string. */
 const [PLAIN, WIDE, ESCAPE, END] = [0, 1, 2, 3] as const;
 const KINDS = Uint8Array.from({ length: 256 }, (_none, byte) => kindOf(byte));
+/** In UTF-8: the bytes of a character behind its first are below, and the first of one that takes two units in UTF-16 is not. */
+const FIRST_OF_WIDE = 0xc0;
+const FIRST_OF_FOUR = 0xf0;
 /** Pieces up to this length are cheaper to compare here than natively. */
 const SHORT_PIECE = 64;
 
 /** Undefined: this event is no pattern for others. */
 export function patternOf(sample: Sample): EventPattern | undefined {
-  const { raw, holes, cut } = sample;
+  const { raw, holes, cut, converted } = sample;
   // an event that ends in CR ends only where the next byte is no LF
   if (raw.at(-1) !== LF || !holes.some(({ kind }) => kind === 'Counted')) return undefined;
   if (cut && holes.some(({ from, to }) => cut.from < to && cut.to > from)) return undefined;
-  const pattern = new EventPattern(sample);
+  const rewrite = converted && findRewrite(raw, holes, converted);
+  if (converted && !rewrite) return undefined;
+  const pattern = new EventPattern(sample, rewrite);
   // what it was made from is the first that it must match
   const matches = pattern.match(raw, 0, raw.length) === raw.length && pattern.credible;
   return matches ? pattern : undefined;
@@ -63,12 +75,22 @@ export class EventPattern {
   readonly #cutPiece: number;
   readonly #cutFrom: number;
   readonly #cutBytes: number;
+  readonly #taken: ReadonlySet<number | undefined>;
+  /** What the client gets of its events; undefined: themselves. */
+  readonly rewrite: Rewrite | undefined;
   #outputBytes = 0;
   #cutAt = -1;
+  #textFrom = 0;
+  #textTo = 0;
+  #textLength = 0;
   /** In the text that was gone over last: their backslashes are no part of what they stand for. */
   #escapes = 0;
+  /** In the same: bytes that UTF-16 has no unit for. */
+  #surplus = 0;
 
-  constructor({ raw, holes, outputBytes, cut }: Sample) {
+  constructor({ raw, holes, outputBytes, cut }: Sample, rewrite?: Rewrite) {
+    this.rewrite = rewrite;
+    this.#taken = rewrite ? WRITTEN_ESCAPES : SIMPLE_ESCAPES;
     // a copy: a slice would keep alive whatever its event came with
     const bytes = Buffer.from(raw);
     const pieces: Buffer[] = [];
@@ -100,6 +122,16 @@ export class EventPattern {
   /** Of the latest match: where the bytes begin that are not passed on; -1: all are. */
   get cutAt(): number { return this.#cutAt; }
   get cutBytes(): number { return this.#cutBytes; }
+  /** Of the latest match: where its text stands, of several the last, as it is escaped there; and how many units it has in UTF-16. */
+  get textFrom(): number { return this.#textFrom; }
+  get textTo(): number { return this.#textTo; }
+  get textLength(): number { return this.#textLength; }
+
+  /** The text of the latest match, which was in these bytes. */
+  readText(store: Buffer): string {
+    const text = store.toString('utf8', this.#textFrom, this.#textTo);
+    return text.includes('\\') ? String(JSON.parse(`"${text}"`)) : text;
+  }
 
   /** After the event that begins at `from`, if it is one of these and ends by `to`; else -1. */
   match(store: Buffer, from: number, to: number): number {
@@ -122,6 +154,9 @@ export class EventPattern {
     const end = this.#afterText(store, from, to);
     if (kind === 'Text' || end < 0) return end;
     this.#outputBytes += end - from - this.#escapes;
+    this.#textLength = end - from - this.#escapes - this.#surplus;
+    this.#textFrom = from;
+    this.#textTo = end;
     return end === from ? -1 : end;
   }
 
@@ -129,15 +164,19 @@ export class EventPattern {
   #afterText(store: Buffer, from: number, to: number): number {
     let at = from;
     let escapes = 0;
+    let surplus = 0;
     let wide = false;
     for (; at < to; at++) {
       const kind = kindAt(store, at);
       if (kind === PLAIN) continue;
-      if (kind === WIDE) wide = true;
-      else if (kind === ESCAPE && SIMPLE_ESCAPES.has(store[++at])) escapes++;
+      if (kind === WIDE) {
+        wide = true;
+        surplus += surplusOf(store[at]);
+      } else if (kind === ESCAPE && this.#taken.has(store[++at])) escapes++;
       else break;
     }
     this.#escapes = escapes;
+    this.#surplus = surplus;
     return at >= to || store[at] !== QUOTE || (wide && !isUtf8(store.subarray(from, at))) ? -1 : at;
   }
 }
@@ -146,6 +185,11 @@ function kindOf(byte: number): number {
   if (byte < 0x20 || byte === QUOTE) return END;
   if (byte === BACKSLASH) return ESCAPE;
   return byte < 0x80 ? PLAIN : WIDE;
+}
+
+function surplusOf(byte = 0): number {
+  if (byte < FIRST_OF_WIDE) return 1;
+  return byte < FIRST_OF_FOUR ? 0 : -1;
 }
 
 function kindAt(store: Buffer, at: number): number | undefined {

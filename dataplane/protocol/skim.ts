@@ -1,13 +1,16 @@
 /**
- * Passes on the events of a stream that are like one that was read in full, without reading them: it learns patterns from what
- * is read, and takes from the front of the bytes whatever matches one.
+ * Passes on the events of a stream that are like one that was read in full, without reading them, or converts them as that one was:
+ * it learns patterns from what is read, and takes from the front of the bytes whatever matches one.
  */
 import type { EventPattern } from './event-pattern.ts';
+import type { Rewrite } from './event-rewrite.ts';
 import type { Outgoing } from './outgoing.ts';
 import type { SseEvent, Skimmer } from './sse.ts';
 
 /** The part of a stream's state machine that lets events pass. */
 export interface Skimming {
+  /** With the event that was taken last, everything that was learnt before has become wrong. Absent: it stays right. */
+  readonly outdated?: boolean;
   /** From the event that was taken last, and what was passed on of it, if anything. Undefined: its like must be read. */
   learn(event: SseEvent, passed: Uint8Array | undefined): EventPattern | undefined;
   /** Events of learnt patterns have passed, with so many bytes of generated text. */
@@ -36,6 +39,8 @@ export class Skim implements Skimmer {
   }
 
   learn(event: SseEvent, passed: Uint8Array | undefined): void {
+    // it begins something new, and is no lesson itself
+    if (this.#handler.outdated === true) return void (this.#patterns.length = 0);
     if (this.#lessons >= FREE_LESSONS && this.#lessons * EVENTS_PER_LESSON > this.#events) return;
     this.#lessons++;
     const pattern = this.#handler.learn(event, passed);
@@ -63,10 +68,16 @@ export class Skim implements Skimmer {
       if (!pattern || end < 0) continue;
       if (index > 0) this.#patterns.unshift(...this.#patterns.splice(index, 1));
       this.#end = end;
-      this.#pass(pattern, store, from);
+      if (pattern.rewrite) this.#rewrite(pattern, pattern.rewrite, store);
+      else this.#pass(pattern, store, from);
       return pattern;
     }
     return undefined;
+  }
+
+  #rewrite(pattern: EventPattern, rewrite: Rewrite, store: Buffer): void {
+    this.#outgoing.wrap(rewrite, store, pattern.textFrom, pattern.textTo);
+    rewrite.heed?.(pattern, store);
   }
 
   #pass({ cutAt, cutBytes }: EventPattern, store: Buffer, from: number): void {

@@ -67,7 +67,7 @@ describe('a storm on one small account', () => {
     const seen = await Promise.all(Array.from({ length: CALLS }, (_, n) => oneCall(NAMES[n % NAMES.length]!, random)));
     await eventually('all calls are over', () => nothingLeaks(world));
     const { samples, mostHeld } = watch.stop();
-    assert.ok(samples > 100 && mostHeld > CREDIT / 2n, `${samples} samples, at most ${mostHeld} held: hardly a storm`);
+    assert.ok(samples > 100 && mostHeld > CREDIT / 10n, `${samples} samples, at most ${mostHeld} held: hardly a storm`);
 
     const books = readBooks(world.gateway.dataDir);
     assert.deepEqual(books.holds, []);
