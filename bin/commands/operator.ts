@@ -25,6 +25,10 @@ export function operatorCommand(ended: (exitCode: number) => void): Command {
     .addOption(flag('--ledger <URL>', 'the fleet\'s ledger, valkey://HOST:PORT, for what statuses say of spending (default: they say nothing of it)').argParser(parseLedger))
     .addOption(flag('--lease-name <NAME>', 'the Lease by which replicas elect a leader').default('model-gateway-operator'))
     .addOption(flag('--identity <NAME>', 'what this replica calls itself in the Lease (default: the host\'s name and a random part)'))
+    .addOption(flag('--envoy-xds-listen <ADDRESS>', 'where Envoys that stand before the fleet take their configuration (default: nowhere); docs/envoy.md').argParser(parseAddress))
+    .addOption(flag('--edge-service <NAME>', 'the Service whose endpoints Envoys send calls to; its port admin, if it has one, is asked for readyz').default('model-gateway'))
+    .addOption(flag('--edge-listen <ADDRESS>', 'where Envoys listen for SDKs').default({ host: '0.0.0.0', port: 8080 }, ':8080').argParser(parseAddress))
+    .addOption(flag('--edge-tls <DIR>', 'a folder on Envoy\'s machine with tls.crt and tls.key, for SDKs (default: plaintext)'))
     .addOption(flag('--log-level <LEVEL>', 'least level that is logged').choices(LOG_LEVELS).default('info'))
     .action(async (flags: OperatorFlags) => {
       const { runOperator } = await import('../operator/run-operator.ts');

@@ -22,7 +22,7 @@ import type { KubernetesOperator } from '../../operator/kubernetes.ts';
 import { OPERATOR_METRICS } from '../../operator/metrics.ts';
 import type { OperatorMetricName } from '../../operator/metrics.ts';
 import { startDistribution } from '../../operator/xds/distribution.ts';
-import type { Distribution } from '../../operator/xds/distribution.ts';
+import type { Distribution, DistributionSecurity } from '../../operator/xds/distribution.ts';
 import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';
 import { CommandFailed, EXIT } from '../exit.ts';
 import { openLedger } from '../open-ledger.ts';
@@ -31,6 +31,7 @@ import type { Address, LedgerPlace } from '../options.ts';
 import { explainStart } from '../run/start-errors.ts';
 import { listenStopSignals } from '../run/stop-signals.ts';
 import { VERSION } from '../version.ts';
+import { startEdge } from './edge.ts';
 import { readinessOf } from './readiness.ts';
 import { secureXds } from './secure-xds.ts';
 
@@ -49,6 +50,10 @@ export interface OperatorFlags {
   readonly leaseName: string;
   readonly identity?: string;
   readonly logLevel: NonNullable<LogOptions['level']>;
+  readonly envoyXdsListen?: Address;
+  readonly edgeService: string;
+  readonly edgeListen: Address;
+  readonly edgeTls?: string;
 }
 
 interface Running {
@@ -85,7 +90,7 @@ export async function runOperator(flags: OperatorFlags): Promise<number> {
     const signal = await signals.first;
     log.info({ signal }, 'the lead is given back; proxies go on with what they have');
   } catch (error) {
-    throw explainStart(error, [{ flag: '--admin', ...flags.admin }, { flag: '--xds-listen', ...flags.xdsListen }]);
+    throw explainStart(error, portsOf(flags));
   }
   await ending.disposeAsync();
   signals.ignore();
@@ -94,7 +99,13 @@ export async function runOperator(flags: OperatorFlags): Promise<number> {
   return EXIT.ok;
 }
 
-function check({ insecureXds, xdsListen, ledger }: OperatorFlags): void {
+function portsOf({ admin, xdsListen, envoyXdsListen }: OperatorFlags): Parameters<typeof explainStart>[1] {
+  return [{ flag: '--admin', ...admin }, { flag: '--xds-listen', ...xdsListen }, ...envoyXdsListen ? [{ flag: '--envoy-xds-listen', ...envoyXdsListen }] : []];
+}
+
+function check({ insecureXds, xdsListen, envoyXdsListen, ledger }: OperatorFlags): void {
+  if (insecureXds && envoyXdsListen && !LOOPBACK.test(envoyXdsListen.host))
+    throw new CommandFailed(`--insecure-xds: Envoys too are configured without TLS only on a loopback address, such as --envoy-xds-listen 127.0.0.1:${envoyXdsListen.port}; this one is ${formatAddress(envoyXdsListen)}.`, EXIT.usage);
   if (insecureXds && !LOOPBACK.test(xdsListen.host))
     throw new CommandFailed(`--insecure-xds: the configuration holds providers' credentials, so it is given out without TLS only on a loopback address, such as --xds-listen 127.0.0.1:${xdsListen.port}; this one is ${formatAddress(xdsListen)}.`, EXIT.usage);
   if (ledger?.kind === 'file')
@@ -133,6 +144,7 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<vo
     onAcknowledged: (latencyMs) => recorder.observe('modelgateway_operator_xds_acknowledge_duration_seconds', {}, latencyMs / 1000),
   }), (each) => each.stop());
   running.distribution = distribution;
+  await openEdge(context, security, ending);
   const ledger = flags.ledger && openFleetLedger(context, flags.ledger);
   if (ledger) ending.defer(() => ledger.close());
   running.operator = ending.adopt(startKubernetesOperator({
@@ -142,6 +154,14 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<vo
     lease: { name: flags.leaseName, identity: flags.identity ?? `${hostname()}-${randomUUID().slice(0, 8)}`, ...flags.advertise !== undefined && { address: flags.advertise } },
   }), (each) => each.stop());
   void running.operator.ready.then(() => log.info('the configuration is given to the proxies'));
+}
+
+/** The port for Envoys before the fleet, where one is asked for. */
+async function openEdge({ flags, client, namespace, log, recorder }: Context, security: DistributionSecurity, ending: AsyncDisposableStack): Promise<void> {
+  const { envoyXdsListen } = flags;
+  if (!envoyXdsListen) return;
+  const edge = ending.adopt(await startEdge({ flags: { ...flags, envoyXdsListen }, client, namespace, security, log, meter: recorder }), (each) => each.stop());
+  log.info({ xds: edge.port, service: flags.edgeService }, 'Envoys can connect');
 }
 
 /** Timers that end with the process, whatever still waits for them. */

@@ -179,8 +179,8 @@ class EmbeddedLedger implements Ledger {
     this.#folding.begin();
   }
 
-  async takeSlots(callId: string, slots: readonly SlotLimit[]): Promise<SlotResult> {
-    this.#assertPromising();
+  takeSlots(callId: string, slots: readonly SlotLimit[]): SlotResult | Promise<SlotResult> {
+    if (this.#closing || this.#committer.failing) return this.#refuse();
     return takeSlots(this.#slots, callId, slots);
   }
 
@@ -282,6 +282,11 @@ class EmbeddedLedger implements Ledger {
 
   #assertOpen(): void {
     if (this.#closing) throw new LedgerUnavailable('the ledger is closed');
+  }
+
+  async #refuse(): Promise<never> {
+    this.#assertPromising();
+    throw unavailable();
   }
 
   #assertPromising(): void {

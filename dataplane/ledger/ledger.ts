@@ -133,8 +133,11 @@ export interface LedgerHealth {
 }
 
 export interface Ledger extends LedgerReader {
-  /** All of them, or none. The call owns them until it gives them back by the same call id. */
-  takeSlots(callId: string, slots: readonly SlotLimit[]): Promise<SlotResult>;
+  /**
+   * All of them, or none. The call owns them until it gives them back by the same call id. A ledger that decides in memory answers
+   * at once; neither throws where it can promise nothing: a promise rejects.
+   */
+  takeSlots(callId: string, slots: readonly SlotLimit[]): SlotResult | Promise<SlotResult>;
   /** Gives back the named scopes' slots of a call, or all of them. Never fails; unknown ones are ignored. */
   releaseSlots(callId: string, scopes?: readonly SlotLimit['scope'][]): void;
   /** A second hold of the same call id replaces the first, if it is granted; else the first stays. */

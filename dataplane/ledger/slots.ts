@@ -4,6 +4,7 @@
 import type { LedgerGauges, SlotLimit, SlotResult } from './ledger.ts';
 
 interface SlotUse {
+  readonly id: string;
   readonly scope: SlotLimit['scope'];
   inUse: number;
 }
@@ -11,8 +12,8 @@ interface SlotUse {
 export interface Slots {
   /** Calls in flight by slot id; an id without any is not kept. */
   readonly uses: Map<string, SlotUse>;
-  /** Ids of the slots that a call owns. */
-  readonly owned: Map<string, Set<string>>;
+  /** The slots that a call owns: a handful, so that a list is quicker than a set. */
+  readonly owned: Map<string, SlotUse[]>;
   readonly inUse: Record<SlotLimit['scope'], number>;
 }
 
@@ -20,38 +21,48 @@ export function createSlots(): Slots {
   return { uses: new Map(), owned: new Map(), inUse: { Key: 0, Group: 0, Channel: 0 } };
 }
 
+const TAKEN: SlotResult = { outcome: 'Taken' };
+
 /** Takes all of them or none; those that the call owns already stay its own and count once. */
 export function takeSlots(slots: Slots, callId: string, limits: readonly SlotLimit[]): SlotResult {
-  const owned = slots.owned.get(callId);
-  const wanted = limits.filter(({ id }) => !owned?.has(id));
-  const full = wanted.find(({ id, limit }) => (slots.uses.get(id)?.inUse ?? 0) >= limit);
-  if (full) return { outcome: 'Full', full };
-  for (const limit of wanted) take(slots, callId, limit);
-  return { outcome: 'Taken' };
+  const known = slots.owned.get(callId);
+  const owned = known ?? [];
+  for (const limit of limits) if (isFull(slots, limit) && !owns(owned, limit.id)) return { outcome: 'Full', full: limit };
+  for (const { id, scope } of limits) if (!owns(owned, id)) owned.push(take(slots, id, scope));
+  if (!known && owned.length > 0) slots.owned.set(callId, owned);
+  return TAKEN;
 }
 
-function take(slots: Slots, callId: string, { id, scope }: SlotLimit): void {
-  const owned = slots.owned.get(callId) ?? new Set();
-  if (owned.has(id)) return;
-  slots.owned.set(callId, owned.add(id));
-  const use = slots.uses.get(id);
-  if (use) use.inUse++;
-  else slots.uses.set(id, { scope, inUse: 1 });
+function isFull({ uses }: Slots, { id, limit }: SlotLimit): boolean {
+  return (uses.get(id)?.inUse ?? 0) >= limit;
+}
+
+function owns(owned: readonly SlotUse[], id: string): boolean {
+  for (const use of owned) if (use.id === id) return true;
+  return false;
+}
+
+function take(slots: Slots, id: string, scope: SlotLimit['scope']): SlotUse {
+  let use = slots.uses.get(id);
+  if (!use) slots.uses.set(id, use = { id, scope, inUse: 0 });
+  use.inUse++;
   slots.inUse[scope]++;
+  return use;
 }
 
 /** Gives back the named scopes' slots of a call, or all; what it does not own is ignored. */
 export function releaseSlots(slots: Slots, callId: string, scopes?: readonly SlotLimit['scope'][]): void {
   const owned = slots.owned.get(callId);
   if (!owned) return;
-  for (const id of owned) {
-    const use = slots.uses.get(id);
-    if (!use || (scopes && !scopes.includes(use.scope))) continue;
-    owned.delete(id);
-    slots.inUse[use.scope]--;
-    if (--use.inUse === 0) slots.uses.delete(id);
-  }
-  if (owned.size === 0) slots.owned.delete(callId);
+  const kept = scopes ? owned.filter(({ scope }) => !scopes.includes(scope)) : [];
+  for (const use of owned) if (!kept.includes(use)) giveBack(slots, use);
+  if (kept.length > 0) slots.owned.set(callId, kept);
+  else slots.owned.delete(callId);
+}
+
+function giveBack(slots: Slots, use: SlotUse): void {
+  slots.inUse[use.scope]--;
+  if (--use.inUse === 0) slots.uses.delete(use.id);
 }
 
 /** Slots in use by scope. */

@@ -136,7 +136,6 @@ class ValkeyLedger implements Ledger {
 
   async settle(settlement: Settlement): Promise<SettleResult> {
     this.#assertOpen();
-    this.#fleet.slots.give(settlement.callId);
     return this.#settler.settle(settlement);
   }
 

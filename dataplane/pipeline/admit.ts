@@ -25,17 +25,36 @@ const CHANNEL_SCOPES = ['Group', 'Channel'] as const;
 /** An edit of the limits while a hold is asked for: ask again with the newer ones, but not for ever. */
 const STALE_TRIES = 5;
 
-/** Throws invalid_api_key where the key was revoked meanwhile, and LedgerUnavailable. */
-export async function admit(deps: PipelineDeps, routed: Routed, candidate: Candidate, record: CallRecord): Promise<Admission> {
+/** Rejects with invalid_api_key where the key was revoked meanwhile, and with LedgerUnavailable. */
+export function admit(deps: PipelineDeps, routed: Routed, candidate: Candidate, record: CallRecord): Promise<Admission> {
   const slots = slotsOf(routed, candidate, record);
-  if (slots.length > 0) {
-    const result = await takeSlots(deps, routed.requestId, slots);
-    if (result.outcome === 'Full') return result;
+  if (slots.length === 0) return holdMoney(deps, routed, candidate, record);
+  const startedAt = deps.clock.monotonicMs();
+  const taking = deps.ledger.takeSlots(routed.requestId, slots);
+  // nothing is waited for where the slots are decided in memory
+  if (taking instanceof Promise) return laterSlots(taking, deps, { routed, candidate, record }, startedAt);
+  deps.telemetry.ledger('slots', deps.clock.monotonicMs() - startedAt, taking.outcome);
+  return withSlots(taking, deps, { routed, candidate, record });
+}
+
+interface Asked {
+  readonly routed: Routed;
+  readonly candidate: Candidate;
+  readonly record: CallRecord;
+}
+
+async function laterSlots(taking: Promise<SlotResult>, deps: PipelineDeps, asked: Asked, startedAt: number): Promise<Admission> {
+  let taken: SlotResult | undefined;
+  try {
+    taken = await taking;
+  } finally {
+    deps.telemetry.ledger('slots', deps.clock.monotonicMs() - startedAt, taken?.outcome ?? 'unavailable');
   }
-  const admission = await holdMoney(deps, routed, candidate, record);
-  if (admission.outcome === 'Admitted') record.admitted = admission.admitted;
-  else releaseChannel(deps, record);
-  return admission;
+  return withSlots(taken, deps, asked);
+}
+
+function withSlots(taken: SlotResult, deps: PipelineDeps, { routed, candidate, record }: Asked): Promise<Admission> {
+  return taken.outcome === 'Full' ? Promise.resolve(taken) : holdMoney(deps, routed, candidate, record);
 }
 
 /** Gives back what belongs to the channel of the latest admission. */
@@ -68,14 +87,29 @@ async function holdMoney(deps: PipelineDeps, routed: Routed, candidate: Candidat
   const bounds = boundCall(routed.call, candidate, price, routed.key);
   const held = record.admitted;
   if (held && held.candidate.group === candidate.group && sameBounds(held.bounds, bounds))
-    return { outcome: 'Admitted', admitted: admittedOn(routed, candidate, bounds, held.outputLimit) };
+    return admitted(record, admittedOn(routed, candidate, bounds, held.outputLimit));
   for (let tries = 1; tries <= STALE_TRIES; tries++) {
-    const result = await hold(deps, holdRequest(deps, routed, candidate, bounds));
-    if (result.outcome === 'Short') return { outcome: 'Short', error: shortOf(result, bounds) };
+    const request = holdRequest(deps, routed, candidate, bounds);
+    const startedAt = deps.clock.monotonicMs();
+    let result: HoldResult | undefined;
+    try {
+      result = await deps.ledger.hold(request);
+    } finally {
+      deps.telemetry.ledger('hold', deps.clock.monotonicMs() - startedAt, result?.outcome ?? 'unavailable');
+    }
     if (result.outcome === 'Held')
-      return { outcome: 'Admitted', admitted: admittedOn(routed, candidate, bounds, affordableOutput(routed.call, bounds, result.heldNanoUsd)) };
+      return admitted(record, admittedOn(routed, candidate, bounds, affordableOutput(routed.call, bounds, result.heldNanoUsd)));
+    if (result.outcome === 'Short') {
+      releaseChannel(deps, record);
+      return { outcome: 'Short', error: shortOf(result, bounds) };
+    }
   }
   throw new GatewayError('ledger_unavailable', 'The limits of this key are being changed. Try again.', { retryAfterSeconds: 1 });
+}
+
+function admitted(record: CallRecord, admittedNow: Admitted): Admission {
+  record.admitted = admittedNow;
+  return { outcome: 'Admitted', admitted: admittedNow };
 }
 
 /** Field by field, as spreads of contexts are a good part of what a call costs. */
@@ -129,28 +163,4 @@ function shortOf(result: Extract<HoldResult, { outcome: 'Short' }>, bounds: Call
   return result.short === 'Key'
     ? new GatewayError('insufficient_quota', `The quota of this API key does not reach: ${needs} under its limit. ${mend}`)
     : new GatewayError('credit_balance_exhausted', `The balance of this key's account does not reach: ${needs} in it. ${mend}`);
-}
-
-async function takeSlots({ ledger, telemetry, clock }: PipelineDeps, callId: string, slots: readonly SlotLimit[]): Promise<SlotResult> {
-  const startedAt = clock.monotonicMs();
-  let outcome = 'unavailable';
-  try {
-    const result = await ledger.takeSlots(callId, slots);
-    outcome = result.outcome;
-    return result;
-  } finally {
-    telemetry.ledger('slots', clock.monotonicMs() - startedAt, outcome);
-  }
-}
-
-async function hold({ ledger, telemetry, clock }: PipelineDeps, request: HoldRequest): Promise<HoldResult> {
-  const startedAt = clock.monotonicMs();
-  let outcome = 'unavailable';
-  try {
-    const result = await ledger.hold(request);
-    outcome = result.outcome;
-    return result;
-  } finally {
-    telemetry.ledger('hold', clock.monotonicMs() - startedAt, outcome);
-  }
 }

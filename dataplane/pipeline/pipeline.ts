@@ -16,21 +16,18 @@ import { Stop } from '../upstream/stop.ts';
 /** Serves one billed call from its body to its last byte. Never rejects: every error is told to the client. */
 export async function handleCall(deps: PipelineDeps, received: Received): Promise<void> {
   const record = openRecord(received);
-  const ending = await run(deps, received, record);
-  const settled = await settle(deps, record, ending);
-  const told = answer(deps, received, record, settled);
-  report(deps, received, record, { settled, told });
-}
-
-async function run(deps: PipelineDeps, received: Received, record: CallRecord): Promise<Ending> {
+  let ending: Ending;
   try {
     const authenticated = record.authenticated = authenticate(deps, received);    // key hash → key
     const routed = record.routed = route(deps, authenticated);                    // model → candidates, in order
     const forwarded = await forward(deps, routed, record);                        // admit (slots, money) and send, channel after channel
-    return await relay(deps, forwarded, record);                                  // convert back, meter; all but the last bytes
+    ending = await relay(deps, forwarded, record);                                // convert back, meter; all but the last bytes
   } catch (error) {
-    return endingOf(deps, record, error);
+    ending = endingOf(deps, record, error);
   }
+  const settled = await settle(deps, record, ending);                             // price, replace the hold, free the slots, record
+  const told = answer(deps, received, record, settled);
+  report(deps, received, record, { settled, told });
 }
 
 function openRecord(received: Received): CallRecord {

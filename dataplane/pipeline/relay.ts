@@ -15,6 +15,7 @@ export const HELD_ANSWER_BYTES = 8 * 1024 * 1024;
 
 /** So long a provider may take to close a stream that it has ended. */
 const REST_PATIENCE_MS = 1_000;
+const NO_BYTES = Buffer.alloc(0);
 
 /** Throws UpstreamFailure where the provider breaks off, also when the client leaves and its route cancels (Aborted). */
 export function relay(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord): Promise<Ending> {
@@ -79,19 +80,39 @@ function streamError(model: string, { type, message }: ProviderError): GatewayEr
 }
 
 async function relayWhole(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord): Promise<Ending> {
-  const pieces: Uint8Array[] = [];
-  let size = 0;
-  const body = forwarded.response.body[Symbol.asyncIterator]();
-  for (let next = await body.next(); !next.done; next = await body.next()) {
+  const { body } = forwarded.response;
+  const reader = body[Symbol.asyncIterator]();
+  const first = await reader.next();
+  if (first.done) return convertWhole(forwarded, record, NO_BYTES);
+  noteBytes(record, first.value.length);
+  // most answers arrive in one read, with their end
+  if (first.value.length > HELD_ANSWER_BYTES || body.isOver !== true) return relayPieces(deps, forwarded, record, { first: first.value, reader });
+  return convertWhole(forwarded, record, first.value);
+}
+
+interface Begun {
+  readonly first: Uint8Array;
+  readonly reader: AsyncIterator<Uint8Array>;
+}
+
+async function relayPieces(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord, { first, reader }: Begun): Promise<Ending> {
+  const pieces = [first];
+  let size = first.length;
+  for (;;) {
+    if (size > HELD_ANSWER_BYTES && mayPassLarge(forwarded)) return relayLarge(deps, forwarded, { record, held: pieces, rest: reader });
+    const next = await reader.next();
+    if (next.done) break;
     pieces.push(next.value);
     size += next.value.length;
-    record.produced = true;
-    record.meter = seenSoFar(size);
-    if (size > HELD_ANSWER_BYTES && mayPassLarge(forwarded))
-      return relayLarge(deps, forwarded, { record, held: pieces, rest: body });
+    noteBytes(record, size);
   }
-  const [only] = pieces;
-  return convertWhole(forwarded, record, only && pieces.length === 1 ? only : Buffer.concat(pieces, size));
+  return convertWhole(forwarded, record, pieces.length === 1 ? first : Buffer.concat(pieces, size));
+}
+
+/** Before an answer is whole, its bytes are all that is known of it. */
+function noteBytes(record: CallRecord, outputBytes: number): void {
+  record.produced = true;
+  record.meter = { reported: NOTHING_REPORTED, final: false, outputBytes };
 }
 
 function convertWhole(forwarded: Forwarded, record: CallRecord, bytes: Uint8Array): Ending {
@@ -113,11 +134,6 @@ function convertWhole(forwarded: Forwarded, record: CallRecord, bytes: Uint8Arra
 /** A conversion needs all of it, and a job must be known by its id. */
 function mayPassLarge({ converter, call }: Forwarded): boolean {
   return converter.client === converter.upstream && call.kind !== 'Videos';
-}
-
-/** Before an answer is whole, its bytes are all that is known of it. */
-function seenSoFar(bytes: number): NonNullable<CallRecord['meter']> {
-  return { reported: NOTHING_REPORTED, final: false, outputBytes: bytes };
 }
 
 /** As of the moment it is read, which is seldom: events pass without a figure being made for each. */

@@ -7,7 +7,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { findRewrite } from './event-rewrite.ts';
-import type { Converted, Rewrite } from './event-rewrite.ts';
+import type { Converted, MatchedText, Rewrite } from './event-rewrite.ts';
 
 export interface Hole {
   /** Of a string: after its opening quote, and at its closing one. */
@@ -54,19 +54,24 @@ const SHORT_PIECE = 64;
 
 /** Undefined: this event is no pattern for others. */
 export function patternOf(sample: Sample): EventPattern | undefined {
-  const { raw, holes, cut, converted } = sample;
+  const { raw, holes, cut } = sample;
   // an event that ends in CR ends only where the next byte is no LF
   if (raw.at(-1) !== LF || !holes.some(({ kind }) => kind === 'Counted')) return undefined;
   if (cut && holes.some(({ from, to }) => cut.from < to && cut.to > from)) return undefined;
-  const rewrite = converted && findRewrite(raw, holes, converted);
-  if (converted && !rewrite) return undefined;
+  const rewrite = rewriteOf(sample);
+  if (sample.converted && !rewrite) return undefined;
   const pattern = new EventPattern(sample, rewrite);
   // what it was made from is the first that it must match
   const matches = pattern.match(raw, 0, raw.length) === raw.length && pattern.credible;
   return matches ? pattern : undefined;
 }
 
-export class EventPattern {
+function rewriteOf({ raw, holes, converted }: Sample): Rewrite | undefined {
+  const [text, another] = holes.filter(({ kind }) => kind === 'Counted');
+  return converted && text && !another ? findRewrite(raw, text, converted) : undefined;
+}
+
+export class EventPattern implements MatchedText {
   /** Before the first hole, between holes, and after the last. */
   readonly #pieces: readonly Buffer[];
   readonly #kinds: readonly Hole['kind'][];

@@ -45,9 +45,11 @@ function parseText(bytes: Uint8Array): unknown {
   }
 }
 
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 function decode(bytes: Uint8Array): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    return UTF8.decode(bytes);
   } catch {
     throw new RequestFault('invalid_json', 'The body is not valid UTF-8.');
   }

@@ -45,10 +45,22 @@ export function lateLogLine({ requestId, model, group, billing }: LateBilling): 
 
 /** Everything that has a text of people's choice in it. */
 function namesOf({ key, model, group, attempts }: CallReport): string {
-  const who = key ? `,"key":"${write(key.namespace)}/${write(key.name)}","key_prefix":"${write(key.prefix)}","account":"${write(key.account)}"` : '';
+  const who = key ? whoIs(key) : '';
   const what = (model === undefined ? '' : `,"model":"${write(model)}"`) + (group === undefined ? '' : `,"group":"${write(group)}"`);
   const [only] = attempts;
   return `${who}${what},"attempts":[${only && attempts.length === 1 ? attemptOf(only) : attempts.map(attemptOf).join(',')}]`;
+}
+
+/** A key as its lines have it, for as long as the configuration has it so. */
+const known = new WeakMap<CalledKey, string>();
+
+type CalledKey = NonNullable<CallReport['key']>;
+
+function whoIs(key: CalledKey): string {
+  let who = known.get(key);
+  if (who === undefined)
+    known.set(key, who = `,"key":"${write(key.namespace)}/${write(key.name)}","key_prefix":"${write(key.prefix)}","account":"${write(key.account)}"`);
+  return who;
 }
 
 function attemptOf({ channel, outcome, durationMs }: AttemptReport): string {

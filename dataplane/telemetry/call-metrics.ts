@@ -32,35 +32,50 @@ const MOST_KINDS = 10_000;
 
 /** Adds finished calls to all metrics that they concern. */
 export function createCallObserver(recorder: Recorder): (report: CallReport) => void {
-  const kinds = new Map<string, KindOfCall>();
-  const attempts = new Map<string, KindOfAttempt>();
+  const kinds = new Kinds((report: CallReport) => new KindOfCall(recorder, report));
+  const attempts = new Kinds((attempt: AttemptReport) => new KindOfAttempt(recorder, attempt));
   return (report) => {
-    const key = keyOf(report);
-    let kind = kinds.get(key);
-    if (!kind) remember(kinds, key, kind = new KindOfCall(recorder, report));
-    kind.add(report);
+    kinds.find(report.model, report).add(report);
     let sent = 0;
-    for (const attempt of report.attempts) {
-      const attemptKey = `${attempt.channel}\0${attempt.outcome}`;
-      let kindOfAttempt = attempts.get(attemptKey);
-      if (!kindOfAttempt) remember(attempts, attemptKey, kindOfAttempt = new KindOfAttempt(recorder, attempt));
-      sent += kindOfAttempt.add(attempt, sent > 0);
-    }
+    for (const attempt of report.attempts) sent += attempts.find(attempt.channel, attempt).add(attempt, sent > 0);
   };
+}
+
+/**
+ * Kinds by one of their fields, and then one after the other: few have the same, and comparing fields costs less than a text of all
+ * of them to look up by.
+ */
+class Kinds<Of, Kind extends { isOf(of: Of): boolean }> {
+  readonly #open: (of: Of) => Kind;
+  readonly #known = new Map<string | undefined, Kind[]>();
+  #count = 0;
+
+  constructor(open: (of: Of) => Kind) {
+    this.#open = open;
+  }
+
+  find(name: string | undefined, of: Of): Kind {
+    const known = this.#known.get(name);
+    if (known) for (const kind of known) if (kind.isOf(of)) return kind;
+    return this.#add(name, of);
+  }
+
+  #add(name: string | undefined, of: Of): Kind {
+    if (++this.#count > MOST_KINDS) {
+      this.#known.clear();
+      this.#count = 1;
+    }
+    const kind = this.#open(of);
+    const known = this.#known.get(name);
+    if (known) known.push(kind);
+    else this.#known.set(name, [kind]);
+    return kind;
+  }
 }
 
 /** Adds what a call cost to the metrics of money and tokens. */
 export function observeBilling(recorder: Recorder, { billing, model = '', group = '' }: Pick<CallReport, 'billing' | 'model' | 'group'>): void {
   if (billing) new BillingSeries(recorder, { model, group, call_status: billing.status, usage_source: billing.usageSource }).add(billing);
-}
-
-function keyOf({ endpoint, dialect, stream, httpStatus, errorCode, model, group, billing, attempts }: CallReport): string {
-  return `${endpoint}\0${dialect}\0${stream}\0${httpStatus}\0${errorCode}\0${model}\0${group}\0${billing?.status}\0${billing?.usageSource}\0${attempts.at(-1)?.protocol}`;
-}
-
-function remember<T>(known: Map<string, T>, key: string, value: T): void {
-  if (known.size >= MOST_KINDS) known.clear();
-  known.set(key, value);
 }
 
 /** A series that the page shows once something has been added to it. */
@@ -81,19 +96,49 @@ class LazySeries {
   }
 }
 
+interface Like extends Pick<CallReport, 'endpoint' | 'dialect' | 'stream' | 'httpStatus' | 'errorCode' | 'group'> {
+  readonly status: string | undefined;
+  readonly usageSource: string | undefined;
+  readonly protocol: AttemptReport['protocol'] | undefined;
+}
+
+function likeOf(report: CallReport): Like {
+  const { endpoint, dialect, stream, httpStatus, errorCode, group, billing } = report;
+  return { endpoint, dialect, stream, httpStatus, errorCode, group, status: billing?.status, usageSource: billing?.usageSource, protocol: protocolOf(report) };
+}
+
+function protocolOf({ attempts }: CallReport): AttemptReport['protocol'] | undefined {
+  return attempts[attempts.length - 1]?.protocol;
+}
+
 class KindOfCall {
+  /** The first of its kind, without what is not told apart by. */
+  readonly #like: Like;
   readonly #requests: Series;
   readonly #duration: Series;
   readonly #billing: BillingSeries | undefined;
   readonly #genAi: GenAiSeries | undefined;
 
   constructor(recorder: Recorder, report: CallReport) {
+    this.#like = likeOf(report);
     const { endpoint, dialect, httpStatus, errorCode = '', stream, billing, model, group = '' } = report;
     this.#requests = recorder.series('modelgateway_requests_total', { endpoint, dialect, status: String(httpStatus), error_code: errorCode });
     this.#duration = recorder.series('modelgateway_request_duration_seconds', { endpoint, stream: String(stream) });
     this.#billing = billing && new BillingSeries(recorder, { model: model ?? '', group, call_status: billing.status, usage_source: billing.usageSource });
     const operation = OPERATIONS[endpoint];
     this.#genAi = operation === undefined || model === undefined ? undefined : new GenAiSeries(recorder, report, { operation, model });
+  }
+
+  /** Of its model. */
+  isOf(report: CallReport): boolean {
+    const { endpoint, dialect, stream, httpStatus, errorCode, group } = this.#like;
+    return report.httpStatus === httpStatus && report.endpoint === endpoint && report.dialect === dialect && report.stream === stream
+      && report.errorCode === errorCode && report.group === group && this.#isBilledSo(report);
+  }
+
+  #isBilledSo(report: CallReport): boolean {
+    const { status, usageSource, protocol } = this.#like;
+    return report.billing?.status === status && report.billing?.usageSource === usageSource && protocolOf(report) === protocol;
   }
 
   add(report: CallReport): void {
@@ -105,15 +150,22 @@ class KindOfCall {
 }
 
 class KindOfAttempt {
+  readonly #outcome: string;
   readonly #attempts: Series;
   /** Undefined: it was not sent. */
   readonly #duration: Series | undefined;
   readonly #retries: LazySeries;
 
   constructor(recorder: Recorder, { channel, outcome }: AttemptReport) {
+    this.#outcome = outcome;
     this.#attempts = recorder.series('modelgateway_upstream_attempts_total', { channel, outcome });
     this.#duration = NOT_SENT.has(outcome) ? undefined : recorder.series('modelgateway_upstream_attempt_duration_seconds', { channel });
     this.#retries = new LazySeries(recorder, 'modelgateway_upstream_retries_total', { channel });
+  }
+
+  /** Of its channel. */
+  isOf({ outcome }: AttemptReport): boolean {
+    return outcome === this.#outcome;
   }
 
   /** Returns how many requests left for a provider: one or none. */

@@ -85,11 +85,12 @@ export function createMetrics({ version, process, ledger, distribution }: Metric
 
 /** Every call asks the ledger three times, with the same few outcomes. */
 function createLedgerObserver(recorder: Recorder): CallTelemetry['ledger'] {
-  const known = new Map<string, Series>();
+  const known = new Map<string, Map<string, Series>>();
   return (operation, durationMs, outcome) => {
-    const key = `${operation}\0${outcome}`;
-    let series = known.get(key);
-    if (!series) known.set(key, series = recorder.series('modelgateway_ledger_duration_seconds', { operation, outcome }));
+    let outcomes = known.get(operation);
+    if (!outcomes) known.set(operation, outcomes = new Map());
+    let series = outcomes.get(outcome);
+    if (!series) outcomes.set(outcome, series = recorder.series('modelgateway_ledger_duration_seconds', { operation, outcome }));
     series.observe(durationMs / 1000);
   };
 }

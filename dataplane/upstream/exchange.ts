@@ -65,6 +65,9 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
   /** It failed before it was sent: there is nothing to dispatch. */
   get over(): boolean { return this.#stage === 'Over'; }
 
+  /** The answer ended well, and all of it has been read. */
+  get isOver(): boolean { return this.#stage === 'Over' && this.#failure === undefined && this.#queue.length === 0; }
+
   onRequestStart(controller: Dispatcher.DispatchController): void {
     // given up while the connection was being made: nothing is written
     if (this.#stage === 'Over') return controller.abort(this.#failure ?? new Error('given up'));

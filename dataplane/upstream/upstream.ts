@@ -58,7 +58,12 @@ export interface UpstreamResponse {
   /** Lower-case names; repeated ones joined by ", ". */
   readonly headers: Readonly<Record<string, string>>;
   /** Decompressed bytes as they come, with back-pressure. Throws UpstreamFailure. Leaving the loop early aborts the exchange. */
-  readonly body: AsyncIterable<Uint8Array>;
+  readonly body: UpstreamAnswer;
+}
+
+export interface UpstreamAnswer extends AsyncIterable<Uint8Array> {
+  /** True: nothing follows what was read, so that its end need not be waited for. Absent or false: it is to be read on. */
+  readonly isOver?: boolean;
 }
 
 /**

@@ -4,9 +4,11 @@
  */
 import type { Account, Key, ModelRoute, PriceCatalog, Snapshot } from '#snapshot/snapshot.gen.ts';
 import type { Findings } from '../status/findings.ts';
+import { listChanges } from '../store/list-changes.ts';
 import { freezeDeep } from '../store/resources.ts';
 import type { TranslatedKey } from './api-key.ts';
 import type { TranslatedGroup } from './group.ts';
+import type { TranslationMemory } from './memory.ts';
 import { publishedOnce } from './remember.ts';
 import type { Translated } from './translated.ts';
 import { compareText } from './words.ts';
@@ -31,48 +33,63 @@ export interface Translation {
 }
 
 /** Puts the parts together. */
-export function assemble(parts: TranslatedParts, nowMs: number): Translation {
+export function assemble(parts: TranslatedParts, nowMs: number, memory: TranslationMemory['assembled']): Translation {
   const { catalogs, routes, accounts, keys, misplaced } = parts;
-  const groups = countedGroups(parts);
-  const snapshot: Snapshot = {
-    keys: messagesOf(keys),
+  const groups = countedGroups(parts, countKeys(keys, memory));
+  const snapshot: Snapshot = Object.freeze({
+    keys: listOf(memory.keys(memory.publishedKeyOrder(keys), [], messageOf)),
     accounts: messagesOf(accounts),
     groups: messagesOf(groups),
     routes: messagesOf(routes),
     catalogs: messagesOf(catalogs),
-  };
-  const statuses = [...keys, ...accounts, ...groups, ...routes, ...catalogs].map(({ findings, message }) => publishedOnce(findings, message !== undefined));
-  const nextChangeMs = nextChange(snapshot.keys, nowMs);
-  return freezeDeep({
-    snapshot,
-    statuses: [...statuses, ...misplaced].sort(compareFindings),
-    ...(nextChangeMs === undefined ? {} : { nextChangeMs }),
   });
+  const nextChangeMs = memory.nextOfMessages(keys, nowMs);
+  const platform = [...[...groups, ...routes, ...catalogs].map(findingsToSay), ...misplaced].sort(compareFindings);
+  const statuses = [
+    ...memory.accountFindings(accounts, [], findingsToSay), ...memory.keyFindings(memory.keyOrder(keys), [], findingsToSay), // sorted, and the first kinds of all
+    ...platform.map(freezeDeep),
+  ];
+  return Object.freeze({ snapshot, statuses: Object.freeze(statuses), ...(nextChangeMs === undefined ? {} : { nextChangeMs }) });
+}
+
+function findingsToSay({ findings, message }: Translated<unknown>): Findings {
+  return freezeDeep(publishedOnce(findings, message !== undefined));
+}
+
+function messageOf({ findings, message }: TranslatedKey): Key {
+  if (!message) throw new Error(`${findings.namespace}/${findings.name} has no message`); // it was chosen because it has one
+  return freezeDeep(message);
+}
+
+/** The generated types know no readonly lists. */
+function listOf<T>(list: readonly T[]): T[] {
+  return list as T[];
 }
 
 function messagesOf<Message extends Named>(translated: readonly Translated<Message>[]): Message[] {
-  return translated.flatMap(({ message }) => message === undefined ? [] : [message]).sort(compareNamed);
+  return freezeDeep(translated.flatMap(({ message }) => message === undefined ? [] : [message]).sort(compareNamed));
+}
+
+/** Accepted keys by group. */
+function countKeys(keys: readonly TranslatedKey[], memory: TranslationMemory['assembled']): ReadonlyMap<string, number> {
+  const { keysByGroup } = memory;
+  const count = ({ group, findings }: TranslatedKey, by: number): void => {
+    if (!findings.refused) keysByGroup.set(group, (keysByGroup.get(group) ?? 0) + by);
+  };
+  const { removed, added } = listChanges(memory.counted, keys);
+  memory.counted = keys;
+  for (const key of removed) count(key, -1);
+  for (const key of added) count(key, 1);
+  return keysByGroup;
 }
 
 /** Groups with the number of priced models and of accepted keys. */
-function countedGroups({ groups, keys, priced }: TranslatedParts): TranslatedGroup[] {
-  const keysByGroup = new Map<string, number>();
-  for (const { group, findings } of keys)
-    if (!findings.refused) keysByGroup.set(group, (keysByGroup.get(group) ?? 0) + 1);
+function countedGroups({ groups, priced }: TranslatedParts, keysByGroup: ReadonlyMap<string, number>): TranslatedGroup[] {
   return groups.map((group) => {
     const models = [...group.models].filter((name) => priced.has(name)).length;
     const fields = { models, keys: keysByGroup.get(group.findings.name) ?? 0 };
     return { ...group, findings: { ...group.findings, fields } };
   });
-}
-
-/** The first expiration or end of an overlap that is still to come. */
-function nextChange(keys: readonly Key[], nowMs: number): number | undefined {
-  let next: bigint | undefined;
-  for (const { expirationMs, hashes } of keys)
-    for (const ms of [expirationMs, ...hashes.map(({ notAfterMs }) => notAfterMs)])
-      if (ms !== undefined && ms > BigInt(nowMs) && (next === undefined || ms < next)) next = ms;
-  return next === undefined ? undefined : Number(next);
 }
 
 interface Named {

@@ -3,6 +3,7 @@
  * without a creation time (a folder's manifests) are the youngest, and go by namespace and name alone.
  */
 import type { Resource } from '#crds/types.gen.ts';
+import { listChanges } from '../store/list-changes.ts';
 import { timeOnce } from './remember.ts';
 import { compareText } from './words.ts';
 
@@ -30,6 +31,38 @@ export function findLosses<T>(bySeniority: readonly T[], claimsOf: (claimant: T)
       else if (owner !== claimant) addLoss(losses, claimant, { claim, owner });
     }
   return losses;
+}
+
+/** findLosses for a list that changes a little at a time: claims are kept, and only contested ones are looked at. */
+export function keepLosses<T extends Pick<Resource, 'metadata'>>(claimsOf: (claimant: T) => Iterable<string>): (bySeniority: readonly T[]) => Losses<T> {
+  const claimants = new Map<string, Set<T>>();
+  const contested = new Set<string>();
+  let before: readonly T[] = [];
+  let losses: Losses<T> = new Map();
+
+  /** Returns whether more than one object has or had the claim. */
+  function edit(claim: string, change: (those: Set<T>) => void): boolean {
+    const those = claimants.get(claim) ?? new Set<T>();
+    const was = contested.has(claim);
+    change(those);
+    if (those.size > 0) claimants.set(claim, those);
+    else claimants.delete(claim);
+    if (those.size > 1) contested.add(claim);
+    else contested.delete(claim);
+    return was || those.size > 1;
+  }
+
+  return (bySeniority) => {
+    const { removed, added } = listChanges(before, bySeniority);
+    before = bySeniority;
+    let matters = false;
+    for (const claimant of removed) for (const claim of claimsOf(claimant)) if (edit(claim, (those) => those.delete(claimant))) matters = true;
+    for (const claimant of added) for (const claim of claimsOf(claimant)) if (edit(claim, (those) => those.add(claimant))) matters = true;
+    if (!matters) return losses;
+    const involved = new Set([...contested].flatMap((claim) => [...claimants.get(claim) ?? []]));
+    losses = findLosses([...involved].sort(compareSeniority), claimsOf);
+    return losses;
+  };
 }
 
 function addLoss<T>(losses: Map<T, Map<string, T>>, loser: T, { claim, owner }: { readonly claim: string; readonly owner: T }): void {

@@ -8,8 +8,8 @@ import { secretNameOf } from '../store/key-secret.ts';
 import { namespacedName } from '../store/resources.ts';
 import type { Resources } from '../store/resources.ts';
 import type { GatheredKey } from './api-key.ts';
-import { compareName, compareSeniority } from './conflicts.ts';
 import { readKeyMaterial, rememberedKeyMaterial } from './key-material.ts';
+import type { TranslationMemory } from './memory.ts';
 import { gatherCatalog } from './price-catalog.ts';
 import type { GatheredCatalog } from './price-catalog.ts';
 import { gatherOnce } from './remember.ts';
@@ -18,6 +18,8 @@ import { gatherOnce } from './remember.ts';
 export interface World {
   /** By seniority. */
   readonly keys: readonly GatheredKey[];
+  /** The same object as long as time alone has changed nothing about keys. */
+  readonly period: object;
   /** By seniority. */
   readonly catalogs: readonly GatheredCatalog[];
   readonly accounts: readonly Account[];
@@ -29,23 +31,31 @@ export interface World {
   readonly misplaced: readonly Findings[];
 }
 
+interface GatherOptions {
+  readonly gatewayNamespace: string;
+  readonly nowMs: number;
+}
+
 /** Leaves other gateways' keys and accounts alone, and what is in their namespaces. */
-export function gather(resources: Resources, { gatewayNamespace, nowMs }: { readonly gatewayNamespace: string; readonly nowMs: number }): World {
-  const isOurs = ({ spec }: ApiKey | Account) => spec.gatewayNamespace === gatewayNamespace;
-  const isHere = ({ metadata }: Resource) => metadata.namespace === gatewayNamespace;
-  const foreignAccounts = resources.accounts.filter((account) => !isOurs(account));
-  const foreignKeys = resources.apiKeys.filter((key) => !isOurs(key));
-  const otherGateways = new Set([...foreignAccounts, ...foreignKeys].map(({ spec }) => spec.gatewayNamespace));
+export function gather(resources: Resources, { gatewayNamespace, nowMs }: GatherOptions, memory: TranslationMemory): World {
+  const { chosen } = memory;
+  const foreignAccounts = chosen.foreignAccounts(resources.accounts);
+  const otherGateways = new Set([...foreignAccounts, ...chosen.foreignKeys(resources.apiKeys)].map(({ spec }) => spec.gatewayNamespace));
   const platform: readonly Resource[] = [...resources.groups, ...resources.modelRoutes, ...resources.priceCatalogs];
-  const misplaced = platform.filter((object) => !isHere(object) && !otherGateways.has(object.metadata.namespace));
+  const misplaced = platform.filter(({ metadata: { namespace } }) => namespace !== gatewayNamespace && !otherGateways.has(namespace));
+
+  if (nowMs < memory.period.fromMs || nowMs >= memory.period.untilMs) memory.period = { fromMs: nowMs, untilMs: nowMs };
+  const keys = memory.gatheredKeys(chosen.keys(resources.apiKeys), [memory.period, resources.secrets, resources.keySecretsPending], (apiKey) => gatherKey(apiKey, resources, nowMs));
+  memory.period.untilMs = memory.nextOfKeys(keys, nowMs) ?? Number.POSITIVE_INFINITY;
 
   return {
-    keys: resources.apiKeys.filter(isOurs).toSorted(compareSeniority).map((apiKey) => gatherKey(apiKey, resources, nowMs)),
-    catalogs: resources.priceCatalogs.filter(isHere).toSorted(compareSeniority).map(gatherCatalog),
-    accounts: resources.accounts.filter(isOurs).toSorted(compareName),
-    foreignAccounts: new Set(foreignAccounts.map(({ metadata }) => namespacedName(metadata))),
-    groups: resources.groups.filter(isHere).toSorted(compareName),
-    routes: resources.modelRoutes.filter(isHere).toSorted(compareName),
+    keys,
+    period: memory.period,
+    catalogs: memory.gatheredCatalogs(chosen.catalogs(resources.priceCatalogs), [], gatherCatalog),
+    accounts: chosen.accounts(resources.accounts),
+    foreignAccounts: memory.foreignAccountNames([foreignAccounts], () => new Set(foreignAccounts.map(({ metadata }) => namespacedName(metadata)))),
+    groups: chosen.groups(resources.groups),
+    routes: chosen.routes(resources.modelRoutes),
     misplaced: misplaced.map((object) => refuseNamespace(object, gatewayNamespace)),
   };
 }

@@ -35,6 +35,15 @@ export function findCredential({ secrets, unreadable }: SecretsToLookIn, namespa
   return { found: true, value };
 }
 
+/** All that findCredential would look at for these routes: each Secret, or why it cannot be read. */
+export function secretsNamedBy(routes: readonly ModelRoute[], { secrets, unreadable }: SecretsToLookIn): unknown[] {
+  return routes.flatMap(({ metadata, spec }) => spec.channels.flatMap(({ auth }) => {
+    if (!auth?.secretRef) return [];
+    const id = namespacedName({ namespace: metadata.namespace, name: auth.secretRef.name });
+    return [secrets.get(id), unreadable?.get(id)];
+  }));
+}
+
 /** Whether a Group lets ApiKeys of a namespace name it. */
 export function admitsNamespace({ metadata, spec }: Group, namespace: string, namespaces: ReadonlyMap<string, Labels>): boolean {
   const { from, selector } = spec.allowedNamespaces;

@@ -16,7 +16,10 @@ import { findLosses } from './conflicts.ts';
 import { gather } from './gather.ts';
 import { translateGroups } from './group.ts';
 import { translateRoute } from './model-route.ts';
+import { createMemory } from './memory.ts';
+import type { TranslationMemory } from './memory.ts';
 import { claimedModels, translateCatalog } from './price-catalog.ts';
+import { secretsNamedBy } from './references.ts';
 import { translateOnce } from './remember.ts';
 
 export interface TranslateOptions {
@@ -25,35 +28,45 @@ export interface TranslateOptions {
   readonly nowMs: number;
   /** Why a key could not be made, by its ApiKey's "namespace/name". */
   readonly mintFailures?: ReadonlyMap<string, string>;
+  /** Of the translations before; it makes this one quicker, and changes nothing else. */
+  readonly memory?: TranslationMemory;
 }
 
-/** Never throws on admitted resources; the same ones in any order give the same translation. */
+const NO_FAILURES: ReadonlyMap<string, string> = new Map();
+
+/** Never throws on admitted resources; the same ones in any order, after whatever others, give the same translation. */
 export function translate(resources: Resources, options: TranslateOptions): Translation {
-  const world = gather(resources, options);
+  const memory = memoryOf(options);
+  const world = gather(resources, options, memory);
 
-  const lostModels = findLosses(world.catalogs, claimedModels);
-  const lostHashes = findLosses(world.keys, claimedHashes);
+  const lostModels = memory.lostModels([world.catalogs], () => findLosses(world.catalogs, claimedModels));
+  const lostHashes = memory.lostHashes(world.keys);
 
-  const catalogs = world.catalogs.map((catalog) => translateCatalog(catalog, lostModels.get(catalog)));
-  const priced = new Map(catalogs.flatMap(({ message }) => message?.models ?? []).map(({ name, quotaType }) => [name, quotaType]));
+  const catalogs = memory.catalogs(world.catalogs, [lostModels], (catalog) => translateCatalog(catalog, lostModels.get(catalog)));
+  const priced = memory.priced([catalogs], () => new Map(catalogs.flatMap(({ message }) => message?.models ?? []).map(({ name, quotaType }) => [name, quotaType])));
 
-  const routes = world.routes.map((route) => translateRoute(route, { lookup: resources, priced }));
-  const groups = translateGroups(world.groups, {
+  const routes = memory.routes(world.routes, [priced, ...secretsNamedBy(world.routes, resources)], (route) => translateRoute(route, { lookup: resources, priced }));
+  const groups = memory.groups([world.groups, world.routes, ...routes.map(({ message }) => message !== undefined)], () => translateGroups(world.groups, {
     accepted: world.routes.filter((_, index) => routes[index]?.message),
     refused: new Set(routes.filter(({ message }) => !message).map(({ findings }) => findings.name)),
-  });
+  }));
 
-  const accounts = world.accounts.map(translateAccount);
+  const accounts = memory.accounts(world.accounts, [], translateAccount);
   const keyContext = {
     nowMs: options.nowMs,
     namespaces: resources.namespaces,
-    groups: new Map(groups.map((group) => [group.findings.name, group])),
-    accounts: new Map(accounts.map(({ findings, message }) => [namespacedName(findings), message !== undefined])),
+    groups: memory.groupsByName([groups], () => new Map(groups.map((group) => [group.findings.name, group]))),
+    accounts: memory.acceptance([accounts], () => new Map(accounts.map(({ findings, message }) => [namespacedName(findings), message !== undefined]))),
     foreignAccounts: world.foreignAccounts,
     losses: lostHashes,
-    mintFailures: options.mintFailures ?? new Map<string, string>(),
+    mintFailures: options.mintFailures ?? NO_FAILURES,
   };
-  const keys = world.keys.map((key) => translateOnce(key, keyContext, () => translateKey(key, keyContext)));
+  const keyInputs = Object.values({ ...keyContext, nowMs: world.period });
+  const keys = memory.keys(world.keys, keyInputs, (key) => translateOnce(key, keyContext, () => translateKey(key, keyContext)));
 
-  return assemble({ catalogs, routes, groups, accounts, keys, priced, misplaced: world.misplaced }, options.nowMs);
+  return assemble({ catalogs, routes, groups, accounts, keys, priced, misplaced: world.misplaced }, options.nowMs, memory.assembled);
+}
+
+function memoryOf({ memory, gatewayNamespace }: TranslateOptions): TranslationMemory {
+  return memory?.gatewayNamespace === gatewayNamespace ? memory : createMemory(gatewayNamespace);
 }

@@ -3,6 +3,7 @@
  * [--rounds 3] [--seconds 5] [--case openai-json-64]`. What is measured has a core of its own; load, provider and Valkey share the
  * other, and what Valkey takes of it is told. What the hold adds to a call is told by the gateway's own metrics.
  */
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,6 +29,7 @@ if (!benchCase) throw new Error(`no such case: ${values.case}`);
 const folder = mkdtempSync(join(tmpdir(), 'mgw-bench-'));
 const processes: PinnedProcess[] = [];
 await using valkey = await startValkey();
+execFileSync('taskset', ['-a', '-p', '-c', String(LOAD_CORE), String(valkey.pid())], { stdio: 'ignore' });
 const bench = { generator: findLoadGenerator(), seconds: Number(values.seconds), core: CORE, loadCore: LOAD_CORE, folder };
 
 interface Subject extends Target {

@@ -71,8 +71,12 @@ export class Fleet {
     this.#timer.unref();
   }
 
+  indexOfAccount(account: string): number {
+    return bucketOf(account, this.buckets.length);
+  }
+
   bucketOfAccount(account: string): Bucket {
-    const bucket = this.buckets[bucketOf(account, this.buckets.length)];
+    const bucket = this.buckets[this.indexOfAccount(account)];
     if (!bucket) throw new LedgerUnavailable('there is no such bucket');
     return bucket;
   }

@@ -42,6 +42,8 @@ export interface JournalOptions {
 
 type Line = readonly ['P', PendingSettlement] | readonly ['C', string, Reply, readonly string[]] | readonly ['D', string];
 
+/** What is acknowledged is wanted only where a store loses it: it may be written together. */
+const GATHER_MS = 200;
 const TURN_MS = 5 * 60_000;
 const TURN_BYTES = 64 * 2 ** 20;
 
@@ -62,10 +64,9 @@ export async function openJournal({ folder, onFault, monotonicMs = () => perform
   let sinceMs = monotonicMs();
   let lines: string[] = ['\n'];
   let writing: Promise<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
 
   const write = async (): Promise<void> => {
-    // what comes in one turn of the event loop is one write
-    await new Promise(setImmediate);
     while (lines.length > 0) {
       const text = lines.join('');
       lines = [];
@@ -82,9 +83,15 @@ export async function openJournal({ folder, onFault, monotonicMs = () => perform
     const kept = [...waiting.values()].map((each) => lineOf(['P', each])).join('');
     if (kept !== '') await file.appendFile(kept);
   };
+  /** Writes what there is, and what comes meanwhile. */
+  const flush = (): Promise<void> => {
+    clearTimeout(timer);
+    timer = undefined;
+    return writing ??= write().catch(onFault).finally(() => { writing = undefined; });
+  };
   const append = (line: Line): void => {
     lines.push(lineOf(line));
-    writing ??= write().catch(onFault).finally(() => { writing = undefined; });
+    timer ??= setTimeout(() => void flush(), GATHER_MS).unref();
   };
 
   return {
@@ -92,6 +99,7 @@ export async function openJournal({ folder, onFault, monotonicMs = () => perform
     pending(settlement) {
       waiting.set(settlement.callId, settlement);
       append(['P', settlement]);
+      void flush();
     },
     settled(callId, reply, job) {
       waiting.delete(callId);
@@ -101,7 +109,7 @@ export async function openJournal({ folder, onFault, monotonicMs = () => perform
       if (waiting.delete(callId)) append(['D', callId]);
     },
     async recent(accepts) {
-      await writing;
+      await flush();
       const steps: Step[] = [];
       for (const path of [previous, current]) {
         for await (const line of readLines(path)) if (line[0] === 'C' && accepts(line[2][1] ?? '')) steps.push(refillStep(line[2], line[3]));
@@ -109,8 +117,10 @@ export async function openJournal({ folder, onFault, monotonicMs = () => perform
       return steps;
     },
     async close() {
-      // what was appended while it wrote is written by the same loop
-      await writing;
+      await flush();
+      // what was appended at the very end of a write
+      await flush();
+      clearTimeout(timer);
       await file.close();
     },
   };

@@ -440,7 +440,8 @@ function step.progress(id, cost, p)
   return { 'ok' }
 end
 
-function step.settle(id, cost, p, o, status, duration, jobId, pollMs, channel)
+function step.settle(id, cost, p, o, status, duration, jobId, pollMs, channel, ...)
+  for _, slot in ipairs({ ... }) do call('ZREM', base .. 'z:' .. slot, id) end
   local state, hold, pointer = loadCall(id)
   if not state or state == 'W' then return { 'unknown' } end
   local before = pointer and readRecord(pointer)

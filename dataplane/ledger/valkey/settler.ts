@@ -11,7 +11,7 @@ import { parseRecord, settleStep } from './steps.ts';
 import type { Reply, Step } from './steps.ts';
 
 /** Of the words of a settlement: the job that it makes. */
-const JOB_FROM = 6;
+const [JOB_FROM, JOB_TO] = [6, 9];
 /** A settlement that is not answered by then is written to the journal. */
 const WAITING_MS = 100;
 
@@ -35,7 +35,10 @@ export class Settler {
     const { callId } = settlement;
     const held = this.#fleet.held.get(callId);
     const account = held?.request.origin.account ?? settlement.origin.account;
-    const settle = settleStep(settlement);
+    const slots = this.#fleet.slots.handOver(callId, this.#fleet.indexOfAccount(account));
+    // those that are elsewhere, in a Cluster
+    this.#fleet.slots.give(callId);
+    const settle = settleStep(settlement, slots);
     if (!held) return this.#answer(await this.#fleet.bucketOfAccount(account).askSurely(settle));
     // a process that ends before the answer has told its client nothing: only what waits for long must outlive it
     const waiting = this.#waiting.add(() => this.#fleet.journal.pending({ callId, account, adopt: adoptStep(held), settle }));
@@ -58,7 +61,7 @@ export class Settler {
     const first = await bucket.askSurely(settle);
     // the store never knew its hold, or has lost it
     const reply = first[0] === 'unknown' && (await bucket.askSurely(adopt()))[0] === 'adopted' ? await bucket.askSurely(settle) : first;
-    if (reply[0] === 'settled') this.#fleet.journal.settled(callId, reply, settle.args.slice(JOB_FROM));
+    if (reply[0] === 'settled') this.#fleet.journal.settled(callId, reply, settle.args.slice(JOB_FROM, JOB_TO));
     else this.#fleet.journal.dropped(callId);
     return reply;
   }

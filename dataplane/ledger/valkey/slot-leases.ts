@@ -11,6 +11,8 @@ import type { Step } from './steps.ts';
 
 export interface SlotLeases {
   take(callId: string, slots: readonly SlotLimit[]): Promise<SlotResult>;
+  /** Those of a call that are in a bucket: from now on they are the caller's to give back. */
+  handOver(callId: string, bucket: number): readonly string[];
   /** Never fails. */
   give(callId: string, scopes?: readonly SlotLimit['scope'][]): void;
   /** Renews what is in a bucket; `again`: also what the store has lost. */
@@ -59,24 +61,31 @@ export function createSlotLeases(buckets: readonly Bucket[], bucketOf: (slot: Sl
     own(callId, bucket, slots);
     return undefined;
   };
-  const give = (callId: string, isGiven: (id: string, slot: Owned) => boolean): void => {
-    const mine = owned.get(callId);
-    if (!mine) return;
+  /** By bucket. */
+  const disown = (callId: string, isGiven: (id: string, slot: Owned) => boolean): Map<number, string[]> => {
     const given = new Map<number, string[]>();
+    const mine = owned.get(callId);
+    if (!mine) return given;
     for (const [id, slot] of mine) {
       if (!isGiven(id, slot)) continue;
       mine.delete(id);
       inUse[slot.scope]--;
-      given.set(slot.bucket, [...given.get(slot.bucket) ?? [], id]);
+      const ids = given.get(slot.bucket);
+      if (ids) ids.push(id);
+      else given.set(slot.bucket, [id]);
     }
     if (mine.size === 0) owned.delete(callId);
-    for (const [bucket, ids] of given) giveBack(callId, bucket, ids);
+    return given;
+  };
+  const give = (callId: string, isGiven: (id: string, slot: Owned) => boolean): void => {
+    for (const [bucket, ids] of disown(callId, isGiven)) giveBack(callId, bucket, ids);
   };
 
   return {
     async take(callId, slots) {
       const before = new Set(owned.get(callId)?.keys());
-      for (const [bucket, some] of Map.groupBy(slots, bucketOf)) {
+      const places = buckets.length === 1 ? [[0, slots] as const] : Map.groupBy(slots, bucketOf);
+      for (const [bucket, some] of places) {
         const full = await takeIn(callId, bucket, some).catch((error: unknown) => {
           give(callId, (id) => !before.has(id));
           throw error;
@@ -87,6 +96,7 @@ export function createSlotLeases(buckets: readonly Bucket[], bucketOf: (slot: Sl
       }
       return { outcome: 'Taken' };
     },
+    handOver: (callId, bucket) => disown(callId, (_id, slot) => slot.bucket === bucket).get(bucket) ?? [],
     give: (callId, scopes) => give(callId, (_id, { scope }) => scopes?.includes(scope) ?? true),
     keepSteps(bucket, again) {
       const calls = new Map<string, string[]>();

@@ -62,11 +62,12 @@ export function progressWords(progress: CallProgress): [cost: string, tokens: st
   return [String(costNanoUsd), JSON.stringify([input, cached, cacheWrite5m, cacheWrite1h, output, usageSource])];
 }
 
-export function settleStep({ callId, progress, origin, status, durationMs, job }: Settlement): Step {
+/** `slots`: of the call, to be given back in the same step. */
+export function settleStep({ callId, progress, origin, status, durationMs, job }: Settlement, slots: readonly string[]): Step {
   const [cost, tokens] = progressWords(progress);
   return {
     name: 'settle',
-    args: [callId, cost, tokens, routeWord(origin), status, String(wholeNumber(durationMs)), job?.jobId ?? '', String(wholeNumber(job?.pollMs ?? 0)), origin.channel],
+    args: [callId, cost, tokens, routeWord(origin), status, String(wholeNumber(durationMs)), job?.jobId ?? '', String(wholeNumber(job?.pollMs ?? 0)), origin.channel, ...slots],
   };
 }
 

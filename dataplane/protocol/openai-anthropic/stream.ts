@@ -77,7 +77,10 @@ export class ChunksFromEvents implements EventHandler, Skimming {
       this.#end = failStream('OpenAI', readStreamError(data ?? event.data), this.#request.id);
       return NOTHING;
     }
-    if (!data) return NOTHING;
+    return data ? this.#takeData(data) : NOTHING;
+  }
+
+  #takeData(data: JsonRecord): readonly Uint8Array[] {
     const outputBytes = this.#events.take(data);
     if (data['type'] === 'ping') return [KEEP_ALIVE];
     if (data['type'] !== 'content_block_delta') this.#outdated = true;

@@ -10,7 +10,7 @@ import { ADS, EXTENSIONS, NAMES, milliseconds, pack, seconds, uint32 } from './t
 export interface FleetEndpoint {
   readonly address: string;
   readonly port: number;
-  /** Where its /readyz is; absent: only whether its port opens is checked. */
+  /** Where its /readyz is. */
   readonly healthPort?: number;
 }
 
@@ -27,8 +27,10 @@ const IDLE_SECONDS = 60;
  */
 const PANIC_PERCENT = 50;
 
-/** The cluster; it is checked on /readyz where every endpoint has a port for that. */
-export function buildCluster(endpoints: readonly FleetEndpoint[]): Uint8Array {
+/** What Envoy's own checks ask a proxy: Readyz: its admin port, whether it takes calls; Connect: only whether its port opens. */
+export type HealthQuestion = 'Readyz' | 'Connect';
+
+export function buildCluster(question: HealthQuestion): Uint8Array {
   return Cluster.encode({
     name: NAMES.cluster,
     type: EDS,
@@ -36,7 +38,7 @@ export function buildCluster(endpoints: readonly FleetEndpoint[]): Uint8Array {
     connectTimeout: seconds(2),
     perConnectionBufferLimitBytes: uint32(BUFFER_BYTES),
     lbPolicy: LEAST_REQUEST,
-    healthChecks: [healthCheck(endpoints.length > 0 && endpoints.every(({ healthPort }) => healthPort !== undefined))],
+    healthChecks: [healthCheck(question)],
     circuitBreakers: { thresholds: [{ maxConnections: uint32(NO_LIMIT), maxPendingRequests: uint32(NO_LIMIT), maxRequests: uint32(NO_LIMIT), maxRetries: uint32(NO_LIMIT) }] },
     outlierDetection: OUTLIERS,
     commonLbConfig: { healthyPanicThreshold: { value: PANIC_PERCENT } },
@@ -48,11 +50,11 @@ export function buildCluster(endpoints: readonly FleetEndpoint[]): Uint8Array {
   }).finish();
 }
 
-function healthCheck(asksReadyz: boolean): HealthCheck {
+function healthCheck(question: HealthQuestion): HealthCheck {
   return {
     timeout: seconds(2), interval: seconds(2), noTrafficInterval: seconds(2), intervalJitterPercent: 10,
     unhealthyThreshold: uint32(2), healthyThreshold: uint32(1),
-    ...asksReadyz ? { httpHealthCheck: { path: '/readyz' } } : { tcpHealthCheck: {} },
+    ...question === 'Readyz' ? { httpHealthCheck: { path: '/readyz' } } : { tcpHealthCheck: {} },
   };
 }
 

@@ -716,7 +716,7 @@ export const ConfigSource: MessageFns<ConfigSource> = {
 };
 
 function createBaseSocketAddress(): SocketAddress {
-  return { address: "", portValue: 0 };
+  return { address: "", portValue: undefined };
 }
 
 export const SocketAddress: MessageFns<SocketAddress> = {
@@ -724,7 +724,7 @@ export const SocketAddress: MessageFns<SocketAddress> = {
     if (message.address !== undefined && message.address !== "") {
       writer.uint32(18).string(message.address);
     }
-    if (message.portValue !== undefined && message.portValue !== 0) {
+    if (message.portValue !== undefined) {
       writer.uint32(24).uint32(message.portValue);
     }
     return writer;

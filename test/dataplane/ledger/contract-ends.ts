@@ -89,7 +89,7 @@ export function endScenarios(scenario: AddScenario): void {
     assert.equal((await settled).record.costNanoUsd, 20n);
     assert.equal((await next.ledger.readUsage('key-1', 'a'))?.costNanoUsd, 20n);
     await assert.rejects(subject.ledger.hold(holdRequest('b', 50n)), LedgerUnavailable);
-    await assert.rejects(subject.ledger.takeSlots('b', []), LedgerUnavailable);
+    await assert.rejects(async () => subject.ledger.takeSlots('b', []), LedgerUnavailable);
     await assert.rejects(subject.ledger.settle(settlement('a', 20n)), LedgerUnavailable);
     await assert.rejects(subject.ledger.recordProgress(new Map()), LedgerUnavailable);
     await assert.rejects(subject.ledger.readKey('key-1', 'Never'), LedgerUnavailable);

@@ -99,7 +99,7 @@ async function refusedThenRecovered(bench: Bench, fault: keyof typeof FAULT): Pr
   bench.set(fault);
   const settling = watch(ledger.settle(settlement('running', 30n)));
   await assert.rejects(ledger.hold(holdRequest('refused', 60n, { limits: LIMITS, progress: progress(9n) })), LedgerUnavailable);
-  await assert.rejects(ledger.takeSlots('refused', [slot('Key', '1', 5)]), LedgerUnavailable);
+  await assert.rejects(async () => ledger.takeSlots('refused', [slot('Key', '1', 5)]), LedgerUnavailable);
   assert.equal(settling.isSettled(), false, 'a settlement is not acknowledged before it is in the journal');
   assert.deepEqual(ledger.gauges(), { holds: 0, heldNanoUsd: 0n, slots: { Key: 0, Group: 0, Channel: 0 } });
   bench.set('none');

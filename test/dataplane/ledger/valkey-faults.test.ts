@@ -77,7 +77,7 @@ describe('the ledger on Valkey, when things break', { skip: valkey.skip }, () =>
       assert.equal(ledger.health?.().ok, false);
       const beganMs = performance.now();
       for (let n = 0; n < 100; n++) await assert.rejects(ledger.hold(holdRequest(`refused-${n}`, 10n, { limits })), LedgerUnavailable);
-      for (let n = 0; n < 100; n++) await assert.rejects(ledger.takeSlots(`refused-${n}`, [slot('Key', '1', 1)]), LedgerUnavailable);
+      for (let n = 0; n < 100; n++) await assert.rejects(async () => ledger.takeSlots(`refused-${n}`, [slot('Key', '1', 1)]), LedgerUnavailable);
       await assert.rejects(ledger.readKey('key-1', 'Never'), LedgerUnavailable);
       await assert.rejects(ledger.recordProgress(new Map([['running', progress(3n)]])), LedgerUnavailable);
       assert.ok(performance.now() - beganMs < 20_000, 'refusals do not wait');

@@ -1,4 +1,5 @@
 /** Runs recorded streams through converters, in pieces of any size. */
+import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Dialect } from '../../../dataplane/protocol/call-facts.ts';
@@ -78,4 +79,12 @@ export function byteByByte(bytes: Buffer): Buffer[] {
 /** As a provider sends it: an event at a time. */
 export function byEvent(bytes: Buffer): Buffer[] {
   return bytes.toString('latin1').split(/(?<=\n\r?\n)/).map((event) => Buffer.from(event, 'latin1'));
+}
+
+/** Bytes that come one by one are never there whole, so that every event is read; however else they come, all must be as it is then. */
+export function assertReadAlike(open: () => StreamConverter, bytes: Buffer, cuts: readonly number[]): void {
+  const read = replay(open(), byteByByte(bytes));
+  assert.deepEqual(replay(open(), [bytes]), read);
+  assert.deepEqual(replay(open(), splitAt(bytes, cuts)), read);
+  assert.deepEqual(replay(open(), byEvent(bytes)), read);
 }

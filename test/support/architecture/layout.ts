@@ -31,6 +31,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'operator/status': { may: ['crds', 'operator/metrics.ts', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
   'operator/translate': { may: ['crds', 'operator/store', 'operator/status', 'dataplane/snapshot'] },
   'operator/xds': { may: ['dataplane/snapshot'], packages: ['@grpc/grpc-js', 'pino'] },
+  'operator/xds/envoy': { may: [], packages: ['@bufbuild/protobuf'] },
   'operator/reconcile': { may: ['crds', 'operator/files', 'operator/kube', 'operator/metrics.ts', 'operator/store', 'operator/status', 'operator/translate', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
 
   'dataplane/errors.ts': { may: [] },
@@ -69,8 +70,9 @@ export const PURE: readonly RegExp[] = [
   /^operator\/translate\//,
   /^operator\/status\/(?!writer)/,
   /^operator\/store\//,
-  /^operator\/kube\/(?:backoff|parse-object)/,
+  /^operator\/kube\/(?:backoff|parse-)/,
   /^operator\/reconcile\/(?:last-good|status-book|known-spending)/,
+  /^operator\/xds\/envoy\//,
   /^operator\/xds\/(?:acknowledgements|resource-cache|session|same-message|snapshot-changes|subscription)/,
   /^dataplane\/xds\/(?:inventory|kind-inventory|stream)/,
   /^dataplane\/errors\.ts$/,

@@ -1,0 +1,53 @@
+{{/* How the operator and the proxies reach the ledger. */}}
+
+{{- define "gateway.valkeySecretName" -}}
+{{ .Values.valkey.auth.existingSecretName | default (printf "%s-password" (include "gateway.component" (list . "valkey"))) }}
+{{- end }}
+
+{{- define "gateway.ledgerFolder" -}}/var/run/secrets/modelgateway.dev/ledger{{- end }}
+
+{{/* The environment variable. The password is never in it, but where the user's own Secret has the whole URL. */}}
+{{- define "gateway.ledgerEnv" -}}
+{{- $external := .Values.ledger.external -}}
+{{- $folder := include "gateway.ledgerFolder" . -}}
+- name: MGW_LEDGER
+{{- if eq .Values.ledger.type "Bundled" }}
+  value: valkey://{{ include "gateway.component" (list . "valkey") }}.{{ .Release.Namespace }}.svc:6379/0?password-file={{ $folder }}/password
+{{- else if $external.urlSecretName }}
+  valueFrom:
+    secretKeyRef: {name: {{ $external.urlSecretName }}, key: {{ $external.urlSecretKey }}}
+{{- else }}
+{{- $url := required "ledger.external.url or ledger.external.urlSecretName must say where the ledger is (ledger.type is External)" $external.url }}
+{{- $parameters := list }}
+{{- if $external.passwordSecretName }}{{ $parameters = append $parameters (printf "password-file=%s/password" $folder) }}{{ end }}
+{{- if $external.caSecretName }}{{ $parameters = append $parameters (printf "ca-file=%s/ca.crt" $folder) }}{{ end }}
+  value: {{ $url }}{{ if $parameters }}{{ contains "?" $url | ternary "&" "?" }}{{ join "&" $parameters }}{{ end }}
+{{- end }}
+{{- end }}
+
+{{/* The volume with password and authority; nothing where there are none. */}}
+{{- define "gateway.ledgerVolume" -}}
+{{- $external := .Values.ledger.external -}}
+{{- if eq .Values.ledger.type "Bundled" }}
+- name: ledger
+  projected:
+    sources:
+    - secret: {name: {{ include "gateway.valkeySecretName" . }}, items: [{key: {{ .Values.valkey.auth.existingSecretKey }}, path: password}]}
+{{- else if and (not $external.urlSecretName) (or $external.passwordSecretName $external.caSecretName) }}
+- name: ledger
+  projected:
+    sources:
+    {{- if $external.passwordSecretName }}
+    - secret: {name: {{ $external.passwordSecretName }}, items: [{key: {{ $external.passwordSecretKey }}, path: password}]}
+    {{- end }}
+    {{- if $external.caSecretName }}
+    - secret: {name: {{ $external.caSecretName }}, items: [{key: {{ $external.caSecretKey }}, path: ca.crt}]}
+    {{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "gateway.ledgerPorts" -}}
+{{- range eq .Values.ledger.type "Bundled" | ternary (list 6379) .Values.ledger.external.ports }}
+- {protocol: TCP, port: {{ . }}}
+{{- end }}
+{{- end }}

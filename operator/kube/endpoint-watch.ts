@@ -1,0 +1,40 @@
+/** Where the pods of one Service are, kept up to date from its EndpointSlices. */
+import { startListWatch } from './list-watch.ts';
+import type { KubeObject, ListWatch, ListWatchOptions } from './list-watch.ts';
+import { endpointsOf } from './parse-endpoints.ts';
+import type { EndpointSlice, PortNames, ServiceEndpoint } from './parse-endpoints.ts';
+
+export interface EndpointWatchOptions extends Pick<ListWatchOptions, 'client' | 'clock' | 'meter' | 'log'> {
+  readonly namespace: string;
+  readonly service: string;
+  readonly ports: PortNames;
+  /** Told at first once they are known, then when anything changes. */
+  readonly onChange: (endpoints: readonly ServiceEndpoint[]) => void;
+}
+
+/** Starts at once. */
+export function watchEndpoints({ namespace, service, ports, onChange, ...parts }: EndpointWatchOptions): ListWatch {
+  const slices = new Map<string, EndpointSlice>();
+  const tell = (): void => onChange(endpointsOf(slices.values(), ports));
+  const keep = (slice: KubeObject): void => void slices.set(slice.metadata.name, slice);
+  return startListWatch({
+    ...parts,
+    collection: {
+      resource: 'endpointslices', path: `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`,
+      labelSelector: `kubernetes.io/service-name=${service}`,
+    },
+    onReplace(all) {
+      slices.clear();
+      all.forEach(keep);
+      tell();
+    },
+    onApplied(slice) {
+      keep(slice);
+      tell();
+    },
+    onDeleted({ metadata }) {
+      slices.delete(metadata.name);
+      tell();
+    },
+  });
+}

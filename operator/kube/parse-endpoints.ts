@@ -1,0 +1,53 @@
+/** [P] EndpointSlices of a Service → where its pods take calls. */
+import type { KubeObject } from './list-watch.ts';
+
+/** The parts of discovery.k8s.io/v1 that matter here. */
+export interface EndpointSlice extends KubeObject {
+  readonly endpoints?: readonly {
+    readonly addresses: readonly string[];
+    readonly conditions?: { readonly ready?: boolean; readonly serving?: boolean };
+  }[] | null;
+  readonly ports?: readonly { readonly name?: string; readonly port?: number }[] | null;
+}
+
+export interface ServiceEndpoint {
+  readonly address: string;
+  readonly port: number;
+  /** Of the port that is named so; absent: the slice has none. */
+  readonly healthPort?: number;
+}
+
+export interface PortNames {
+  readonly calls: string;
+  readonly health: string;
+}
+
+/**
+ * Those that are ready, each once, in a fixed order. If none is, those that still serve while they end: better than nobody, as
+ * kube-proxy has it.
+ */
+export function endpointsOf(slices: Iterable<EndpointSlice>, names: PortNames): readonly ServiceEndpoint[] {
+  const ready = new Map<string, ServiceEndpoint>();
+  const ending = new Map<string, ServiceEndpoint>();
+  for (const { endpoints, ports } of slices) {
+    const port = portOf(ports, names.calls);
+    if (port === undefined) continue;
+    const healthPort = portOf(ports, names.health);
+    const places = { ready, ending, neither: undefined };
+    for (const { addresses, conditions } of endpoints ?? []) {
+      for (const address of addresses.slice(0, 1)) places[stateOf(conditions)]?.set(`${address} ${port}`, { address, port, ...healthPort !== undefined && { healthPort } });
+    }
+  }
+  const chosen = ready.size > 0 ? ready : ending;
+  return [...chosen].sort(([a], [b]) => a < b ? -1 : 1).map(([, endpoint]) => endpoint);
+}
+
+/** Without a word, an endpoint is to be taken for ready, and to serve as long as it is. */
+function stateOf({ ready = true, serving = ready }: { readonly ready?: boolean; readonly serving?: boolean } = {}): 'ready' | 'ending' | 'neither' {
+  if (ready) return 'ready';
+  return serving ? 'ending' : 'neither';
+}
+
+function portOf(ports: EndpointSlice['ports'], name: string): number | undefined {
+  return ports?.find((port) => (port.name ?? '') === name)?.port;
+}

@@ -1,0 +1,58 @@
+/**
+ * [P] What differs between a list and its next version, by identity: objects are frozen, so what is the same object says the same.
+ * Ten thousand pointers are compared in microseconds, where a look into each object would take milliseconds.
+ */
+
+export interface ListChanges<T> {
+  readonly removed: readonly T[];
+  readonly added: readonly T[];
+}
+
+/** So many differences place by place are taken as they are. */
+const FEW = 64;
+
+/** An item that has only moved may be among both. */
+export function listChanges<T>(before: readonly T[], now: readonly T[]): ListChanges<T> {
+  if (before === now) return { removed: [], added: [] };
+  return changesByPlace(before, now) ?? changesBetween(before, now);
+}
+
+/** Whether two lists have the same items in the same places. */
+export function sameItems<T>(a: readonly T[], b: readonly T[]): boolean {
+  if (a === b) return true;
+  if (a.length !== b.length) return false;
+  for (let at = 0; at < a.length; at++) if (a[at] !== b[at]) return false;
+  return true;
+}
+
+/** How many items at the beginning, and then at the end, are the same. */
+export function sameEnds<T>(before: readonly T[], now: readonly T[]): { readonly start: number; readonly end: number } {
+  const shorter = Math.min(before.length, now.length);
+  let start = 0;
+  while (start < shorter && before[start] === now[start]) start++;
+  let end = 0;
+  while (end < shorter - start && before[before.length - 1 - end] === now[now.length - 1 - end]) end++;
+  return { start, end };
+}
+
+/** undefined: too many; probably everything has moved by one place. */
+function changesByPlace<T>(before: readonly T[], now: readonly T[]): ListChanges<T> | undefined {
+  const shorter = Math.min(before.length, now.length);
+  if (Math.abs(before.length - now.length) > FEW) return undefined;
+  const [removed, added] = [before.slice(shorter), now.slice(shorter)];
+  for (let at = 0; at < shorter; at++) {
+    const [old, next] = [before[at], now[at]];
+    if (old === next || old === undefined || next === undefined) continue;
+    removed.push(old);
+    added.push(next);
+    if (added.length > FEW) return undefined;
+  }
+  return { removed, added };
+}
+
+function changesBetween<T>(before: readonly T[], now: readonly T[]): ListChanges<T> {
+  const { start, end } = sameEnds(before, now);
+  const old = new Set(before.slice(start, before.length - end));
+  const added = now.slice(start, now.length - end).filter((item) => !old.delete(item));
+  return { removed: [...old], added };
+}

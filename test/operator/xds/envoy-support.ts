@@ -1,0 +1,46 @@
+/** Support: an Envoy that takes everything from our server, and what its admin port says. */
+import type { RunningEnvoy } from '../../support/envoy.ts';
+
+const HTTP_OPTIONS = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
+
+/** The smallest bootstrap there is: neither TLS nor a token. */
+export function edgeBootstrap(port: number): object {
+  const ads = { ads: {}, resource_api_version: 'V3' };
+  return {
+    node: { id: 'edge', cluster: 'edge' },
+    dynamic_resources: {
+      ads_config: { api_type: 'DELTA_GRPC', transport_api_version: 'V3', grpc_services: [{ envoy_grpc: { cluster_name: 'operator' } }] },
+      lds_config: ads, cds_config: ads,
+    },
+    static_resources: {
+      clusters: [{
+        name: 'operator', type: 'STATIC', connect_timeout: '1s',
+        typed_extension_protocol_options: { [HTTP_OPTIONS]: { '@type': `type.googleapis.com/${HTTP_OPTIONS}`, explicit_http_config: { http2_protocol_options: {} } } },
+        load_assignment: { cluster_name: 'operator', endpoints: [{ lb_endpoints: [{ endpoint: { address: { socket_address: { address: '127.0.0.1', port_value: port } } } }] }] },
+      }],
+    },
+  };
+}
+
+export async function adminJson<T>(running: RunningEnvoy, path: string): Promise<T> {
+  return JSON.parse(await running.admin(path)) as T;
+}
+
+interface Listeners { readonly listener_statuses?: readonly { readonly name: string; readonly local_address: { readonly socket_address: { readonly port_value: number } } }[] }
+
+/** Where its listener is, once there is one. */
+export function edgePort(running: RunningEnvoy): Promise<number> {
+  return eventually(async () => {
+    const { listener_statuses: statuses = [] } = await adminJson<Listeners>(running, '/listeners?format=json');
+    return statuses.find(({ name }) => name === 'model-gateway')?.local_address.socket_address.port_value;
+  });
+}
+
+/** Looks again and again; what is looked at may fail meanwhile. */
+export async function eventually<T>(look: () => Promise<T | undefined | false>): Promise<T> {
+  for (;;) {
+    const found = await look().catch(() => undefined);
+    if (found !== undefined && found !== false) return found;
+    await new Promise((resolve) => { setTimeout(resolve, 20); });
+  }
+}
