@@ -60,10 +60,12 @@ const status: Check = (each) => {
 };
 
 /** Cost and what was written off are the price of the tokens in the books, at a price that was in force when it was admitted. */
-const price: Check = ({ call: { plan }, attempts, record, happened }) => {
+const price: Check = ({ call, attempts, record, happened }) => {
+  const { plan } = call;
   const { group, model } = record;
   const total = record.costNanoUsd + record.unbilledNanoUsd;
-  if (record.status === 'Failed' || (total === 0n && record.status === 'ClientClosed'))
+  const free = record.status === 'Failed' ? !hadLostItsHold({ call, record }) : total === 0n && record.status === 'ClientClosed';
+  if (free)
     return total === 0n ? undefined : 'a call that failed was billed';
   const prices = inForce(happened.versions, record.createdMs).map(({ config }) => priceOf(config, { key: plan.key, group, model, tokens: record.tokens, generations: plan.generations }));
   if (!prices.includes(total)) return `it cost ${total}, and its price is ${prices.join(' or ')} (${attempts.length} attempts)`;
@@ -72,7 +74,7 @@ const price: Check = ({ call: { plan }, attempts, record, happened }) => {
 
 const tokens: Check = (each) => {
   const { call: { plan }, record } = each;
-  if (record.status === 'Failed' || isPerRequest(each)) return undefined;
+  if ((record.status === 'Failed' && !hadLostItsHold(each)) || isPerRequest(each)) return undefined;
   const { fate, asked } = each.attempts.at(-1) ?? {};
   if (record.status === 'ClientClosed' && same(record.tokens, NO_TOKENS)) return mayBeFree(each) || saidNothing(fate) ? undefined : 'its client left, and it is free';
   if (record.status !== 'Succeeded') return partTokens(each);
@@ -133,6 +135,13 @@ function mayBeFree(each: Case): boolean {
   if (!fate.broken) return false;
   // a reset overtakes what was sent before it; the opening of a stream is no output yet
   return fate.broken.how === 'reset' || produced.bytes === 0 || (asked.stream && produced.tokens === 0);
+}
+
+/** A process that could not renew its holds for so long ends its calls, while their providers may be at work: their input is owed. */
+const HOLD_LOST_MS = 20_000;
+
+function hadLostItsHold({ call, record }: Pick<Case, 'call'> & { readonly record: LedgerRecord }): boolean {
+  return call.status === 503 && record.usageSource === 'Partial' && call.overMs - call.sentMs >= HOLD_LOST_MS;
 }
 
 /** The provider claims that it took nothing. */
