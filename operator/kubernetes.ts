@@ -3,8 +3,10 @@
  * to the proxies, and what the leader writes: statuses, keys and Events.
  */
 import type { Logger } from 'pino';
+import { loadApiKindsSync } from '#crds/load.ts';
 import type { LedgerReader } from '#ledger/ledger.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
+import { admitObjects } from './kube/admit-object.ts';
 import type { KubeClient } from './kube/client.ts';
 import { SYSTEM_CLOCK } from './kube/clock.ts';
 import type { Clock } from './kube/clock.ts';
@@ -85,7 +87,7 @@ export function startKubernetesOperator(options: KubernetesOperatorOptions): Kub
   let started = false;
   const leading = (): boolean => lease.leading;
   const provider = provideCluster({
-    client, clock, meter, log, gatewayNamespace, ...waits,
+    client, clock, meter, log, gatewayNamespace, ...waits, admit: admitObjects(loadApiKindsSync()),
     ...options.watchNamespaces && { watchNamespaces: options.watchNamespaces },
     onResources: () => started && controller.resourcesChanged(),
     onLive: (id) => controller.liveChanged(id),

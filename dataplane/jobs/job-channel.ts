@@ -1,6 +1,8 @@
 /** [P] Where a job is: the channel that made it, as the configuration in force has it, and the thresholds that an exchange about it counts under. */
 import { GatewayError } from '../errors.ts';
 import type { JobRecord, SlotLimit } from '../ledger/ledger.ts';
+import type { VideoJobs } from '../protocol/provider.ts';
+import { providerOf } from '../protocol/providers.ts';
 import type { State } from '../state/state.ts';
 import type { UpstreamTarget } from '../upstream/upstream.ts';
 
@@ -8,16 +10,19 @@ export interface JobChannel {
   readonly route: string;
   readonly channel: string;
   readonly target: UpstreamTarget;
+  /** Its provider's words for jobs. */
+  readonly videos: VideoJobs;
   /** The group's on this channel and the channel's own, as far as they are set. */
   readonly slots: readonly SlotLimit[];
 }
 
-/** Undefined: the channel is no longer configured. An edit that keeps its route's and its own name keeps it. */
+/** Undefined: the channel is no longer configured, or its provider has no videos. An edit that keeps its route's and its own name keeps it. */
 export function channelOf(state: State, { origin }: Pick<JobRecord, 'origin'>): JobChannel | undefined {
   const target = state.targets.get(origin.channel);
-  if (!target) return undefined;
+  const videos = target && providerOf(target.protocol).videos;
+  if (!videos) return undefined;
   const slash = origin.channel.indexOf('/');
-  return { route: origin.channel.slice(0, slash), channel: origin.channel.slice(slash + 1), target, slots: slotsOf(state, origin) };
+  return { route: origin.channel.slice(0, slash), channel: origin.channel.slice(slash + 1), target, videos, slots: slotsOf(state, origin) };
 }
 
 /** As the group that made it may use the channel now; where it no longer may, the channel's own threshold still counts. */

@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import type { JobRecord, JobState } from '../ledger/ledger.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
-import { readVideoJob } from '../protocol/openai/videos.ts';
 import { ask, readSmall, withSlots } from './exchange.ts';
 import { channelGone, channelOf } from './job-channel.ts';
 
@@ -14,8 +13,8 @@ export async function pollJob(deps: Pick<PipelineDeps, 'state' | 'ledger' | 'ups
   return withSlots(deps, callId, at.slots, async () => {
     const response = await ask(deps, {
       callId, model: job.origin.model, at, attempts: [],
-      request: { method: 'GET', path: `/videos/${encodeURIComponent(job.jobId)}`, headers: {}, body: undefined, stream: false, signal },
+      request: { method: 'GET', path: at.videos.path(job.jobId), headers: {}, body: undefined, stream: false, signal },
     });
-    return readVideoJob(await readSmall(response)).state;
+    return at.videos.read(await readSmall(response)).state;
   });
 }

@@ -6,7 +6,7 @@ import { GatewayError } from '../errors.ts';
 import type { JobRecord } from '../ledger/ledger.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
 import type { ConvertedJob } from '../protocol/converter.ts';
-import { isJobId, readVideoJob } from '../protocol/openai/videos.ts';
+import { isJobId } from '../protocol/openai/videos.ts';
 import type { KeyState } from '../state/state.ts';
 import type { AttemptReport } from '../telemetry/call-report.ts';
 import { requestHeaders } from '../upstream/headers.ts';
@@ -89,14 +89,14 @@ async function isRunning(deps: PipelineDeps, request: VideoRequest, found: Found
 async function look(deps: PipelineDeps, request: VideoRequest, found: FoundVideo): Promise<SmallAnswer & Pick<ConvertedJob, 'state'>> {
   const response = await exchange(deps, request, found, { method: 'GET', path: pathOf(found), stream: false });
   const body = await readSmall(response);
-  const { state } = readJob(body);
+  const { state } = readJob(found, body);
   if (state !== 'Running' && found.job.state === 'Running') await finish(deps, found.job, state);
   return { response, body, state };
 }
 
-function readJob(body: Uint8Array): ConvertedJob {
+function readJob({ at }: FoundVideo, body: Uint8Array): ConvertedJob {
   try {
-    return readVideoJob(body);
+    return at.videos.read(body);
   } catch (error) {
     if (error instanceof SyntaxError) throw notAVideo();
     throw error;
@@ -112,6 +112,6 @@ function exchange(deps: PipelineDeps, { requestId, headers, left, attempts }: Vi
   return ask(deps, { callId: requestId, model: job.origin.model, at, attempts, request: { ...what, headers: travelling, body: undefined, signal: left } });
 }
 
-function pathOf({ job }: FoundVideo): string {
-  return `/videos/${encodeURIComponent(job.jobId)}`;
+function pathOf({ job, at }: FoundVideo): string {
+  return at.videos.path(job.jobId);
 }

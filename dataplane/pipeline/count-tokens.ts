@@ -1,11 +1,10 @@
 /**
- * Counting a request's input tokens: free, so no money is held, but slots are taken. A provider that speaks Anthropic's protocol
- * counts itself; for any other, and where none of them answers, the gateway estimates.
+ * Counting a request's input tokens: free, so no money is held, but slots are taken. A provider that can count is asked; for any
+ * other, and where none of them answers, the gateway estimates.
  */
 import { collectTexts } from '../protocol/anthropic/count-texts.ts';
-import { isRecord } from '../protocol/fields.ts';
-import { editObject } from '../protocol/json-edit.ts';
-import { readTokenCount } from '../protocol/usage.ts';
+import type { TokenCounter } from '../protocol/provider.ts';
+import { providerOf } from '../protocol/providers.ts';
 import type { Candidate } from '../state/state.ts';
 import type { AttemptReport } from '../telemetry/call-report.ts';
 import { requestHeaders } from '../upstream/headers.ts';
@@ -54,37 +53,45 @@ async function takeKeySlot({ ledger }: CountDeps, { key, requestId }: Routed): P
 
 async function askProviders(deps: CountDeps, routed: Routed, attempts: AttemptReport[]): Promise<number | undefined> {
   for (const candidate of routed.candidates) {
-    if (candidate.target.protocol !== 'Anthropic') continue;
-    const startedAt = deps.clock.monotonicMs();
-    const said = await askWithSlots(deps, routed, candidate);
     const { id: channel, protocol } = candidate.target;
+    const { tokenCounter } = providerOf(protocol);
+    if (!tokenCounter) continue;
+    const startedAt = deps.clock.monotonicMs();
+    const said = await askWithSlots(deps, { routed, candidate, tokenCounter });
     attempts.push({ channel, protocol, outcome: typeof said === 'string' ? said : 'ok', durationMs: deps.clock.monotonicMs() - startedAt });
     if (typeof said === 'number') return said;
   }
   return undefined;
 }
 
-async function askWithSlots(deps: CountDeps, routed: Routed, candidate: Candidate): Promise<number | string> {
+interface Asked {
+  readonly routed: Routed;
+  readonly candidate: Candidate;
+  readonly tokenCounter: TokenCounter;
+}
+
+async function askWithSlots(deps: CountDeps, asked: Asked): Promise<number | string> {
+  const { routed, candidate } = asked;
   const { requestId } = routed;
   if (candidate.slots.length > 0 && (await deps.ledger.takeSlots(requestId, candidate.slots)).outcome === 'Full') return 'full';
   try {
-    return await ask(deps, routed, candidate);
+    return await ask(deps, asked);
   } finally {
     deps.ledger.releaseSlots(requestId, ['Group', 'Channel']);
   }
 }
 
 /** The count, or what came instead, in an attempt's words. */
-async function ask(deps: CountDeps, routed: Routed, { target, upstreamModel, route: routeName }: Candidate): Promise<number | string> {
-  const rename = upstreamModel === routed.call.model ? new Map<string, string>() : new Map([['model', JSON.stringify(upstreamModel)]]);
+async function ask(deps: CountDeps, { routed, candidate: { target, upstreamModel, route: routeName }, tokenCounter }: Asked): Promise<number | string> {
+  const { path, body: request } = tokenCounter.request(routed.body.bytes, routed.body.parse(), { upstreamModel });
   try {
     const response = await deps.upstreams.send(target, {
-      method: 'POST', path: '/v1/messages/count_tokens', body: editObject(routed.body.bytes, rename), stream: false,
+      method: 'POST', path, body: request, stream: false,
       signal: routed.reply.left,
       headers: { ...requestHeaders(routed.headers, target.protocol), 'content-type': 'application/json' },
     });
     const body = await collect(response.body);
-    if (response.status === 200) return readCount(body) ?? 'cut';
+    if (response.status === 200) return tokenCounter.read(body) ?? 'cut';
     // providers that have no such endpoint say 404: the model's name may be right all the same
     if (classify({ status: response.status }) === 'credential' && response.status !== 404)
       deps.warn({ route: routeName, channel: target.id.slice(routeName.length + 1), status: response.status });
@@ -111,13 +118,4 @@ async function collect(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
     if (size > COUNT_BYTES) break;
   }
   return Buffer.concat(pieces);
-}
-
-function readCount(body: Buffer): number | undefined {
-  try {
-    const value: unknown = JSON.parse(body.toString('utf8'));
-    return isRecord(value) ? readTokenCount(value['input_tokens']) : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -36,7 +36,7 @@ export function findRewrite(raw: Buffer, text: { readonly from: number; readonly
   const after = Buffer.from(end);
   const textEnd = written.length - after.length;
   const textStart = textEnd - (text.to - text.from);
-  // a copy: a slice would keep alive the pool that it was written in
+  // a copy: a slice would keep alive the text, which may be long
   const before = Buffer.from(written.subarray(0, Math.max(0, textStart)));
   const whole = Buffer.concat([before, raw.subarray(text.from, text.to), after]);
   if (textStart <= 0 || !whole.equals(written) || !isOneEvent(whole)) return undefined;

@@ -11,7 +11,7 @@ import type { SseEvent, Skimmer } from './sse.ts';
 export interface Skimming {
   /** With the event that was taken last, everything that was learnt before has become wrong. Absent: it stays right. */
   readonly outdated?: boolean;
-  /** From the event that was taken last, and what was passed on of it, if anything. Undefined: its like must be read. */
+  /** From the event that was taken last, and what its client got of it, if anything. Undefined: its like must be read. */
   learn(event: SseEvent, passed: Uint8Array | undefined): EventPattern | undefined;
   /** Events of learnt patterns have passed, with so many bytes of generated text. */
   skimmed(outputBytes: number): void;

@@ -4,10 +4,11 @@
  * gateway's own; Namespaces, which belong to nobody, are then not read, and selectors see only a namespace's name.
  */
 import { PLURALS } from '#crds/types.gen.ts';
-import type { Account, ApiKey, Group, Kind, ModelRoute, PriceCatalog, Resource } from '#crds/types.gen.ts';
+import type { Kind, ModelRoute } from '#crds/types.gen.ts';
 import { KEY_LABEL } from '../store/key-secret.ts';
 import { openLiveObjects } from '../store/live-objects.ts';
-import type { LiveObjects } from '../store/live-objects.ts';
+import { sameItems } from '../store/list-changes.ts';
+import type { AdmitObject, LiveObjects } from '../store/live-objects.ts';
 import { openLiveSecrets } from '../store/live-secrets.ts';
 import type { LiveSecrets } from '../store/live-secrets.ts';
 import type { Labels, Resources, SecretObject } from '../store/resources.ts';
@@ -20,6 +21,7 @@ import { parseResource, parseSecretObject, pathOfKind, pathOfSecrets } from './p
 
 export interface ClusterProviderOptions extends Pick<ListWatchOptions, 'client' | 'clock' | 'meter' | 'log' | 'idleTimeoutMs' | 'pageSize'> {
   readonly gatewayNamespace: string;
+  readonly admit?: AdmitObject;
   /** Absent: all namespaces. */
   readonly watchNamespaces?: readonly string[];
   /** Something that translate reads has changed. */
@@ -43,6 +45,7 @@ export interface ClusterProvider {
   stop(): Promise<void>;
 }
 
+const NO_LABELS: ReadonlyMap<string, Labels> = new Map();
 const KINDS = ['Group', 'ModelRoute', 'PriceCatalog', 'Account', 'ApiKey'] as const satisfies readonly Kind[];
 
 /** Begins to read at once. */
@@ -53,6 +56,7 @@ export function provideCluster(options: ClusterProviderOptions): ClusterProvider
   const secrets = openLiveSecrets(onResources);
   const objects = openLiveObjects({
     onLive,
+    ...options.admit && { admit: options.admit },
     onSpecs(kind) {
       if (kind === 'ModelRoute') followCredentials();
       onResources();
@@ -79,7 +83,7 @@ export function provideCluster(options: ClusterProviderOptions): ClusterProvider
   }
 
   function readRoutes(): readonly ModelRoute[] {
-    routes.update(ofKind<ModelRoute>(objects, 'ModelRoute'));
+    routes.update(objects.ofKind('ModelRoute'));
     followCredentials();
     return routes.shown();
   }
@@ -93,13 +97,14 @@ export function provideCluster(options: ClusterProviderOptions): ClusterProvider
     ready: ready.promise,
     objects,
     resources: () => Object.freeze({
-      apiKeys: ofKind<ApiKey>(objects, 'ApiKey'),
-      accounts: ofKind<Account>(objects, 'Account'),
-      groups: ofKind<Group>(objects, 'Group'),
+      apiKeys: objects.ofKind('ApiKey'),
+      accounts: objects.ofKind('Account'),
+      groups: objects.ofKind('Group'),
       modelRoutes: readRoutes(),
-      priceCatalogs: ofKind<PriceCatalog>(objects, 'PriceCatalog'),
+      priceCatalogs: objects.ofKind('PriceCatalog'),
       secrets: secrets.all(),
-      namespaces: namespaces?.labels() ?? new Map<string, Labels>(),
+      namespaces: namespaces?.labels() ?? NO_LABELS,
+      malformed: objects.malformed(),
       unreadable: credentials.unreadable(),
       ...keys.every(({ synced }) => synced) ? {} : { keySecretsPending: true as const },
     }),
@@ -139,12 +144,8 @@ function keySource(namespace: string | undefined): string {
   return `keys ${namespace ?? ''}`;
 }
 
-function ofKind<R extends Resource>(objects: LiveObjects, kind: R['kind']): readonly R[] {
-  return objects.ofKind(kind).filter((object): object is R => object.kind === kind);
-}
-
 function routesOf(objects: LiveObjects, namespace: string): ModelRoute[] {
-  return ofKind<ModelRoute>(objects, 'ModelRoute').filter(({ metadata }) => metadata.namespace === namespace);
+  return objects.ofKind('ModelRoute').filter(({ metadata }) => metadata.namespace === namespace);
 }
 
 interface SteadyRoutes {
@@ -155,6 +156,7 @@ interface SteadyRoutes {
 /** A route whose new Secret is still being read stays what it was: an edit must not take a channel away, if only for a moment. */
 function steadyRoutes(isKnown: (route: ModelRoute) => boolean): SteadyRoutes {
   let shown = new Map<string, ModelRoute>();
+  let list: readonly ModelRoute[] = [];
   return {
     update(routes) {
       shown = new Map(routes.flatMap((route): [string, ModelRoute][] => {
@@ -162,7 +164,9 @@ function steadyRoutes(isKnown: (route: ModelRoute) => boolean): SteadyRoutes {
         const current = isKnown(route) ? route : shown.get(id);
         return current ? [[id, current]] : [];
       }));
+      const next = [...shown.values()];
+      if (!sameItems(next, list)) list = next;
     },
-    shown: () => [...shown.values()],
+    shown: () => list,
   };
 }

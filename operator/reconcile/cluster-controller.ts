@@ -15,13 +15,16 @@ import type { Programming } from '../status/conditions.ts';
 import { programmingOf } from '../status/programming.ts';
 import type { ProxyProgress } from '../status/programming.ts';
 import type { StatusWriter } from '../status/writer.ts';
+import { createMemory } from '../translate/memory.ts';
+import type { TranslationMemory } from '../translate/memory.ts';
 import { translate } from '../translate/translate.ts';
 import { publishable } from './last-good.ts';
 import { Loop } from './loop.ts';
 import type { RunResult } from './loop.ts';
 import { mintKeys } from './mint-keys.ts';
-import type { KeySecrets, MintedKey } from './mint-keys.ts';
+import type { KeySecrets, MintMemory, MintedKey } from './mint-keys.ts';
 import { readSpending } from './read-spending.ts';
+import { createEditValidator } from './validate-edit.ts';
 import { openStatusBook, statusId } from './status-book.ts';
 import type { ObjectStatus } from './status-book.ts';
 
@@ -66,6 +69,7 @@ const ON_THE_WAY_MS = 300;
 const READ_SPENDING_EVERY_MS = 10_000;
 const FIRST_SPENDING_WITHIN_MS = 5_000;
 const EXPIRE_EVERY_MS = 60_000;
+const JUDGED_AT_ONCE = 250;
 
 export class ClusterController {
   readonly #options: ClusterControllerOptions;
@@ -75,14 +79,22 @@ export class ClusterController {
   readonly #spending: Loop;
   /** Objects whose status has become another since the writer was told last. */
   readonly #changed = new Set<string>();
+  /** Objects of which proxies have said something that is still to be noted. */
+  readonly #toJudge = new Set<string>();
+  #judging: (() => void) | undefined;
   /** Objects that were in force, and since when some proxy has not acknowledged them. */
   readonly #late = new Map<string, number>();
+  readonly #isFaultless = createEditValidator();
+  readonly #memory: TranslationMemory;
+  readonly #mintMemory: MintMemory = {};
   #mintFailures: ReadonlyMap<string, string> = new Map();
   #faults: ReadonlyMap<string, string> = new Map();
   #lastGood: Snapshot | undefined;
   #leading = false;
   #started = false;
   #settledMs = 0;
+  /** All is looked at once more when proxies have had the time to come. */
+  #settling = true;
   #stopped = false;
   #recheck: (() => void) | undefined;
   #expire: (() => void) | undefined;
@@ -90,8 +102,9 @@ export class ClusterController {
   constructor(options: ClusterControllerOptions) {
     const { clock: timers, log, holdOffMs = HOLD_OFF_MS, settleMs = SETTLE_MS } = options;
     this.#options = options;
+    this.#memory = createMemory(options.gatewayNamespace);
     this.#book = openStatusBook((id) => this.#changed.add(id));
-    this.#loop = new Loop({ run: () => this.#reconcile(), holdOffMs, timers, log });
+    this.#loop = new Loop({ run: () => this.#reconcile(), holdOffMs, firstHoldOffMs: 0, timers, log });
     this.#minting = new Loop({ run: () => this.#mint(), holdOffMs: 0, timers, log });
     this.#spending = new Loop({ run: () => this.#readSpending(), holdOffMs, timers, log });
     this.#settledMs = timers.nowMs() + settleMs;
@@ -118,8 +131,7 @@ export class ClusterController {
 
   /** What proxies say of these objects has changed. */
   progressed(ids: Iterable<string>): void {
-    this.#judge(ids);
-    this.#flush();
+    this.#judgeSlowly(ids);
   }
 
   refused({ route, channel, status }: UpstreamRefusal): void {
@@ -140,6 +152,7 @@ export class ClusterController {
     const { writer, clock, settleMs = SETTLE_MS, ledger } = this.#options;
     this.#book.clear();
     this.#settledMs = clock.nowMs() + settleMs;
+    this.#settling = true;
     this.#recheckIn(settleMs);
     await this.#reconcile();
     if (ledger) await Promise.race([this.#spending.start(), new Promise<void>((resolve) => { clock.after(FIRST_SPENDING_WITHIN_MS, resolve); })]);
@@ -165,6 +178,7 @@ export class ClusterController {
     this.#stopped = true;
     this.#leading = false;
     this.#recheck?.();
+    this.#judging?.();
     this.#expire?.();
     await Promise.all([this.#loop.stop(), this.#minting.stop(), this.#spending.stop(), this.#options.writer.stop()]);
   }
@@ -178,14 +192,15 @@ export class ClusterController {
     const nowMs = clock.nowMs();
     try {
       const resources = provider.resources();
-      const { snapshot, statuses, nextChangeMs } = translate(resources, { gatewayNamespace, nowMs, mintFailures: this.#mintFailures });
-      const good = publishable(snapshot, this.#lastGood);
+      const { snapshot, statuses, nextChangeMs } = translate(resources, { gatewayNamespace, nowMs, mintFailures: this.#mintFailures, memory: this.#memory });
+      const good = publishable(snapshot, this.#lastGood, this.#isFaultless);
+      const faultsBefore = this.#faults;
       this.#faults = good ? wordsOf(good.faults) : new Map();
       if (good) proxies.publish(this.#lastGood = good.snapshot);
       else this.#options.log.error('the configuration has faults that cannot be told apart; the last good one stays in force');
       meter.observe('modelgateway_operator_reconcile_duration_seconds', {}, (clock.nowMs() - nowMs) / 1000);
       this.#book.observe(statuses, nowMs, (id) => provider.objects.live(id)?.status);
-      this.#judge([...this.#changed, ...this.#faults.keys()]);
+      this.#judge([...this.#changed, ...faultsBefore.keys(), ...this.#faults.keys()]);
       this.#flush();
       if (this.#isLeading() && !resources.keySecretsPending) this.#minting.changed();
       return { retry: !good, ...nextChangeMs === undefined ? {} : { againInMs: nextChangeMs - nowMs } };
@@ -199,15 +214,17 @@ export class ClusterController {
     const { provider, gatewayNamespace, keys, onMinted, clock, log, meter } = this.#options;
     const resources = provider.resources();
     if (!this.#isLeading() || resources.keySecretsPending) return { retry: false };
-    const { failures, retry } = await mintKeys(resources, clock.nowMs(), { gatewayNamespace, minted: keys, onMinted });
+    const { failures, retry } = await mintKeys(resources, clock.nowMs(), { gatewayNamespace, minted: keys, onMinted, memory: this.#mintMemory });
     if (!this.#isLeading()) return { retry: false }; // the next leader makes what is missing
     for (const [apiKey, failure] of failures) {
       meter.add('modelgateway_operator_keys_made_total', { outcome: 'failed' }, 1);
       if (this.#mintFailures.get(apiKey) !== failure) log.warn({ apiKey, failure }, 'a key could not be made; it is tried again');
     }
     const same = failures.size === this.#mintFailures.size && [...failures].every(([apiKey, failure]) => this.#mintFailures.get(apiKey) === failure);
-    this.#mintFailures = failures;
-    if (!same) this.#loop.changed();
+    if (!same) {
+      this.#mintFailures = failures;
+      this.#loop.changed();
+    }
     return { retry };
   }
 
@@ -222,6 +239,21 @@ export class ClusterController {
 
   #judge(ids: Iterable<string>): void {
     this.#book.judge(ids, (id, before) => this.#verdict(id, before), this.#options.clock.nowMs());
+  }
+
+  /** A few at once; of more, which a proxy that comes or goes makes, a slice at a time, so that an edit does not wait for them. */
+  #judgeSlowly(ids: Iterable<string>): void {
+    for (const id of ids) this.#toJudge.add(id);
+    if (!this.#judging) this.#judgeSlice();
+  }
+
+  #judgeSlice(): void {
+    this.#judging = undefined;
+    const slice = [...this.#toJudge.keys().take(JUDGED_AT_ONCE)];
+    for (const id of slice) this.#toJudge.delete(id);
+    this.#judge(slice);
+    this.#flush();
+    if (this.#toJudge.size > 0 && !this.#stopped) this.#judging = this.#options.clock.after(0, () => this.#judgeSlice());
   }
 
   #verdict(id: string, before: Programming): Programming {
@@ -240,7 +272,10 @@ export class ClusterController {
   #excuse(id: string, before: Programming, now: Programming): Programming {
     const nowMs = this.#options.clock.nowMs();
     const settling = nowMs < this.#settledMs;
-    if (before.status !== 'True') return settling && now.reason === 'NoProxies' ? ON_THE_WAY : now;
+    if (before.status !== 'True') {
+      this.#late.delete(id);
+      return settling && now.reason === 'NoProxies' ? ON_THE_WAY : now;
+    }
     const sinceMs = this.#late.get(id) ?? nowMs;
     this.#late.set(id, sinceMs);
     this.#recheckIn(LATE_MS);
@@ -251,10 +286,11 @@ export class ClusterController {
     if (this.#recheck || this.#stopped) return;
     this.#recheck = this.#options.clock.after(Math.max(ms, 1), () => {
       this.#recheck = undefined;
-      this.#judge(this.#book.list().map(statusId));
-      this.#flush();
       const leftMs = this.#settledMs - this.#options.clock.nowMs();
       if (leftMs > 0) this.#recheckIn(leftMs);
+      for (const id of this.#late.keys()) if (!this.#book.get(id)) this.#late.delete(id);
+      this.#judgeSlowly(leftMs > 0 || !this.#settling ? this.#late.keys() : this.#book.list().map(statusId));
+      this.#settling = leftMs > 0;
     });
   }
 

@@ -22,6 +22,8 @@ export interface LoopOptions {
   readonly run: () => Promise<RunResult>;
   /** How long a change waits for more of its kind. */
   readonly holdOffMs: number;
+  /** How long the first change waits after a time of quiet; default: as long as any. */
+  readonly firstHoldOffMs?: number;
   readonly timers: Timers;
   readonly log: Pick<Logger, 'error'>;
 }
@@ -37,6 +39,7 @@ export class Loop {
   #running: Promise<void> | undefined;
   #again = false;
   #stopped = false;
+  #endedMs = Number.NEGATIVE_INFINITY;
   #retryMs = FIRST_RETRY_MS;
 
   constructor(options: LoopOptions) {
@@ -51,7 +54,9 @@ export class Loop {
 
   /** Something has changed. */
   changed(): void {
-    this.#wakeIn(this.#options.holdOffMs);
+    const { timers, holdOffMs, firstHoldOffMs = holdOffMs } = this.#options;
+    const isQuiet = !this.#running && timers.nowMs() - this.#endedMs >= holdOffMs;
+    this.#wakeIn(isQuiet ? firstHoldOffMs : holdOffMs);
   }
 
   /** Resolves when the run that is under way has ended. Nothing runs after it. */
@@ -97,6 +102,7 @@ export class Loop {
       }
     } while (this.#again && !this.#stopped);
     this.#running = undefined;
+    this.#endedMs = this.#options.timers.nowMs();
   }
 
   #retry(): void {

@@ -6,6 +6,7 @@ import { hash, randomInt } from 'node:crypto';
 import type { ApiKey } from '#crds/types.gen.ts';
 import { compareSeniority } from '../translate/conflicts.ts';
 import { KEY_ENTRY, KEY_LABEL, PREVIOUS_ANNOTATION, ROTATION_ANNOTATION, formatPreviousKeys, isLeftOver, isMadeFor, previousKeysOf, rotationOf, secretNameOf } from '../store/key-secret.ts';
+import { listChanges } from '../store/list-changes.ts';
 import type { PreviousKey } from '../store/key-secret.ts';
 import { namespacedName } from '../store/resources.ts';
 import type { Resources, SecretObject } from '../store/resources.ts';
@@ -40,6 +41,13 @@ export interface MintOptions {
   readonly gatewayNamespace: string;
   readonly minted: KeySecrets;
   readonly onMinted: (minted: MintedKey) => void;
+  /** Of the runs before, where all Secrets are among the resources; it makes this one quicker. */
+  readonly memory?: MintMemory;
+}
+
+/** What was looked at last. */
+export interface MintMemory {
+  last?: { readonly apiKeys: readonly ApiKey[]; readonly secrets: Resources['secrets']; readonly unsettled: readonly ApiKey[] };
 }
 
 export interface MintResult {
@@ -85,12 +93,31 @@ export async function mintKeys(resources: Resources, nowMs: number, options: Min
 }
 
 /** Most of the time there are none, among a hundred thousand keys; only these few are sorted. */
-function candidatesAmong(resources: Resources, nowMs: number, { minted, gatewayNamespace }: MintOptions): Candidate[] {
-  return resources.apiKeys.flatMap((apiKey) => {
+function candidatesAmong(resources: Resources, nowMs: number, { minted, gatewayNamespace, memory }: MintOptions): Candidate[] {
+  const unsettled: ApiKey[] = [];
+  const found = keysToLookAt(resources, memory).flatMap((apiKey) => {
     if (apiKey.spec.gatewayNamespace !== gatewayNamespace || apiKey.spec.key.type !== 'Generated') return [];
     const plan = planFor(apiKey, { resources, minted, nowMs });
+    if (plan !== undefined || !isSettled(apiKey, resources)) unsettled.push(apiKey);
     return plan === undefined ? [] : [{ metadata: apiKey.metadata, apiKey, plan }];
-  }).sort(compareSeniority);
+  });
+  if (memory) memory.last = { apiKeys: resources.apiKeys, secrets: resources.secrets, unsettled };
+  return found.sort(compareSeniority);
+}
+
+/** With the same Secrets, only keys that are new, or that were not done with. */
+function keysToLookAt({ apiKeys, secrets }: Resources, memory: MintMemory | undefined): readonly ApiKey[] {
+  const last = memory?.last;
+  if (!last || last.secrets !== secrets) return apiKeys;
+  const { removed, added } = listChanges(last.apiKeys, apiKeys);
+  const gone = new Set(removed);
+  return [...new Set([...last.unsettled.filter((apiKey) => !gone.has(apiKey)), ...added])];
+}
+
+/** Its own Secret is there: whatever is to be done next begins with another version of either. */
+function isSettled(apiKey: ApiKey, { secrets }: Resources): boolean {
+  const secret = secrets.get(secretIdOf(apiKey));
+  return secret !== undefined && isMadeFor(secret, apiKey);
 }
 
 /** `sk-` and 48 random base62 characters, all equally likely. */

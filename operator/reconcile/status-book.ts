@@ -4,6 +4,7 @@
  */
 import type { Condition } from '#crds/types.gen.ts';
 import type { SnapshotFault } from '#snapshot/faults.ts';
+import { listChanges } from '../store/list-changes.ts';
 import { ON_THE_WAY, PROGRAMMED, conditionsOf, mergeConditions } from '../status/conditions.ts';
 import type { Programming } from '../status/conditions.ts';
 import type { Findings, StatusFields } from '../status/findings.ts';
@@ -76,7 +77,8 @@ export function statusId({ kind, namespace, name }: Pick<Findings, 'kind' | 'nam
 
 /** `onChanged` is told of each object whose status has become another, or which was forgotten. */
 export function openStatusBook(onChanged: (id: string) => void = () => undefined): StatusBook {
-  let entries = new Map<string, Entry>();
+  const entries = new Map<string, Entry>();
+  let observed: readonly Findings[] = [];
 
   function update(id: string, entry: Entry, nowMs: number): void {
     const { findings, programming, spending, refusals = [] } = entry;
@@ -89,6 +91,7 @@ export function openStatusBook(onChanged: (id: string) => void = () => undefined
   function program(programming: (entry: Entry, id: string) => Programming, nowMs: number): void {
     for (const [id, entry] of entries) {
       const next = entry.findings.published ? programming(entry, id) : NOTHING_TO_PROGRAM;
+      if (next === entry.programming && (next.status !== 'True' || entry.programmedGeneration === entry.findings.generation)) continue;
       const has = next.status === 'True' ? { programmedGeneration: entry.findings.generation } : {};
       update(id, { ...entry, ...has, programming: next }, nowMs);
     }
@@ -96,15 +99,17 @@ export function openStatusBook(onChanged: (id: string) => void = () => undefined
 
   return {
     observe(findings, nowMs, before) {
-      const olds = entries;
-      entries = new Map();
-      for (const found of findings) {
+      const { removed, added } = listChanges(observed, findings); // nearly all are the same, nearly always
+      observed = findings;
+      const gone = new Set(removed.map(statusId));
+      for (const found of added) {
         const id = statusId(found);
-        const known = olds.get(id);
-        if (known && isUnchanged(known, found)) entries.set(id, known); // nearly all of them, nearly always
+        gone.delete(id);
+        const known = entries.get(id);
+        if (known && isUnchanged(known, found)) entries.set(id, { ...known, findings: found });
         else update(id, nextEntry(found, known ?? entryBefore(found, before?.(id))), nowMs);
       }
-      for (const id of olds.keys()) if (!entries.has(id)) onChanged(id);
+      for (const id of gone) if (entries.delete(id)) onChanged(id);
     },
     judge(ids, verdict, nowMs) {
       for (const id of ids) {
@@ -139,12 +144,18 @@ export function openStatusBook(onChanged: (id: string) => void = () => undefined
         if (refusals.length !== (entry.refusals ?? []).length) update(id, { ...entry, refusals }, nowMs);
       }
     },
-    list: () => [...entries.values()].map(statusOf),
+    list: () => observed.flatMap((findings) => {
+      const entry = entries.get(statusId(findings));
+      return entry ? [statusOf(entry)] : [];
+    }),
     get(id) {
       const entry = entries.get(id);
       return entry && statusOf(entry);
     },
-    clear() { entries = new Map(); },
+    clear() {
+      entries.clear();
+      observed = [];
+    },
   };
 }
 

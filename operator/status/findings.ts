@@ -36,7 +36,7 @@ export interface Findings {
 }
 
 /** Findings that say nothing but whose they are. */
-export function findingsOf({ kind, metadata }: Resource): Findings {
+export function findingsOf({ kind, metadata }: Pick<Resource, 'kind' | 'metadata'>): Findings {
   const { namespace, name, uid = `${namespace}/${name}`, generation = 0 } = metadata;
   return { kind, namespace, name, uid, generation, fields: {}, published: false };
 }

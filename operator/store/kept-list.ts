@@ -9,14 +9,14 @@ const FEW = 64;
 
 /** Sorts the items of a list that are wanted. `compare` says 0 of no two of them; the same items give the same list object. */
 export function keepSorted<T>(compare: (a: T, b: T) => number, wanted: (item: T) => boolean = () => true): (items: readonly T[]) => readonly T[] {
-  let before: readonly T[] = Object.freeze([]);
+  let before: readonly T[] = [];
   let sorted: readonly T[] = before;
   return (items) => {
     const { removed, added } = listChanges(before, items);
     before = items;
     const [gone, come] = [removed.filter(wanted), added.filter(wanted)];
     if (gone.length + come.length === 0) return sorted;
-    sorted = Object.freeze(gone.length + come.length > FEW ? items.filter(wanted).sort(compare) : edit(sorted, gone, come));
+    sorted = gone.length + come.length > FEW ? items.filter(wanted).sort(compare) : edit(sorted, gone, come);
     return sorted;
   };
 
@@ -47,16 +47,16 @@ export function keepSorted<T>(compare: (a: T, b: T) => number, wanted: (item: T)
 export type KeptMap<T, R> = (items: readonly T[], inputs: readonly unknown[], map: (item: T) => R) => readonly R[];
 
 export function keepMapped<T, R>(): KeptMap<T, R> {
-  let before: readonly T[] = Object.freeze([]);
+  let before: readonly T[] = [];
   let inputsBefore: readonly unknown[] = [];
-  let results: readonly R[] = Object.freeze([]);
+  let results: readonly R[] = [];
 
   return (items, inputs, map) => {
     const valid = sameItems(inputsBefore, inputs);
     if (valid && items === before) return results;
     const next = valid ? remap(items, map) : items.map(map);
     [before, inputsBefore] = [items, inputs];
-    if (!sameItems(next, results)) results = Object.freeze(next);
+    if (!sameItems(next, results)) results = next;
     return results;
   };
 

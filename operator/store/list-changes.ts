@@ -11,10 +11,18 @@ export interface ListChanges<T> {
 /** So many differences place by place are taken as they are. */
 const FEW = 64;
 
-/** An item that has only moved may be among both. */
+const NONE: ListChanges<never> = { removed: [], added: [] };
+/** Several steps ask about the same two lists. By the list before: the one that came after it. */
+const known = new WeakMap<readonly unknown[], { readonly now: readonly unknown[]; readonly changes: ListChanges<unknown> }>();
+
+/** Lists are not changed once they are given out. An item that has only moved may be among both. */
 export function listChanges<T>(before: readonly T[], now: readonly T[]): ListChanges<T> {
-  if (before === now) return { removed: [], added: [] };
-  return changesByPlace(before, now) ?? changesBetween(before, now);
+  if (before === now) return NONE;
+  const last = known.get(before);
+  if (last?.now === now) return last.changes as ListChanges<T>; // they were compared as lists of T
+  const changes = changesByPlace(before, now) ?? changesBetween(before, now);
+  if (before.length > 0) known.set(before, { now, changes });
+  return changes;
 }
 
 /** Whether two lists have the same items in the same places. */

@@ -6,6 +6,7 @@
 import type { Kind, Resource } from '#crds/types.gen.ts';
 import { differsForTranslate, isLeaving, isNewer } from './relevance.ts';
 import { freezeDeep, objectId } from './resources.ts';
+import type { MalformedObject } from './resources.ts';
 
 /** What the API server has of an object besides its spec. */
 export interface LiveObject {
@@ -27,11 +28,18 @@ export interface LiveObjects {
   /** By "Kind namespace/name". */
   live(id: string): LiveObject | undefined;
   /** Those of a kind that count, the same list as long as nothing has changed. */
-  ofKind(kind: Kind): readonly Resource[];
+  ofKind<K extends Kind>(kind: K): readonly Extract<Resource, { kind: K }>[];
+  /** Those that do not count because of faults, the same list as long as nothing has changed. */
+  malformed(): readonly MalformedObject[];
   count(kind: Kind): number;
 }
 
+/** What is wrong with an object, and the object with its defaults. */
+export type AdmitObject = (object: Resource) => { readonly object: Resource; readonly faults: readonly string[] };
+
 export interface LiveObjectsOptions {
+  /** Default: what the server has admitted is taken as it is. */
+  readonly admit?: AdmitObject;
   /** Something that translate reads has changed. */
   readonly onSpecs: (kind: Kind) => void;
   /** Something of the live object has changed, or it is gone. */
@@ -43,9 +51,9 @@ interface Entry {
   readonly live: LiveObject;
 }
 
-export function openLiveObjects({ onSpecs, onLive }: LiveObjectsOptions): LiveObjects {
+export function openLiveObjects({ onSpecs, onLive, admit = (object) => ({ object, faults: [] }) }: LiveObjectsOptions): LiveObjects {
   const sources = new Map<string, Map<string, Entry>>();
-  const lists = new Map<Kind, readonly Resource[]>();
+  const lists: { readonly [K in Kind]: ObjectList<Resource> } = { Account: openList<Resource>(), ApiKey: openList<Resource>(), Group: openList<Resource>(), ModelRoute: openList<Resource>(), PriceCatalog: openList<Resource>() };
 
   function entriesOf(source: string): Map<string, Entry> {
     const known = sources.get(source) ?? new Map<string, Entry>();
@@ -53,9 +61,14 @@ export function openLiveObjects({ onSpecs, onLive }: LiveObjectsOptions): LiveOb
     return known;
   }
 
-  function changed(kind: Kind): void {
-    lists.delete(kind);
-    onSpecs(kind);
+  const malformed = openList<MalformedObject>();
+
+  function put(id: string, spec: Resource, faults: readonly string[]): void {
+    const counts = !isLeaving(spec);
+    if (counts && faults.length === 0) lists[spec.kind].set(id, spec);
+    else lists[spec.kind].delete(id);
+    if (counts && faults.length > 0) malformed.set(id, malformedOf(spec, faults));
+    else malformed.delete(id);
   }
 
   function apply(source: string, object: Resource): void {
@@ -64,15 +77,22 @@ export function openLiveObjects({ onSpecs, onLive }: LiveObjectsOptions): LiveOb
     const before = entries.get(id);
     const matters = !before || differsForTranslate(before.spec, object);
     const overtaken = before && !isNewer(object.metadata.resourceVersion, before.live.resourceVersion);
-    entries.set(id, { spec: matters ? freezeDeep(object) : before.spec, live: overtaken ? before.live : liveOf(object) });
-    if (matters) changed(object.kind);
+    const admitted = matters ? admit(object) : undefined;
+    const spec = admitted ? freezeDeep(admitted.object) : before?.spec ?? object;
+    entries.set(id, { spec, live: overtaken ? before.live : liveOf(object) });
+    if (admitted) {
+      put(id, spec, admitted.faults);
+      onSpecs(object.kind);
+    }
     if (!overtaken) onLive(id);
   }
 
   function remove(source: string, object: Pick<Resource, 'kind' | 'metadata'>): void {
     const id = objectId(object);
     if (!entriesOf(source).delete(id)) return;
-    changed(object.kind);
+    lists[object.kind].delete(id);
+    malformed.delete(id);
+    onSpecs(object.kind);
     onLive(id);
   }
 
@@ -102,16 +122,59 @@ export function openLiveObjects({ onSpecs, onLive }: LiveObjectsOptions): LiveOb
       const entry = find(id)?.[1];
       return entry && !isLeaving(entry.spec) ? entry.live : undefined;
     },
-    ofKind(kind) {
-      const known = lists.get(kind);
-      if (known) return known;
-      const all = [...sources.values()].flatMap((entries) => [...entries.values()].map(({ spec }) => spec));
-      const list = Object.freeze(all.filter((spec) => spec.kind === kind && !isLeaving(spec)));
-      lists.set(kind, list);
-      return list;
-    },
-    count: (kind) => [...sources.values()].reduce((sum, entries) => sum + [...entries.values()].filter(({ spec }) => spec.kind === kind).length, 0),
+    ofKind: <K extends Kind>(kind: K) => lists[kind].items() as readonly Extract<Resource, { kind: K }>[], // others are not put there
+    malformed: () => malformed.items(),
+    count: (kind) => lists[kind].items().length,
   };
+}
+
+/** A list that was given out stays as it is; the next one differs from it in few places. */
+interface ObjectList<T> {
+  set(id: string, object: T): void;
+  delete(id: string): void;
+  items(): readonly T[];
+}
+
+function openList<T>(): ObjectList<T> {
+  const places = new Map<string, number>();
+  const ids: string[] = [];
+  let items: T[] = [];
+  let shown = false;
+
+  function own(): void {
+    if (shown) items = [...items];
+    shown = false;
+  }
+
+  return {
+    set(id, object) {
+      own();
+      const place = places.get(id) ?? items.length;
+      places.set(id, place);
+      ids[place] = id;
+      items[place] = object;
+    },
+    delete(id) {
+      const place = places.get(id);
+      if (place === undefined) return;
+      own();
+      places.delete(id);
+      const [lastId, last] = [ids.pop(), items.pop()];
+      if (lastId === undefined || last === undefined || lastId === id) return;
+      places.set(lastId, place); // the last one takes the place of the one that goes
+      ids[place] = lastId;
+      items[place] = last;
+    },
+    items() {
+      shown = true;
+      return items;
+    },
+  };
+}
+
+function malformedOf({ kind, metadata, spec }: Resource, faults: readonly string[]): MalformedObject {
+  const gatewayNamespace: unknown = Reflect.get(spec, 'gatewayNamespace'); // it may be anything
+  return { kind, metadata, faults, ...typeof gatewayNamespace === 'string' ? { gatewayNamespace } : {} };
 }
 
 function liveOf({ kind, metadata, status = {} }: Resource): LiveObject {

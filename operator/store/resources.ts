@@ -38,8 +38,19 @@ export interface Resources {
   readonly namespaces: ReadonlyMap<string, Labels>;
   /** The Secrets of ApiKeys are not read yet: until they are, the hashes that statuses remember serve. */
   readonly keySecretsPending?: true;
+  /** Objects that today's schema refuses, although the cluster keeps them; they are not among the others. */
+  readonly malformed?: readonly MalformedObject[];
   /** Why a Secret that something names cannot be read, by "namespace/name". */
   readonly unreadable?: ReadonlyMap<string, string>;
+}
+
+/** An object that an older CustomResourceDefinition let in. */
+export interface MalformedObject {
+  readonly kind: Kind;
+  readonly metadata: ObjectMeta;
+  /** Of an ApiKey or Account, as far as it says. */
+  readonly gatewayNamespace?: string;
+  readonly faults: readonly string[];
 }
 
 /** What Resources are made of. */

@@ -38,6 +38,8 @@ export interface KeyContext {
   readonly nowMs: number;
   readonly namespaces: ReadonlyMap<string, Labels>;
   readonly groups: ReadonlyMap<string, TranslatedGroup>;
+  /** Names of groups that today's schema refuses. */
+  readonly refusedGroups: ReadonlySet<string>;
   /** By "namespace/name"; true: Accepted. */
   readonly accounts: ReadonlyMap<string, boolean>;
   /** Accounts that belong to another gateway, by "namespace/name". */
@@ -145,17 +147,20 @@ function checkConflict(key: GatheredKey, { losses }: KeyContext): Refused | unde
   };
 }
 
-function checkGroup({ apiKey }: GatheredKey, { groups, namespaces }: KeyContext): Refused | undefined {
+function checkGroup({ apiKey }: GatheredKey, { groups, namespaces, refusedGroups }: KeyContext): Refused | undefined {
   const { name } = apiKey.spec.groupRef;
   const { namespace } = apiKey.metadata;
   const group = groups.get(name);
-  if (!group)
+  if (!group && !refusedGroups.has(name))
     return { reason: 'GroupNotFound', message: `The Group "${name}" does not exist.`, refusal: `its group "${name}" does not exist. Whoever manages this key can name another one.` };
+  if (!group) return groupNotAccepted(name);
   if (!admitsNamespace(group.group, namespace, namespaces))
     return { reason: 'NamespaceNotAllowed', message: `The Group "${name}" does not admit ApiKeys of the namespace "${namespace}"${howAdmitted(group.group)}.`, refusal: `its group "${name}" does not admit the namespace "${namespace}".` };
-  if (group.findings.refused)
-    return { reason: 'GroupNotAccepted', message: `The Group "${name}" is not Accepted itself.`, refusal: `its group "${name}" is not in force.` };
-  return undefined;
+  return group.findings.refused ? groupNotAccepted(name) : undefined;
+}
+
+function groupNotAccepted(name: string): Refused {
+  return { reason: 'GroupNotAccepted', message: `The Group "${name}" is not Accepted itself.`, refusal: `its group "${name}" is not in force.` };
 }
 
 function howAdmitted({ spec }: Group): string {

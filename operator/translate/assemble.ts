@@ -20,7 +20,8 @@ export interface TranslatedParts {
   readonly accounts: readonly Translated<Account>[];
   readonly keys: readonly TranslatedKey[];
   readonly priced: ReadonlyMap<string, unknown>;
-  readonly misplaced: readonly Findings[];
+  /** Of objects that nothing was made of. */
+  readonly leftOut: readonly Findings[];
 }
 
 /** What translate gives back. */
@@ -34,7 +35,7 @@ export interface Translation {
 
 /** Puts the parts together. */
 export function assemble(parts: TranslatedParts, nowMs: number, memory: TranslationMemory['assembled']): Translation {
-  const { catalogs, routes, accounts, keys, misplaced } = parts;
+  const { catalogs, routes, accounts, keys, leftOut } = parts;
   const groups = countedGroups(parts, countKeys(keys, memory));
   const snapshot: Snapshot = Object.freeze({
     keys: listOf(memory.keys(memory.publishedKeyOrder(keys), [], messageOf)),
@@ -44,11 +45,13 @@ export function assemble(parts: TranslatedParts, nowMs: number, memory: Translat
     catalogs: messagesOf(catalogs),
   });
   const nextChangeMs = memory.nextOfMessages(keys, nowMs);
-  const platform = [...[...groups, ...routes, ...catalogs].map(findingsToSay), ...misplaced].sort(compareFindings);
+  const platform = [...groups, ...routes, ...catalogs].map(findingsToSay).sort(compareFindings);
   const statuses = [
     ...memory.accountFindings(accounts, [], findingsToSay), ...memory.keyFindings(memory.keyOrder(keys), [], findingsToSay), // sorted, and the first kinds of all
-    ...platform.map(freezeDeep),
+    ...platform,
   ];
+  if (leftOut.length > 0) statuses.push(...leftOut.map(freezeDeep));
+  if (leftOut.length > 0) statuses.sort(compareFindings);
   return Object.freeze({ snapshot, statuses: Object.freeze(statuses), ...(nextChangeMs === undefined ? {} : { nextChangeMs }) });
 }
 

@@ -6,13 +6,14 @@ import { findingsOf } from '../status/findings.ts';
 import type { Findings } from '../status/findings.ts';
 import { secretNameOf } from '../store/key-secret.ts';
 import { namespacedName } from '../store/resources.ts';
-import type { Resources } from '../store/resources.ts';
+import type { MalformedObject, Resources } from '../store/resources.ts';
 import type { GatheredKey } from './api-key.ts';
 import { readKeyMaterial, rememberedKeyMaterial } from './key-material.ts';
 import type { TranslationMemory } from './memory.ts';
 import { gatherCatalog } from './price-catalog.ts';
 import type { GatheredCatalog } from './price-catalog.ts';
 import { gatherOnce } from './remember.ts';
+import { refuseInvalid } from './translated.ts';
 
 /** What this gateway has to do with. */
 export interface World {
@@ -27,6 +28,8 @@ export interface World {
   readonly foreignAccounts: ReadonlySet<string>;
   readonly groups: readonly Group[];
   readonly routes: readonly ModelRoute[];
+  /** Objects that today's schema refuses. */
+  readonly malformed: readonly Findings[];
   /** Objects of the platform team outside of the gateway's namespace. */
   readonly misplaced: readonly Findings[];
 }
@@ -46,6 +49,7 @@ export function gather(resources: Resources, { gatewayNamespace, nowMs }: Gather
 
   if (nowMs < memory.period.fromMs || nowMs >= memory.period.untilMs) memory.period = { fromMs: nowMs, untilMs: nowMs };
   const keys = memory.gatheredKeys(chosen.keys(resources.apiKeys), [memory.period, resources.secrets, resources.keySecretsPending], (apiKey) => gatherKey(apiKey, resources, nowMs));
+  memory.period.fromMs = nowMs;
   memory.period.untilMs = memory.nextOfKeys(keys, nowMs) ?? Number.POSITIVE_INFINITY;
 
   return {
@@ -56,6 +60,7 @@ export function gather(resources: Resources, { gatewayNamespace, nowMs }: Gather
     foreignAccounts: memory.foreignAccountNames([foreignAccounts], () => new Set(foreignAccounts.map(({ metadata }) => namespacedName(metadata)))),
     groups: chosen.groups(resources.groups),
     routes: chosen.routes(resources.modelRoutes),
+    malformed: refuseMalformed(resources.malformed ?? [], gatewayNamespace),
     misplaced: misplaced.map((object) => refuseNamespace(object, gatewayNamespace)),
   };
 }
@@ -66,6 +71,13 @@ function gatherKey(apiKey: ApiKey, { secrets, keySecretsPending }: Resources, no
   const { metadata } = apiKey;
   if (secret === undefined && keySecretsPending) return { metadata, apiKey, material: rememberedKeyMaterial(apiKey, nowMs) };
   return gatherOnce(apiKey, secret, () => ({ metadata, apiKey, material: readKeyMaterial(apiKey, secret, nowMs) }));
+}
+
+function refuseMalformed(objects: readonly MalformedObject[], gateway: string): Findings[] {
+  const isTenants = ({ kind }: MalformedObject): boolean => kind === 'ApiKey' || kind === 'Account';
+  return objects
+    .filter((object) => (isTenants(object) ? object.gatewayNamespace : object.metadata.namespace) === gateway)
+    .map((object) => refuseInvalid(findingsOf(object), object.faults).findings);
 }
 
 function refuseNamespace(object: Resource, gatewayNamespace: string): Findings {

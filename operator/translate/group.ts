@@ -22,6 +22,8 @@ export interface TranslatedGroup extends Translated<GroupMessage> {
 export interface RouteIndex {
   readonly accepted: readonly ModelRoute[];
   readonly refused: ReadonlySet<string>;
+  /** Names of groups that today's schema refuses. */
+  readonly refusedGroups: ReadonlySet<string>;
 }
 
 type NotReady = Finding<Extract<Reason, 'RouteNotFound' | 'RouteNotAccepted' | 'ModelNotFound' | 'ChannelNotFound' | 'MemberNotFound' | 'MemberNotDirect' | 'MemberNotAccepted'>>;
@@ -31,7 +33,7 @@ export function translateGroups(groups: readonly Group[], routes: RouteIndex): T
   const direct = groups.filter(({ spec }) => spec.type === 'Direct').map((group) => translateDirect(group, routes));
   const byName = new Map(direct.map((translated) => [translated.group.metadata.name, translated]));
   const names = new Set(groups.map(({ metadata }) => metadata.name));
-  const automatic = groups.filter(({ spec }) => spec.type === 'Automatic').map((group) => translateAutomatic(group, byName, names));
+  const automatic = groups.filter(({ spec }) => spec.type === 'Automatic').map((group) => translateAutomatic(group, byName, { names, refused: routes.refusedGroups }));
   return [...direct, ...automatic];
 }
 
@@ -42,21 +44,21 @@ function translateDirect(group: Group, routes: RouteIndex): TranslatedGroup {
   return finish(group, { models, access, faults: opened.flatMap((entry) => entry.faults), serves: true });
 }
 
-function translateAutomatic(group: Group, direct: ReadonlyMap<string, TranslatedGroup>, names: ReadonlySet<string>): TranslatedGroup {
+function translateAutomatic(group: Group, direct: ReadonlyMap<string, TranslatedGroup>, all: { readonly names: ReadonlySet<string>; readonly refused: ReadonlySet<string> }): TranslatedGroup {
   const faults: NotReady[] = [];
   const members: TranslatedGroup[] = [];
   for (const { name } of group.spec.members ?? []) {
     const member = direct.get(name);
     if (member?.message) members.push(member);
-    else faults.push(faultOfMember(name, member !== undefined, names.has(name)));
+    else faults.push(faultOfMember(name, member !== undefined || all.refused.has(name), all.names.has(name)));
   }
   const models = new Set(members.flatMap((member) => [...member.models]));
   const access = { $case: 'automatic', value: { members: members.map((member) => member.group.metadata.name) } } as const;
   return finish(group, { models, access, faults, serves: members.length > 0 });
 }
 
-function faultOfMember(name: string, direct: boolean, exists: boolean): NotReady {
-  if (direct) return { reason: 'MemberNotAccepted', message: `The member "${name}" is not Accepted itself.` };
+function faultOfMember(name: string, refused: boolean, exists: boolean): NotReady {
+  if (refused) return { reason: 'MemberNotAccepted', message: `The member "${name}" is not Accepted itself.` };
   if (exists) return { reason: 'MemberNotDirect', message: `The member "${name}" is not a Direct group; members of an Automatic one must be.` };
   return { reason: 'MemberNotFound', message: `The member "${name}" does not exist.` };
 }

@@ -45,6 +45,7 @@ export function createMemory(gatewayNamespace: string) {
     catalogs: keepMapped<GatheredCatalog, Translated<PriceCatalogMessage>>(),
     priced: keepResult<ReadonlyMap<string, QuotaType>>(),
     routes: keepMapped<ModelRoute, Translated<ModelRouteMessage>>(),
+    refusedGroups: keepResult<ReadonlySet<string>>(),
     groups: keepResult<readonly TranslatedGroup[]>(),
     groupsByName: keepResult<ReadonlyMap<string, TranslatedGroup>>(),
     accounts: keepMapped<Account, Translated<AccountMessage>>(),

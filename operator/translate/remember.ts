@@ -25,6 +25,7 @@ export function gatherOnce(apiKey: ApiKey, secret: SecretObject | undefined, gat
 interface Circumstances {
   readonly group: Group | undefined;
   readonly groupRefused: boolean;
+  readonly groupMalformed: boolean;
   readonly account: boolean | undefined;
   readonly foreign: boolean;
   readonly expired: boolean;
@@ -44,20 +45,20 @@ export function translateOnce(key: GatheredKey, context: KeyContext, translate: 
 }
 
 /** undefined: not a plain key. */
-function circumstancesOf(key: GatheredKey, { nowMs, groups, accounts, foreignAccounts, losses, mintFailures }: KeyContext): Circumstances | undefined {
+function circumstancesOf(key: GatheredKey, { nowMs, groups, refusedGroups, accounts, foreignAccounts, losses, mintFailures }: KeyContext): Circumstances | undefined {
   const { metadata, spec } = key.apiKey;
   const found = groups.get(spec.groupRef.name);
   const account = namespacedName({ namespace: metadata.namespace, name: spec.accountRef.name });
   const special = spec.models !== undefined || losses.has(key) || mintFailures.has(namespacedName(metadata)) || found?.group.spec.allowedNamespaces.from === 'Selector';
   if (special) return undefined;
   return {
-    group: found?.group, groupRefused: found?.findings.refused !== undefined, account: accounts.get(account), foreign: foreignAccounts.has(account),
+    group: found?.group, groupRefused: found?.findings.refused !== undefined, groupMalformed: refusedGroups.has(spec.groupRef.name), account: accounts.get(account), foreign: foreignAccounts.has(account),
     expired: spec.expirationTime !== undefined && Date.parse(spec.expirationTime) <= nowMs,
   };
 }
 
 function sameCircumstances(a: Circumstances, b: Circumstances): boolean {
-  return a.group === b.group && a.groupRefused === b.groupRefused && a.account === b.account && a.foreign === b.foreign && a.expired === b.expired;
+  return a.group === b.group && a.groupRefused === b.groupRefused && a.groupMalformed === b.groupMalformed && a.account === b.account && a.foreign === b.foreign && a.expired === b.expired;
 }
 
 const published = new WeakMap<Findings, Findings>();

@@ -9,7 +9,7 @@
 import type { Resources } from '../store/resources.ts';
 import { namespacedName } from '../store/resources.ts';
 import { translateAccount } from './account.ts';
-import { claimedHashes, translateKey } from './api-key.ts';
+import { translateKey } from './api-key.ts';
 import { assemble } from './assemble.ts';
 import type { Translation } from './assemble.ts';
 import { findLosses } from './conflicts.ts';
@@ -46,9 +46,11 @@ export function translate(resources: Resources, options: TranslateOptions): Tran
   const priced = memory.priced([catalogs], () => new Map(catalogs.flatMap(({ message }) => message?.models ?? []).map(({ name, quotaType }) => [name, quotaType])));
 
   const routes = memory.routes(world.routes, [priced, ...secretsNamedBy(world.routes, resources)], (route) => translateRoute(route, { lookup: resources, priced }));
-  const groups = memory.groups([world.groups, world.routes, ...routes.map(({ message }) => message !== undefined)], () => translateGroups(world.groups, {
+  const refusedGroups = memory.refusedGroups([resources.malformed], () => new Set(world.malformed.filter(({ kind }) => kind === 'Group').map(({ name }) => name)));
+  const groups = memory.groups([world.groups, world.routes, resources.malformed, ...routes.map(({ message }) => message !== undefined)], () => translateGroups(world.groups, {
     accepted: world.routes.filter((_, index) => routes[index]?.message),
-    refused: new Set(routes.filter(({ message }) => !message).map(({ findings }) => findings.name)),
+    refused: new Set([...routes.filter(({ message }) => !message).map(({ findings }) => findings), ...world.malformed.filter(({ kind }) => kind === 'ModelRoute')].map(({ name }) => name)),
+    refusedGroups,
   }));
 
   const accounts = memory.accounts(world.accounts, [], translateAccount);
@@ -56,7 +58,11 @@ export function translate(resources: Resources, options: TranslateOptions): Tran
     nowMs: options.nowMs,
     namespaces: resources.namespaces,
     groups: memory.groupsByName([groups], () => new Map(groups.map((group) => [group.findings.name, group]))),
-    accounts: memory.acceptance([accounts], () => new Map(accounts.map(({ findings, message }) => [namespacedName(findings), message !== undefined]))),
+    refusedGroups,
+    accounts: memory.acceptance([accounts, resources.malformed], () => new Map([
+      ...world.malformed.filter(({ kind }) => kind === 'Account').map((findings) => [namespacedName(findings), false] as const),
+      ...accounts.map(({ findings, message }) => [namespacedName(findings), message !== undefined] as const),
+    ])),
     foreignAccounts: world.foreignAccounts,
     losses: lostHashes,
     mintFailures: options.mintFailures ?? NO_FAILURES,
@@ -64,7 +70,7 @@ export function translate(resources: Resources, options: TranslateOptions): Tran
   const keyInputs = Object.values({ ...keyContext, nowMs: world.period });
   const keys = memory.keys(world.keys, keyInputs, (key) => translateOnce(key, keyContext, () => translateKey(key, keyContext)));
 
-  return assemble({ catalogs, routes, groups, accounts, keys, priced, misplaced: world.misplaced }, options.nowMs, memory.assembled);
+  return assemble({ catalogs, routes, groups, accounts, keys, priced, leftOut: [...world.misplaced, ...world.malformed] }, options.nowMs, memory.assembled);
 }
 
 function memoryOf({ memory, gatewayNamespace }: TranslateOptions): TranslationMemory {

@@ -6,14 +6,14 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { CASES, chooseCases, QUICK_CASES } from './cases.ts';
+import { CASES, chooseCases, groupCases, QUICK_CASES } from './cases.ts';
 import type { BenchCase } from './cases.ts';
 import { findLoadGenerator } from './load.ts';
 import { assertAnswers, measure } from './measure.ts';
 import type { Bench, Measured } from './measure.ts';
 import { HELP, parseBenchOptions } from './options.ts';
 import type { BenchOptions } from './options.ts';
-import { aimLines, restLines, summarize, tableOf } from './summary.ts';
+import { aimLines, conversionLines, restLines, summarize, tableOf } from './summary.ts';
 import type { CaseRounds } from './summary.ts';
 import { startScene } from './targets.ts';
 import type { Target, TargetName } from './targets.ts';
@@ -50,7 +50,7 @@ async function run(options: BenchOptions, cases: readonly BenchCase[], folder: s
     say(`load by ${generator.name}; ${targets.map(({ name, url }) => `${name} ${url}`).join(', ')}`);
     await warmUp({ ...bench, seconds: options.alone === undefined ? WARM_UP_SECONDS : SHORT_WARM_UP_SECONDS }, cases, targets);
     const all: CaseRounds[] = [];
-    for (const benchCase of cases) all.push(await measureCase(bench, { benchCase, targets, rounds: options.rounds }));
+    for (const group of groupCases(cases)) all.push(...await measureGroup(bench, { cases: group, targets, rounds: options.rounds }));
     tell(options, targets, all);
   } finally {
     await scene.stop();
@@ -59,7 +59,7 @@ async function run(options: BenchOptions, cases: readonly BenchCase[], folder: s
 
 /** Compiled code, open connections: what the first seconds of a process have not. */
 async function warmUp(bench: Bench, cases: readonly BenchCase[], targets: readonly Target[]): Promise<void> {
-  const kinds = new Map(cases.map((each) => [`${each.dialect}-${each.shape}`, each]));
+  const kinds = new Map(cases.map((each) => [`${each.dialect}-${each.provider}-${each.shape}`, each]));
   for (const target of targets) {
     for (const benchCase of kinds.values()) {
       await assertAnswers(benchCase, target);
@@ -68,25 +68,27 @@ async function warmUp(bench: Bench, cases: readonly BenchCase[], targets: readon
   }
 }
 
-interface CasePlan {
-  readonly benchCase: BenchCase;
+interface GroupPlan {
+  readonly cases: readonly BenchCase[];
   readonly targets: readonly Target[];
   readonly rounds: number;
 }
 
-async function measureCase(bench: Bench, { benchCase, targets, rounds }: CasePlan): Promise<CaseRounds> {
-  const measured = new Map<TargetName, Measured[]>(targets.map(({ name }) => [name, []]));
+async function measureGroup(bench: Bench, { cases, targets, rounds }: GroupPlan): Promise<readonly CaseRounds[]> {
+  const measured = cases.map((benchCase) => ({ benchCase, byTarget: new Map<TargetName, Measured[]>(targets.map(({ name }) => [name, []])) }));
   for (let round = 0; round < rounds; round++) {
-    for (const target of targets) measured.get(target.name)?.push(await measure(bench, benchCase, target));
+    for (const { benchCase, byTarget } of measured) {
+      for (const target of targets) byTarget.get(target.name)?.push(await measure(bench, benchCase, target));
+    }
   }
-  const result: CaseRounds = { benchCase, rounds: Object.fromEntries(measured) };
-  say(tableOf(summarize(result)));
-  return result;
+  const results = measured.map(({ benchCase, byTarget }): CaseRounds => ({ benchCase, rounds: Object.fromEntries(byTarget) }));
+  say(tableOf(results.flatMap(summarize)));
+  return results;
 }
 
 function tell(options: BenchOptions, targets: readonly Target[], all: readonly CaseRounds[]): void {
   const summaries = all.flatMap(summarize);
-  say('', tableOf(summaries), '', ...restLines(targets), '', ...aimLines(summaries));
+  say('', tableOf(summaries), '', ...restLines(targets), '', ...aimLines(summaries), ...conversionLines(all));
   const foreign = Math.max(...summaries.map(({ median }) => median.foreignShare ?? 0));
   if (foreign > MAX_FOREIGN_SHARE) say('', `other processes had up to ${(foreign * 100).toFixed(0)} % of the measured core: only CPU per request can be trusted`);
   mkdirSync(dirname(options.output), { recursive: true });

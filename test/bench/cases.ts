@@ -77,6 +77,11 @@ export function chooseCases(cases: readonly BenchCase[], only: readonly string[]
   return only.length === 0 ? cases : cases.filter(({ name }) => only.some((part) => name.includes(part)));
 }
 
+/** Cases of one group take turns, round by round: a conversion beside the same calls without one. */
+export function groupCases(cases: readonly BenchCase[]): readonly (readonly BenchCase[])[] {
+  return [...Map.groupBy(cases, ({ dialect, shape, connections }) => [dialect, shape, connections].join('-')).values()];
+}
+
 const QUESTION = 'The quick brown fox jumps over the lazy dog, and the dog does not mind at all. ';
 const REQUEST_BYTES = 1024;
 

@@ -2,13 +2,19 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { streamChunks, wholeAnswer } from './answers.ts';
-import { callOf, CASES, chooseCases, EVENTS_PER_STREAM, QUICK_CASES } from './cases.ts';
+import { callOf, CASES, chooseCases, EVENTS_PER_STREAM, groupCases, QUICK_CASES } from './cases.ts';
 import { median, medianRatio, percentile, slopeOf } from './figures.ts';
 import { parseBenchOptions } from './options.ts';
 import { readPort } from './ready.ts';
 import { aggregate } from './stages.ts';
 import type { CpuProfile } from './stages.ts';
-import { alignedTable } from './summary.ts';
+import type { Measured } from './measure.ts';
+import { alignedTable, conversionLines } from './summary.ts';
+
+const ROUND: Measured = {
+  requestsPerSecond: 1, eventsPerSecond: 50, p50Ms: 1, p99Ms: 1, maxMs: 1, cpuMicrosPerRequest: 1, cpuMicrosPerEvent: 1,
+  firstEventP50Ms: 1, firstEventP99Ms: 1, peakBytes: 1, errors: 0, requests: 1, foreignShare: 0,
+};
 
 describe('figures', () => {
   it('takes the middle, or the mean of two', () => {
@@ -53,6 +59,15 @@ describe('cases', () => {
         assert.equal(rest.slice(Number.parseInt(size, 16), Number.parseInt(size, 16) + 2), '\r\n');
       }
     }
+  });
+  it('of conversions are measured in turns with what passes through, and told as a ratio of the same round', () => {
+    const burst = chooseCases(CASES, ['burst']);
+    assert.deepEqual(groupCases(burst).map((group) => group.map(({ name }) => name)), [['openai-burst-64', 'openai-anthropic-burst-64'], ['anthropic-openai-burst-64', 'anthropic-burst-64']]);
+    const costs: Readonly<Record<string, readonly number[]>> = { 'openai-burst-64': [10, 20], 'openai-anthropic-burst-64': [11, 22], 'anthropic-burst-64': [10, 20], 'anthropic-openai-burst-64': [12, 24] };
+    const measured = (cpuMicrosPerEvent: number): Measured => ({ ...ROUND, cpuMicrosPerEvent });
+    const lines = conversionLines(burst.map((benchCase) => ({ benchCase, rounds: { gateway: (costs[benchCase.name] ?? []).map(measured) } })));
+    assert.deepEqual(lines.map((line) => [line.slice(0, 7), line.slice(-4)]), [['reached', '1.10'], ['MISSED ', '1.20']]);
+    assert.deepEqual(conversionLines(burst.slice(1, 2).map((benchCase) => ({ benchCase, rounds: {} }))), []);
   });
   it('are chosen by parts of their names', () => {
     assert.deepEqual(chooseCases(CASES, ['anthropic-json']).map(({ name }) => name), ['anthropic-json-64']);

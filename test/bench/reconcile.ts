@@ -5,7 +5,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import type { Resource } from '#crds/types.gen.ts';
+import { loadApiKindsSync } from '#crds/load.ts';
+import { admitObjects } from '../../operator/kube/admit-object.ts';
 import type { WatchEvent } from '../../operator/kube/client.ts';
 import { SYSTEM_CLOCK } from '../../operator/kube/clock.ts';
 import type { KubeObject } from '../../operator/kube/list-watch.ts';
@@ -13,7 +14,8 @@ import { provideCluster } from '../../operator/kube/provider.ts';
 import { ClusterController } from '../../operator/reconcile/cluster-controller.ts';
 import { clusterKeys } from '../../operator/reconcile/cluster-keys.ts';
 import { StatusWriter } from '../../operator/status/writer.ts';
-import type { StatusBody, StatusTarget } from '../../operator/status/writer.ts';
+import type { StatusBody } from '../../operator/status/differences.ts';
+import type { StatusTarget } from '../../operator/status/writer.ts';
 import { ResourceCache } from '../../operator/xds/resource-cache.ts';
 import { createSnapshotChanges } from '../../operator/xds/snapshot-changes.ts';
 
@@ -61,7 +63,7 @@ function platform(): Map<string, Manifest[]> {
   }));
   const models = (route: number): string[] => Array.from({ length: 20 }, (_, n) => `model-${route * 20 + n}`);
   const routes = Array.from({ length: 10 }, (_, r) => object('ModelRoute', meta(`route-${r}`, GATEWAY), {
-    models: models(r).map((name) => ({ name, endpoints: ['Chat'], inputs: ['Text'], allow: [] })), clientDisconnect: 'Cancel', retry: { attempts: 1 },
+    models: models(r).map((name) => ({ name, endpoints: ['Chat'], inputs: ['Text'], contextTokens: 1000, maxOutputTokens: 100, imageTokens: 1, outputLimitField: 'max_tokens', allow: [] })), clientDisconnect: 'Cancel', retry: { attempts: 1 },
     channels: [{ name: 'one', protocol: 'OpenAI', baseUrl: 'https://api.test/v1', priority: 0, weight: 1, timeouts: { connectSeconds: 1, firstByteSeconds: 9, wholeSeconds: 9, idleSeconds: 9 } }],
   }));
   const catalog = object('PriceCatalog', meta('all', GATEWAY), { ratioBaseUsd: '2', models: routes.flatMap((_, r) => models(r)).map((name) => ({ name, vendor: 'v', quotaType: 'Token', modelRatio: '1' })) });
@@ -105,7 +107,7 @@ const takeSnapshot = createSnapshotChanges(cache);
 let onPublished = (_changes: number): void => undefined;
 let writes = 0;
 const provider = provideCluster({
-  client, clock: SYSTEM_CLOCK, meter: METER, log: LOG, gatewayNamespace: GATEWAY,
+  client, clock: SYSTEM_CLOCK, meter: METER, log: LOG, gatewayNamespace: GATEWAY, admit: admitObjects(loadApiKindsSync()),
   onResources: () => controller.resourcesChanged(), onLive: (id) => controller.liveChanged(id),
 });
 const writer = new StatusWriter({
@@ -126,9 +128,7 @@ const controller: ClusterController = new ClusterController({
 /** What an API server does: the object's next version, in the answer and in the watch. */
 function written(target: StatusTarget, part: StatusBody): 'Written' {
   writes += 1;
-  const known = provider.resources().apiKeys.find(({ metadata }) => metadata.name === target.name) as Resource | undefined;
-  if (known && known.kind === target.kind) provider.objects.written({ ...known, metadata: { ...known.metadata, resourceVersion: String(++version) }, status: part } as never);
-  else provider.objects.written({ kind: target.kind, metadata: { ...target, resourceVersion: String(++version) }, status: part } as never);
+  provider.objects.written({ apiVersion: API, kind: target.kind, metadata: { ...target, resourceVersion: String(++version) }, spec: {}, status: part } as never);
   return 'Written';
 }
 
@@ -145,6 +145,8 @@ function describe(label: string, ms: readonly number[]): void {
 
 await provider.ready;
 await controller.start();
+const refused = controller.statuses().filter(({ status }) => status.conditions.some(({ type, status: holds }) => type === 'Ready' && holds !== 'True'));
+if (refused.length > 0) throw new Error(`not all is ready: ${JSON.stringify(refused[0])}`);
 console.log(`start → first snapshot with ${keyCount} keys: ${(performance.now() - startedAt).toFixed(0)} ms, CPU ${(cpuMs() - startCpu).toFixed(0)} ms`);
 await controller.lead(true);
 while (writer.waiting > 0) await delay(20);

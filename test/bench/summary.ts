@@ -82,8 +82,24 @@ const AIMS: readonly Aim[] = [
 export function aimLines(summaries: readonly CaseSummary[]): string[] {
   return AIMS.flatMap(({ words, matches, read, reached, show }) => summaries.filter(({ name, target }) => target === 'gateway' && matches(name)).map((summary) => {
     const value = read(summary);
-    return `${value !== undefined && reached(value) ? 'reached' : 'MISSED '}  ${words}: ${summary.name} ${show(value)}`;
+    return aimLine(value !== undefined && reached(value), `${words}: ${summary.name} ${show(value)}`);
   }));
+}
+
+const MOST_OF_CONVERSION = 1.2;
+
+/** What a conversion costs beside the same client's calls that pass through, where both were measured. */
+export function conversionLines(all: readonly CaseRounds[]): string[] {
+  return all.filter(({ benchCase }) => benchCase.provider !== benchCase.dialect).flatMap(({ benchCase, rounds }) => {
+    const { dialect, shape, connections } = benchCase;
+    const passing = all.find(({ benchCase: other }) => other.provider === dialect && other.dialect === dialect && other.shape === shape && other.connections === connections);
+    const ratio = medianRatio(rounds.gateway ?? [], passing?.rounds.gateway ?? [], (round) => round.cpuMicrosPerEvent);
+    return ratio === undefined ? [] : [aimLine(ratio < MOST_OF_CONVERSION, `less than 1.2 times the CPU per event of ${passing?.benchCase.name}: ${benchCase.name} ${fixed(ratio)}`)];
+  });
+}
+
+function aimLine(reached: boolean, words: string): string {
+  return `${reached ? 'reached' : 'MISSED '}  ${words}`;
 }
 
 function whole(value: number | undefined): string {

@@ -2,12 +2,14 @@
  * Makes what is generated: TypeScript types, checks, schemas in JSON and the reference of the API out of crds/*.yaml, the lists of
  * errors, metrics and conversions out of their tables, code out of the .proto files. With --check nothing is written; stale files are named, and the exit code is 1.
  */
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { loadKinds, type KindSchema } from '#crds/kind-schema.ts';
 import { readCrdTexts } from '#crds/load.ts';
 import { renderMetricsDoc } from '../../dataplane/telemetry/metrics-doc.ts';
+import { crdTemplate } from './generate/crds-chart.ts';
 import { errorsText } from './generate/errors-doc.ts';
+import { chartReadme, readValues, schemaText } from './generate/helm-values.ts';
 import { protocolsText } from './generate/protocols-doc.ts';
 import { providerText } from './generate/provider-doc.ts';
 import { referenceText } from './generate/reference.ts';
@@ -22,6 +24,7 @@ export interface Generated {
 }
 
 const ROOT = new URL('../../', import.meta.url);
+const CHARTS = ['model-gateway', 'model-gateway-crds'];
 const PROTOBUF = ['snapshot', 'discovery', 'fleet'].map((name) => `dataplane/snapshot/${name}.gen.ts`);
 
 /** All generated files as they should be. */
@@ -36,8 +39,28 @@ export async function generateAll(): Promise<Generated[]> {
     { path: 'docs/metrics.md', text: renderMetricsDoc() },
     { path: 'docs/protocols.md', text: protocolsText() },
     { path: 'docs/adding-a-provider.md', text: await providerText(ROOT) },
+    ...await crdTemplates(),
+    ...(await Promise.all(CHARTS.map(chartTexts))).flat(),
     ...await protobufTexts(fileURLToPath(ROOT), 'buf.gen.yaml', PROTOBUF),
     ...await protobufTexts(fileURLToPath(ROOT), 'operator/xds/envoy/buf.gen.yaml', ['operator/xds/envoy/envoy.gen.ts']),
+  ];
+}
+
+/** The chart of the definitions. */
+async function crdTemplates(): Promise<Generated[]> {
+  const files = (await readdir(new URL('crds/', ROOT))).filter((name) => name.endsWith('.yaml')).sort();
+  return Promise.all(files.map(async (name) => ({
+    path: `charts/model-gateway-crds/templates/${name}`, text: crdTemplate(await readFile(new URL(`crds/${name}`, ROOT), 'utf8')),
+  })));
+}
+
+/** What follows from a chart's values.yaml. */
+async function chartTexts(chart: string): Promise<Generated[]> {
+  const read = (name: string): Promise<string> => readFile(new URL(`charts/${chart}/${name}`, ROOT), 'utf8');
+  const values = readValues(await read('values.yaml'));
+  return [
+    { path: `charts/${chart}/values.schema.json`, text: schemaText(values) },
+    { path: `charts/${chart}/README.md`, text: chartReadme(await read('Chart.yaml'), values) },
   ];
 }
 

@@ -24,7 +24,7 @@ export interface ValkeyServer extends AsyncDisposable {
   kill(): Promise<void>;
   /** Starts it again, on its port and its data. Resolves when it answers. */
   start(): Promise<void>;
-  /** Seconds of processor time so far. */
+  /** Of its process. */
   pid(): number;
 }
 
@@ -47,6 +47,9 @@ export async function startValkey({ settings = [], port: asked, tls, credentials
   const dir = await mkdtemp(join(tmpdir(), 'mgw-valkey-'));
   const port = asked ?? await freePort();
   let child: ChildProcess | undefined;
+  // a test that is ended in the middle must not leave it behind
+  const end = (): void => { child?.kill('SIGKILL'); };
+  process.once('exit', end);
   const server: ValkeyServer = {
     port, dir, url: `valkey://127.0.0.1:${port}`,
     async command(...args) {
@@ -74,6 +77,7 @@ export async function startValkey({ settings = [], port: asked, tls, credentials
     pid: () => child?.pid ?? 0,
     async [Symbol.asyncDispose]() {
       await server.kill();
+      process.off('exit', end);
       await rm(dir, { recursive: true, force: true });
     },
   };

@@ -1,4 +1,4 @@
-/** Images: priced per image; on channels that speak OpenAI's protocol. */
+/** Images: priced per image; on channels whose provider has them. */
 import { readImagesFacts } from '../../protocol/openai/images.ts';
 import { providerOf } from '../../protocol/providers.ts';
 import type { EndpointCall, Received } from '../context.ts';

@@ -1,8 +1,8 @@
-/** OpenAI's responses: chat models on channels that speak OpenAI's protocol. */
+/** OpenAI's responses: chat models on channels whose provider has them. */
 import { GatewayError } from '../../errors.ts';
 import { boundInput, estimateInput } from '../../protocol/estimate.ts';
 import { readResponseFacts } from '../../protocol/openai/response-facts.ts';
-import { responsesConverter } from '../../protocol/openai/responses.ts';
+import { providerOf } from '../../protocol/providers.ts';
 import type { EndpointCall, Received } from '../context.ts';
 import { checkAsked } from './chat.ts';
 
@@ -26,7 +26,7 @@ export function readResponse(received: Received): EndpointCall {
     generations: facts.answers,
     oneHourCache: facts.oneHourCache,
     wantsStreamUsage: facts.wantsStreamUsage,
-    converter: ({ target }) => (target.protocol === 'OpenAI' ? responsesConverter : undefined),
+    converter: ({ target }) => providerOf(target.protocol).responses,
     unservable: () => new GatewayError('model_not_found',
       `The provider of "${facts.model}" does not speak OpenAI's protocol, so that this model has no responses. Call it at POST /v1/chat/completions, or at POST /v1/messages.`,
       { param: 'model' }),

@@ -1,6 +1,7 @@
-/** Videos: jobs, priced per video when they are made; on channels that speak OpenAI's protocol. From JSON, or from a form with files. */
+/** Videos: jobs, priced per video when they are made; on channels whose provider has them. From JSON, or from a form with files. */
 import { isForm, parseForm } from '../../protocol/multipart.ts';
-import { readVideosFacts, videosConverter } from '../../protocol/openai/videos.ts';
+import { readVideosFacts } from '../../protocol/openai/videos.ts';
+import { providerOf } from '../../protocol/providers.ts';
 import type { EndpointCall, Received } from '../context.ts';
 import { checkAsked } from './chat.ts';
 
@@ -9,7 +10,6 @@ export function readVideos(received: Received): EndpointCall {
   const header = received.headers['content-type'];
   const form = typeof header === 'string' && isForm(header) ? header : undefined;
   const facts = readVideosFacts(form === undefined ? received.body.parse() : received.body.parse((bytes) => parseForm(bytes, form)));
-  const converter = videosConverter(form);
   return {
     kind: 'Videos',
     model: facts.model,
@@ -21,6 +21,6 @@ export function readVideos(received: Received): EndpointCall {
     generations: facts.generations,
     oneHourCache: false,
     wantsStreamUsage: false,
-    converter: ({ target }) => (target.protocol === 'OpenAI' ? converter : undefined),
+    converter: ({ target }) => providerOf(target.protocol).videos?.create(form),
   };
 }

@@ -5,9 +5,11 @@ import { anthropicToAnthropic } from '../anthropic-anthropic.ts';
 import { openaiToAnthropic } from '../openai-anthropic.ts';
 import { readProviderError } from '../provider-errors.ts';
 import type { Provider } from '../provider.ts';
+import { tokenCounter } from './token-counter.ts';
 
 export const anthropic: Provider = {
   chat: { OpenAI: openaiToAnthropic, Anthropic: anthropicToAnthropic },
+  tokenCounter,
   credential: (apiKey) => ['x-api-key', apiKey],
   // the API asks for one
   defaultHeaders: { 'anthropic-version': '2023-06-01' },

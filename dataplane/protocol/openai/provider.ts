@@ -8,11 +8,15 @@ import { readProviderError } from '../provider-errors.ts';
 import type { Provider } from '../provider.ts';
 import { embeddingsConverter } from './embeddings.ts';
 import { imagesConverter } from './images.ts';
+import { responsesConverter } from './responses.ts';
+import { videoJobs } from './videos.ts';
 
 export const openai: Provider = {
   chat: { OpenAI: openaiToOpenai, Anthropic: anthropicToOpenai },
   embeddings: embeddingsConverter,
   images: imagesConverter,
+  responses: responsesConverter,
+  videos: videoJobs,
   credential: (apiKey) => ['authorization', `Bearer ${apiKey}`],
   defaultHeaders: {},
   foreignHeaders: ['anthropic-'],

@@ -11,6 +11,7 @@ import { findImageField } from '../image-inputs.ts';
 import { parseAnswer } from '../json-text.ts';
 import { editForm } from '../multipart.ts';
 import { meterOf, NOTHING_REPORTED } from '../usage.ts';
+import type { VideoJobs } from '../provider.ts';
 import { renameModel } from './embeddings.ts';
 
 export interface VideosFacts {
@@ -51,8 +52,13 @@ function readReferences(fields: JsonRecord): readonly UnboundedUse[] {
   return named === undefined ? [] : [{ feature: 'FileReferences', param: named }];
 }
 
-/** `contentType`: of a request that is a form; undefined: JSON. */
-export function videosConverter(contentType: string | undefined): Converter {
+export const videoJobs: VideoJobs = {
+  create: videosConverter,
+  path: (jobId) => `${PATH}/${encodeURIComponent(jobId)}`,
+  read: readVideoJob,
+};
+
+function videosConverter(contentType: string | undefined): Converter {
   return {
     client: 'OpenAI',
     upstream: 'OpenAI',
@@ -80,8 +86,8 @@ export function isJobId(id: string): boolean {
   return JOB_ID.test(id) && id !== '.' && id !== '..';
 }
 
-/** What a provider says of a job. A word that is not known says that it goes on. Throws SyntaxError where it is not about one. */
-export function readVideoJob(body: Uint8Array): ConvertedJob {
+/** A word that is not known says that it goes on. */
+function readVideoJob(body: Uint8Array): ConvertedJob {
   const video = parseAnswer(body);
   const id = textOf(video['id']);
   if (id === undefined || !isJobId(id)) throw new SyntaxError('the answer names no video');

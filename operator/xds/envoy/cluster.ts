@@ -41,7 +41,8 @@ export function buildCluster(question: HealthQuestion): Uint8Array {
     healthChecks: [healthCheck(question)],
     circuitBreakers: { thresholds: [{ maxConnections: uint32(NO_LIMIT), maxPendingRequests: uint32(NO_LIMIT), maxRequests: uint32(NO_LIMIT), maxRetries: uint32(NO_LIMIT) }] },
     outlierDetection: OUTLIERS,
-    commonLbConfig: { healthyPanicThreshold: { value: PANIC_PERCENT } },
+    // what the checks find counts at once, and not after a second
+    commonLbConfig: { healthyPanicThreshold: { value: PANIC_PERCENT }, updateMergeWindow: seconds(0) },
     ignoreHealthOnHostRemoval: true,
     typedExtensionProtocolOptions: { [EXTENSIONS.upstreamHttp]: pack(`type.googleapis.com/${EXTENSIONS.upstreamHttp}`, HttpProtocolOptions, {
       commonHttpProtocolOptions: { idleTimeout: seconds(IDLE_SECONDS) },

@@ -58,6 +58,11 @@ export interface Address {
   readonly socketAddress?: SocketAddress | undefined;
 }
 
+export interface CidrRange {
+  readonly addressPrefix?: string | undefined;
+  readonly prefixLen?: UInt32Value | undefined;
+}
+
 export interface Percent {
   readonly value?: number | undefined;
 }
@@ -142,6 +147,7 @@ export interface Cluster_EdsClusterConfig {
 
 export interface Cluster_CommonLbConfig {
   readonly healthyPanicThreshold?: Percent | undefined;
+  readonly updateMergeWindow?: Duration | undefined;
 }
 
 export interface Cluster_TypedExtensionProtocolOptionsEntry {
@@ -261,7 +267,7 @@ export interface HttpConnectionManager_Rds {
 }
 
 export interface HttpConnectionManager_InternalAddressConfig {
-  readonly unixSockets?: boolean | undefined;
+  readonly cidrRanges?: readonly CidrRange[] | undefined;
 }
 
 export interface LocalReplyConfig {
@@ -803,6 +809,63 @@ export const Address: MessageFns<Address> = {
             }
 
             message.socketAddress = SocketAddress.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseCidrRange(): CidrRange {
+  return { addressPrefix: "", prefixLen: undefined };
+}
+
+export const CidrRange: MessageFns<CidrRange> = {
+  encode(message: CidrRange, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.addressPrefix !== undefined && message.addressPrefix !== "") {
+      writer.uint32(10).string(message.addressPrefix);
+    }
+    if (message.prefixLen !== undefined) {
+      UInt32Value.encode(message.prefixLen, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CidrRange {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCidrRange() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.addressPrefix = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.prefixLen = UInt32Value.decode(reader, reader.uint32());
             continue;
           }
         }
@@ -1681,13 +1744,16 @@ export const Cluster_EdsClusterConfig: MessageFns<Cluster_EdsClusterConfig> = {
 };
 
 function createBaseCluster_CommonLbConfig(): Cluster_CommonLbConfig {
-  return { healthyPanicThreshold: undefined };
+  return { healthyPanicThreshold: undefined, updateMergeWindow: undefined };
 }
 
 export const Cluster_CommonLbConfig: MessageFns<Cluster_CommonLbConfig> = {
   encode(message: Cluster_CommonLbConfig, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.healthyPanicThreshold !== undefined) {
       Percent.encode(message.healthyPanicThreshold, writer.uint32(10).fork()).join();
+    }
+    if (message.updateMergeWindow !== undefined) {
+      Duration.encode(message.updateMergeWindow, writer.uint32(34).fork()).join();
     }
     return writer;
   },
@@ -1711,6 +1777,14 @@ export const Cluster_CommonLbConfig: MessageFns<Cluster_CommonLbConfig> = {
             }
 
             message.healthyPanicThreshold = Percent.decode(reader, reader.uint32());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.updateMergeWindow = Duration.decode(reader, reader.uint32());
             continue;
           }
         }
@@ -2964,7 +3038,7 @@ export const HttpConnectionManager_Rds: MessageFns<HttpConnectionManager_Rds> = 
 };
 
 function createBaseHttpConnectionManager_InternalAddressConfig(): HttpConnectionManager_InternalAddressConfig {
-  return { unixSockets: false };
+  return { cidrRanges: [] };
 }
 
 export const HttpConnectionManager_InternalAddressConfig: MessageFns<HttpConnectionManager_InternalAddressConfig> = {
@@ -2972,8 +3046,10 @@ export const HttpConnectionManager_InternalAddressConfig: MessageFns<HttpConnect
     message: HttpConnectionManager_InternalAddressConfig,
     writer: BinaryWriter = new BinaryWriter(),
   ): BinaryWriter {
-    if (message.unixSockets !== undefined && message.unixSockets !== false) {
-      writer.uint32(8).bool(message.unixSockets);
+    if (message.cidrRanges !== undefined && message.cidrRanges.length !== 0) {
+      for (const v of message.cidrRanges) {
+        CidrRange.encode(v!, writer.uint32(18).fork()).join();
+      }
     }
     return writer;
   },
@@ -2991,12 +3067,15 @@ export const HttpConnectionManager_InternalAddressConfig: MessageFns<HttpConnect
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
+          case 2: {
+            if (tag !== 18) {
               break;
             }
 
-            message.unixSockets = reader.bool();
+            const el = CidrRange.decode(reader, reader.uint32());
+            if (el !== undefined) {
+              message.cidrRanges!.push(el);
+            }
             continue;
           }
         }

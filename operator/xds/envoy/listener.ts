@@ -61,9 +61,10 @@ const MANAGER: HttpConnectionManager = {
   streamIdleTimeout: NEVER,
   requestTimeout: seconds(REQUEST_SECONDS),
   requestHeadersTimeout: seconds(HEAD_SECONDS),
-  // every client is a stranger: its x-envoy-* headers, which could set time limits and retries, are taken away
+  // every client is a stranger: its x-envoy-* headers, which could set time limits and retries, are taken away. No list of own
+  // addresses would mean all private ones, so there is one with an address that nobody has
   useRemoteAddress: { value: true },
-  internalAddressConfig: { unixSockets: false },
+  internalAddressConfig: { cidrRanges: [{ addressPrefix: '255.255.255.255', prefixLen: uint32(32) }] },
   // a call's id is its proxy's
   generateRequestId: { value: false },
   preserveExternalRequestId: true,

@@ -24,16 +24,19 @@ export const NAMES = { cluster: 'model-gateway', listener: 'model-gateway', rout
 
 /** Over the stream that everything else comes from. */
 export const ADS: ConfigSource = { ads: {}, resourceApiVersion: 2 };
+/** As a time limit: none. */
 export const NEVER: Duration = {};
 
 interface Encoder<M> {
   encode(message: M): { finish(): Uint8Array };
 }
 
+/** A message within Any. */
 export function pack<M>(typeUrl: string, codec: Encoder<M>, message: M): Any {
   return { typeUrl, value: codec.encode(message).finish() };
 }
 
+/** A TransportSocket or RetryHostPredicate. */
 export function extension(name: string, typedConfig: Any): Extension {
   return { name, typedConfig };
 }

@@ -96,7 +96,7 @@ describe('the ledger on Valkey, when things break', { skip: valkey.skip }, () =>
     const server = await start();
     const { ledger } = await open(server);
     server.signal('SIGSTOP');
-    const asked = [ledger.hold(holdRequest('a', 60n, { limits })), ledger.takeSlots('b', [slot('Key', '1', 1)])];
+    const asked = [ledger.hold(holdRequest('a', 60n, { limits })), Promise.resolve(ledger.takeSlots('b', [slot('Key', '1', 1)]))];
     for (const each of await Promise.allSettled(asked)) assert.equal(each.status, 'rejected');
     server.signal('SIGCONT');
     await eventually('it is ready again', isReady(ledger));

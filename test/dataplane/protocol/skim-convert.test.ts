@@ -36,6 +36,11 @@ const deltasOf = (index: number): fc.Arbitrary<string> => fc.oneof(
 );
 const block = indexOfBlock.chain((index) => fc.tuple(opened, fc.array(deltasOf(index), { maxLength: 4 }), fc.constantFrom(blockStop(index), blockStop(index), ''))
   .map(([content, inner, stop]) => anthropicEvent({ type: 'content_block_start', index, content_block: content }) + inner.join('') + stop));
+/** As providers do it, one block after the other, all of the same number: what was learnt of one must not be used for the next. */
+const plainBlock = fc.constantFrom(
+  [{ type: 'text', text: '' }, 'text_delta","text'], [{ type: 'thinking', thinking: '' }, 'thinking_delta","thinking'], [{ type: 'tool_use', id: 't', name: 'plain', input: {} }, 'input_json_delta","partial_json'],
+).chain(([content, names]) => run((value) => `data: {"type":"content_block_delta","index":0,"delta":{"type":"${names}":"${value}"}}\n\n`)
+  .map((inner) => anthropicEvent({ type: 'content_block_start', index: 0, content_block: content }) + inner + blockStop(0)));
 const anthropicRest = fc.constantFrom(blockStop(0), blockStop(1), 'event: ping\ndata: {"type":"ping"}\n\n', ': alive\n\n', anthropicEvent({ type: 'unknown' }), anthropicEvent({ type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 5 } }));
 
 const openaiChunk = (delta: string, more = ''): string => `data: {"id":"c","created":1700000000,"model":"m","choices":[{"index":0,"delta":${delta},"finish_reason":null}]${more}}\n\n`;
@@ -54,13 +59,15 @@ const pieces = fc.constantFrom(
 );
 const chunks = fc.tuple(pieces, fc.constantFrom('', '', ',"usage":null', ',"obfuscation":"x"', ',"usage":{"completion_tokens":3}')).chain(([write, more]) => run((value) => openaiChunk(write(value), more)));
 const timed = fc.tuple(pieces, fc.nat(3)).chain(([write, step]) => fc.array(text, { maxLength: 6 }).map((texts) => texts.map((value, index) => openaiChunk(write(value)).replace('1700000000', String(1_700_000_000 + index * step))).join('')));
+/** What was learnt of a block must not be used once another was opened. */
+const turns = fc.array(fc.tuple(fc.constantFrom('content', 'content', 'reasoning_content'), text), { minLength: 3, maxLength: 8 }).map((said) => said.map(([name, value]) => openaiChunk(`{"${name}":"${value}"}`)).join(''));
 const openaiRest = fc.constantFrom(': alive\n\n', openaiChunk('{}'), openaiChunk('{}').replace('null', '"stop"'), openaiChunk('{"content":"other"}').replace('"index":0', '"index":1'), 'data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":6}}\n\n');
 
 const call = fc.tuple(callStart, fc.array(callPieces.chain((write) => run((value) => openaiChunk(write(value)))), { maxLength: 3 })).map(([start, inner]) => start + inner.join(''));
 
 const conversations = {
-  Anthropic: fc.oneof({ weight: 4, arbitrary: block }, { weight: 2, arbitrary: indexOfBlock.chain(deltasOf) }, { weight: 1, arbitrary: anthropicRest }),
-  OpenAI: fc.oneof({ weight: 2, arbitrary: chunks }, { weight: 1, arbitrary: timed }, { weight: 2, arbitrary: call }, { weight: 1, arbitrary: openaiRest }),
+  Anthropic: fc.oneof({ weight: 3, arbitrary: block }, { weight: 2, arbitrary: plainBlock }, { weight: 2, arbitrary: indexOfBlock.chain(deltasOf) }, { weight: 1, arbitrary: anthropicRest }),
+  OpenAI: fc.oneof({ weight: 2, arbitrary: chunks }, { weight: 1, arbitrary: timed }, { weight: 1, arbitrary: turns }, { weight: 2, arbitrary: call }, { weight: 1, arbitrary: openaiRest }),
 };
 /** What was held back until then comes out. */
 const ENDS = { Anthropic: anthropicEvent({ type: 'message_stop' }), OpenAI: 'data: [DONE]\n\n' };

@@ -1,7 +1,7 @@
 /** Requests for videos, and what providers say of the jobs. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isJobId, readVideoJob, readVideosFacts, videosConverter } from '../../../dataplane/protocol/openai/videos.ts';
+import { isJobId, readVideosFacts, videoJobs } from '../../../dataplane/protocol/openai/videos.ts';
 
 const PLAN = { upstreamModel: 'up', maxOutputTokens: undefined, outputLimitField: 'max_tokens' } as const;
 
@@ -22,17 +22,17 @@ describe('a request for a video', () => {
     assert.deepEqual(readVideosFacts({ model: 'm', prompt: 'p', 'input_reference[file_id]': 'file_1' }).unbounded, [{ feature: 'FileReferences', param: 'input_reference[file_id]' }]);
   });
   it('passes through, with its model renamed', () => {
-    const json = videosConverter(undefined).request(Buffer.from('{"model": "sora", "seconds": "8"}'), { model: 'sora', seconds: '8' }, PLAN);
+    const json = videoJobs.create(undefined).request(Buffer.from('{"model": "sora", "seconds": "8"}'), { model: 'sora', seconds: '8' }, PLAN);
     assert.deepEqual([json.path, Buffer.from(json.body).toString(), json.contentType], ['/videos', '{"model": "up", "seconds": "8"}', undefined]);
     const type = 'multipart/form-data; boundary=e';
     const form = '--e\r\nContent-Disposition: form-data; name="model"\r\n\r\nsora\r\n--e--\r\n';
-    const sent = videosConverter(type).request(Buffer.from(form), { model: 'sora' }, PLAN);
+    const sent = videoJobs.create(type).request(Buffer.from(form), { model: 'sora' }, PLAN);
     assert.deepEqual([sent.path, Buffer.from(sent.body).toString(), sent.contentType], ['/videos', form.replace('sora', 'up'), type]);
   });
 });
 
 describe('what a provider says of a job', () => {
-  const said = (video: object): ReturnType<typeof readVideoJob> => readVideoJob(Buffer.from(JSON.stringify(video)));
+  const said = (video: object): ReturnType<typeof videoJobs.read> => videoJobs.read(Buffer.from(JSON.stringify(video)));
   for (const [status, state] of [
     ['queued', 'Running'], ['in_progress', 'Running'], ['completed', 'Completed'], ['failed', 'Failed'],
     ['succeeded', 'Completed'], ['SUCCESS', 'Completed'], ['cancelled', 'Failed'], ['processing', 'Running'], ['brand_new_word', 'Running'],
@@ -44,7 +44,7 @@ describe('what a provider says of a job', () => {
     assert.ok(isJobId('video_68a1') && isJobId('a/b?c') && !isJobId('a b') && !isJobId('.') && !isJobId(''));
   });
   it('that has failed at once makes no job to pay for', () => {
-    const { failed, job } = videosConverter(undefined).response(Buffer.from('{"id":"v","status":"failed","error":{"code":"x","message":"no"}}'));
+    const { failed, job } = videoJobs.create(undefined).response(Buffer.from('{"id":"v","status":"failed","error":{"code":"x","message":"no"}}'));
     assert.deepEqual([failed, job], [true, { id: 'v', state: 'Failed' }]);
   });
 });

@@ -1,6 +1,7 @@
 /** Support: an Envoy that takes everything from our server, and what its admin port says. */
 import type { RunningEnvoy } from '../../support/envoy.ts';
 
+const WITHIN_MS = 30_000;
 const HTTP_OPTIONS = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
 
 /** The smallest bootstrap there is: neither TLS nor a token. */
@@ -38,9 +39,12 @@ export function edgePort(running: RunningEnvoy): Promise<number> {
 
 /** Looks again and again; what is looked at may fail meanwhile. */
 export async function eventually<T>(look: () => Promise<T | undefined | false>): Promise<T> {
-  for (;;) {
-    const found = await look().catch(() => undefined);
+  const deadline = Date.now() + WITHIN_MS;
+  let error: unknown = 'it never held';
+  while (Date.now() < deadline) {
+    const found = await look().catch((failure: unknown) => { error = failure; });
     if (found !== undefined && found !== false) return found;
     await new Promise((resolve) => { setTimeout(resolve, 20); });
   }
+  throw new Error(`not within ${WITHIN_MS / 1000} s: ${look.toString()}`, { cause: error });
 }

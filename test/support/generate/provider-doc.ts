@@ -14,7 +14,9 @@ for all. OpenAI-compatible providers need no folder: they are channels of \`prot
 | member | what it is |
 |---|---|
 | \`chat\` | a converter for clients of each dialect |
-| \`embeddings\`, \`images\` | a converter for OpenAI's endpoint of that name, where the provider has one |
+| \`embeddings\`, \`images\`, \`responses\` | a converter for OpenAI's endpoint of that name, where the provider has one |
+| \`videos\` | a converter for the call that makes one, and how to ask for it afterwards, where the provider has them |
+| \`tokenCounter\` | how to have a message's tokens counted, where the provider can; else the gateway estimates |
 | \`credential\` | the header that shows a channel's key |
 | \`defaultHeaders\` | headers that every call wants, where the client says nothing else |
 | \`foreignHeaders\` | beginnings of clients' headers that are meant for other providers |

@@ -1,0 +1,44 @@
+// What `helm test` runs: whether SDKs can call, and whether every proxy is configured. Exit code 1 where something is not right.
+import { resolve4, resolve6 } from 'node:dns/promises';
+
+const { FRONT, FLEET, KEY } = process.env;
+let failed = 0;
+
+async function check(name, run) {
+  try {
+    console.log(`ok    ${name}: ${await run()}`);
+  } catch (error) {
+    failed += 1;
+    console.log(`WRONG ${name}: ${error.cause?.message ?? error.message}`);
+  }
+}
+
+async function get(url, status, headers = {}) {
+  const answer = await fetch(url, { headers, signal: AbortSignal.timeout(10_000) });
+  const text = await answer.text();
+  if (answer.status !== status) throw new Error(`${url} answers ${answer.status} instead of ${status}: ${text.slice(0, 200)}`);
+  return text;
+}
+
+async function addresses(name) {
+  const found = await Promise.allSettled([resolve4(name), resolve6(name)]);
+  return found.flatMap((each) => each.status === 'fulfilled' ? each.value : []).map((address) => address.includes(':') ? `[${address}]` : address);
+}
+
+await check('every proxy is ready', async () => {
+  const proxies = await addresses(FLEET);
+  if (proxies.length === 0) throw new Error(`${FLEET} has no addresses: no proxy is ready`);
+  await Promise.all(proxies.map((address) => get(`http://${address}:9090/readyz`, 200)));
+  return `${proxies.length} of ${proxies.length}`;
+});
+await check('prices', async () => `${JSON.parse(await get(`${FRONT}/pricing.json`, 200)).data.length} models`);
+await check('a call without a key is refused', async () => {
+  await get(`${FRONT}/v1/models`, 401);
+  return '401';
+});
+if (KEY) {
+  const headers = { authorization: `Bearer ${KEY}` };
+  await check('models of the key', async () => JSON.parse(await get(`${FRONT}/v1/models`, 200, headers)).data.map(({ id }) => id).join(', ') || 'none');
+  await check('what the key may spend', async () => `${JSON.parse(await get(`${FRONT}/v1/key`, 200, headers)).remaining_usd} USD`);
+}
+process.exitCode = failed === 0 ? 0 : 1;

@@ -1,0 +1,15 @@
+/**
+ * Counting the tokens of a message: an endpoint of its own, which takes the message as it would be sent.
+ */
+import { editObject } from '../json-edit.ts';
+import { parseEventData, textOfBytes } from '../json-text.ts';
+import type { TokenCounter } from '../provider.ts';
+import { readTokenCount } from '../usage.ts';
+
+export const tokenCounter: TokenCounter = {
+  request: (body, parsed, { upstreamModel }) => ({
+    path: '/v1/messages/count_tokens',
+    body: parsed['model'] === upstreamModel ? body : editObject(body, new Map([['model', JSON.stringify(upstreamModel)]])),
+  }),
+  read: (body) => readTokenCount(parseEventData(textOfBytes(body))?.['input_tokens']),
+};

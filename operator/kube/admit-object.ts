@@ -1,0 +1,37 @@
+/**
+ * [P] An object of the API server → one that today's schema admits. The server has judged it by the schema of its time, which may be
+ * older than this program or newer: defaults are filled in that it did not know, fields that this program does not know are passed
+ * over, and what cannot be used is told apart, so that one such object harms no other.
+ */
+import { isJsonObject } from '#crds/json.ts';
+import type { Json, JsonObject } from '#crds/json.ts';
+import type { KindSchema } from '#crds/kind-schema.ts';
+import { admit } from '#crds/schema.ts';
+import type { Resource } from '#crds/types.gen.ts';
+import type { AdmitObject } from '../store/live-objects.ts';
+
+const UNKNOWN = 'unknown field';
+
+/** `kinds` by name. */
+export function admitObjects(kinds: ReadonlyMap<string, KindSchema>): AdmitObject {
+  return (object) => {
+    const schema = kinds.get(object.kind);
+    if (!schema) return { object, faults: [] };
+    const { apiVersion, kind, metadata: { name, namespace } } = object;
+    const { object: { spec }, errors } = admit(schema, { apiVersion, kind, metadata: { name, namespace }, ...specOf(object) });
+    const faults = errors.filter(({ message }) => message !== UNKNOWN).map(({ path, message }) => `${path}: ${message}`);
+    return { object: withSpec(object, spec ?? {}), faults };
+  };
+}
+
+/** As untyped as it came. */
+function specOf(object: { readonly spec: unknown }): JsonObject {
+  const { spec } = object;
+  return isJsonObject(spec) ? { spec } : {};
+}
+
+/** The generated types say what the schema says, so where there are no faults the spec has its type. */
+function withSpec(object: Resource, spec: Json): Resource {
+  const judged: Omit<Resource, 'spec'> & { readonly spec: Json } = { ...object, spec };
+  return judged as unknown as Resource;
+}

@@ -1,0 +1,77 @@
+/**
+ * The Dockerfile, which is not built here: what Hadolint says, what an image must be, and whether the programs start from exactly
+ * the files that it copies.
+ */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, matchesGlob, relative } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import { lintDockerfile, needHadolint } from '../support/image-lint.ts';
+import { ROOT } from './situations.ts';
+
+const run = promisify(execFile);
+const hadolint = await needHadolint();
+const text = await readFile(join(ROOT, 'Dockerfile'), 'utf8');
+const ignored = (await readFile(join(ROOT, '.dockerignore'), 'utf8')).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+const instructions = text.replace(/\\\n/g, ' ').split('\n').filter((line) => /^[A-Z]+ /.test(line));
+const lastStage = instructions.slice(instructions.findLastIndex((line) => line.startsWith('FROM ')));
+/** Files and folders of this repository that the image takes. */
+const copied = instructions.filter((line) => line.startsWith('COPY ') && !line.includes('--from')).flatMap((line) => line.split(/\s+/).slice(1, -1)).map((path) => path.replace(/\/$/, ''));
+
+/** Whether a file reaches the build: the last pattern that matches it, or a folder above it, decides. */
+function reachesBuild(path: string): boolean {
+  const above = path.split('/').map((_, index, parts) => parts.slice(0, index + 1).join('/'));
+  return ignored.reduce((reaches, line) => {
+    const pattern = line.replace(/^!/, '');
+    // Docker's * takes names that begin with a dot too
+    return pattern === '*' || above.some((each) => matchesGlob(each, pattern)) ? line.startsWith('!') : reaches;
+  }, true);
+}
+
+it('Hadolint finds nothing', { skip: hadolint.skip }, async () => {
+  assert.equal(await lintDockerfile(hadolint, join(ROOT, 'Dockerfile')), '');
+});
+
+it('runs as a numbered user who is not root, without a shell', () => {
+  assert.deepEqual(lastStage.filter((line) => line.startsWith('USER ')), ['USER 65532:65532']);
+  assert.ok(lastStage.some((line) => line === 'ENTRYPOINT ["node", "/app/bin/mgw.ts"]'));
+  assert.ok(!lastStage.some((line) => line.startsWith('RUN ')));
+  assert.match(lastStage[0] ?? '', /distroless\/cc-\w+:nonroot$/);
+});
+
+it('bases are named with a version, and the project\'s own is the package\'s', async () => {
+  const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+  for (const line of instructions.filter((each) => each.startsWith('FROM '))) assert.match(line, /:(?!latest)[\w.-]+(?: AS \w+)?$/);
+  assert.ok(text.includes(`org.opencontainers.image.version="${version}"`));
+  assert.ok(text.includes(`docker build --tag model-gateway:${version} .`));
+});
+
+it('the build is given what is copied, and no tests, secrets or data', () => {
+  for (const path of copied) assert.ok(reachesBuild(path), path);
+  for (const path of ['.git/config', '.env', '.mgw-data/ledger.db', 'node_modules/x', 'test/architecture.test.ts', 'docs/README.md', 'dataplane/protocol/testdata/x.json']) assert.ok(!reachesBuild(path), path);
+});
+
+describe('with exactly these files', () => {
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'mgw-image-'));
+    for (const path of copied) await cp(join(ROOT, path), join(folder, path), { recursive: true, filter: (source) => reachesBuild(relative(ROOT, source)) });
+    await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+  const env = { PATH: process.env['PATH'] };
+
+  it('every program is loaded', async () => {
+    const script = /"--eval",\s+"(.+)"\]/.exec(text.replace(/\\\n/g, ''))?.[1]?.replace('/app', folder);
+    assert.ok(script);
+    await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: folder, env });
+    await run(process.execPath, [join(folder, 'bin/mgw.ts'), 'demo-provider', '--help'], { cwd: tmpdir(), env });
+  });
+
+  it('a folder is validated', async () => {
+    await run(process.execPath, [join(folder, 'bin/mgw.ts'), 'validate', join(ROOT, 'docs/examples/quickstart')], { cwd: tmpdir(), env });
+  });
+});

@@ -1,0 +1,99 @@
+/** What the charts render: goldens, one per situation, rewritten by GOLDEN=write; helm lint; values that are refused. */
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { parse } from 'yaml';
+import { needHelm, renderedObjects, runHelm } from '../support/helm.ts';
+import { CHART, CRDS_CHART, NAMESPACE, ROOT, TESTDATA, podTemplates, readSituations, renderAll, renderText } from './situations.ts';
+import type { Situation } from './situations.ts';
+
+const helm = await needHelm();
+const situations = await readSituations();
+
+/** Only what the situation is about; a password that is made is another one each time. */
+function shown(text: string, { only }: Situation): string {
+  const parts = text.replace(/(\n {2}password: )[A-Za-z0-9+/=]{56}\n/g, '$1MADE\n').split(/^---\n/m)
+    .filter((part) => part.trim() !== '' && (only.length === 0 || only.some((name) => part.startsWith(`# Source: model-gateway/templates/${name}.yaml\n`))));
+  return parts.map((part) => `---\n${part.replace(/[ \t]+$/gm, '')}`).join('');
+}
+
+describe('charts/model-gateway', { skip: helm.skip }, () => {
+  for (const situation of situations) it(`renders ${situation.name}`, async () => {
+    const text = shown(await renderText(helm, situation), situation);
+    for (const name of situation.only) assert.ok(text.includes(`templates/${name}.yaml`), `nothing of ${name}`);
+    const path = join(TESTDATA, `${situation.name}.out.yaml`);
+    if (process.env['GOLDEN'] === 'write') await writeFile(path, text);
+    assert.equal(text, await readFile(path, 'utf8').catch(() => ''), `${situation.name}.out.yaml differs: GOLDEN=write rewrites it`);
+  });
+
+  it('passes helm lint in every situation', async () => {
+    await runHelm(helm, 'lint', '--strict', CRDS_CHART);
+    await Promise.all(situations.map(({ valuesFile }) => runHelm(helm, 'lint', '--strict', '--kube-version', '1.36.0', CHART, '--values', valuesFile)));
+  });
+
+  it('lets a stream end before its pod does', async () => {
+    for (const situation of situations) {
+      const values = parse(await readFile(situation.valuesFile, 'utf8')) as { dataplane?: { longestStreamSeconds?: number } } | null;
+      const pod = podTemplates(await renderAll(helm, situation)).find(({ template }) => template.spec.containers[0].name === 'dataplane')?.template.spec;
+      const pauseSeconds = pod.containers[0].lifecycle?.preStop.sleep.seconds ?? 0;
+      assert.ok(pod.terminationGracePeriodSeconds > (values?.dataplane?.longestStreamSeconds ?? 900) + pauseSeconds, situation.name);
+    }
+  });
+
+  it('names no object twice, and nothing of another gateway in the same cluster', async () => {
+    const render = async (namespace: string) => renderedObjects(await runHelm(helm, 'template', 'gw', CHART, '--namespace', namespace)).map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`);
+    const [one, two] = await Promise.all([render('one'), render('two')]);
+    assert.equal(new Set([...one, ...two]).size, one.length + two.length);
+  });
+});
+
+const REFUSED: readonly [what: string, args: readonly string[], because: RegExp][] = [
+  ['an unknown value', ['replicas=3'], /replicas/],
+  ['a misspelt value of a workload', ['dataplane.nodeselector.zone=a'], /nodeselector/],
+  ['a value of one workload at another', ['valkey.longestStreamSeconds=1'], /longestStreamSeconds/],
+  ['replicas that are text', ['operator.replicas=two'], /operator\/replicas|operator\.replicas/],
+  ['no operator', ['operator.replicas=0'], /replicas/],
+  ['an unknown ledger', ['ledger.type=Memcached'], /ledger/],
+  ['a ledger that is no Valkey', ['ledger.type=External', 'ledger.external.url=postgres://db'], /ledger/],
+  ['a password in the ledger\'s address', ['ledger.type=External', 'ledger.external.url=valkey://user:secret@host:6379'], /ledger/],
+  ['an external ledger without an address', ['ledger.type=External'], /ledger\.external\.url/],
+  ['a namespace that can be none', ['operator.watchNamespaces={Team_A}'], /watchNamespaces/],
+  ['a port that is none', ['service.port=70000'], /port/],
+  ['a size that is none', ['dataplane.maxBody=64 apples'], /maxBody/],
+  ['an unknown log level', ['dataplane.logLevel=loud'], /logLevel/],
+  ['autoscaling by nothing', ['dataplane.autoscaling.cpuUtilization=0'], /nothing to scale by/],
+  ['a route to no Gateway', ['httpRoute.enabled=true'], /parentRefs/],
+];
+
+describe('values that are refused', { skip: helm.skip }, () => {
+  for (const [what, settings, because] of REFUSED) it(what, async () => {
+    await assert.rejects(runHelm(helm, 'template', 'gw', CHART, ...settings.flatMap((each) => ['--set', each])), because);
+  });
+});
+
+describe('charts/model-gateway-crds', { skip: helm.skip }, () => {
+  it('holds the definitions, unchanged but for labels and annotations', async () => {
+    const objects = renderedObjects(await runHelm(helm, 'template', 'crds', CRDS_CHART, '--namespace', NAMESPACE));
+    assert.equal(objects.length, 5);
+    for (const { metadata: { labels, annotations, ...metadata }, ...object } of objects) {
+      const source = parse(await readFile(join(ROOT, 'crds', `${object.spec.names.singular}.yaml`), 'utf8'));
+      assert.deepEqual({ ...object, metadata }, source);
+      assert.deepEqual(annotations, { 'helm.sh/resource-policy': 'keep' });
+      assert.equal(labels['app.kubernetes.io/part-of'], 'model-gateway');
+    }
+  });
+
+  it('lets go of them where that is wished', async () => {
+    const [first] = renderedObjects(await runHelm(helm, 'template', 'crds', CRDS_CHART, '--set', 'keep=false'));
+    assert.equal(first.metadata.annotations, undefined);
+  });
+});
+
+it('versions of charts and package are one', async () => {
+  const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+  for (const chart of [CHART, CRDS_CHART]) {
+    const found = parse(await readFile(join(chart, 'Chart.yaml'), 'utf8')) as { version: string; appVersion: string };
+    assert.deepEqual([found.version, found.appVersion], [version, version]);
+  }
+});

@@ -1,0 +1,33 @@
+/** The definitions as templates of a Helm chart: what crds/*.yaml say, with labels, annotations and a policy that keeps them. */
+
+const METADATA = /^metadata:\n {2}name: (\S+)\n/m;
+
+/** The template of one definition, or a reason why it cannot be one. */
+export function crdTemplate(text: string): string {
+  if (text.includes('{{')) throw new Error('a definition must not hold {{, which Helm would evaluate');
+  if (!METADATA.test(text)) throw new Error('a definition must begin its metadata with its name and have nothing else there');
+  return `{{- /* Generated from crds/ by npm run generate. */}}\n${text.replace(METADATA, (_, name: string) => metadata(name))}`;
+}
+
+function metadata(name: string): string {
+  return `metadata:
+  name: ${name}
+  labels:
+    app.kubernetes.io/name: model-gateway
+    app.kubernetes.io/part-of: model-gateway
+    app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+    app.kubernetes.io/managed-by: {{ .Release.Service }}
+    {{- with .Values.labels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- if or .Values.keep .Values.annotations }}
+  annotations:
+    {{- if .Values.keep }}
+    helm.sh/resource-policy: keep
+    {{- end }}
+    {{- with .Values.annotations }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- end }}
+`;
+}

@@ -1,0 +1,118 @@
+/**
+ * A chart's values.schema.json and README.md out of the comments of its values.yaml. The comment above a value says what it is;
+ * a comment line `@schema {…}` adds to the schema that follows from the default. `like: NAME` there means: also all that the
+ * top-level value NAME has.
+ */
+import { isMap, isScalar, isSeq, parse, parseDocument } from 'yaml';
+import type { Node, Pair, YAMLMap } from 'yaml';
+
+/** A value of the chart. */
+export interface HelmValue {
+  /** Such as ["dataplane", "autoscaling", "enabled"]. */
+  readonly path: readonly string[];
+  readonly description: string;
+  readonly default: unknown;
+  /** That which `@schema` says. */
+  readonly hint: Readonly<Record<string, unknown>>;
+  /** Empty: not a map, or one that takes any keys. */
+  readonly children: readonly HelmValue[];
+}
+
+type Schema = Readonly<Record<string, unknown>>;
+
+/** All values of a values.yaml, in its order. */
+export function readValues(text: string): HelmValue[] {
+  const { contents, commentBefore } = parseDocument(text);
+  if (!isMap(contents)) throw new Error('values.yaml must be a map');
+  return valuesOf(contents as YAMLMap<unknown, unknown>, [], commentBefore ?? '');
+}
+
+function valuesOf(map: YAMLMap<unknown, unknown>, path: readonly string[], before: string): HelmValue[] {
+  return map.items.map((pair, index) => valueOf(pair, path, index === 0 ? `${before}\n${map.commentBefore ?? ''}` : ''));
+}
+
+function valueOf({ key, value }: Pair<unknown, unknown>, parent: readonly string[], before: string): HelmValue {
+  if (!isScalar(key)) throw new Error(`${parent.join('.')} has a key that is no scalar`);
+  const path = [...parent, String(key.value)];
+  // a blank line ends a comment that belongs to what comes before
+  const lines = `${before}\n${key.commentBefore ?? ''}`.split(/\n\s*\n/).at(-1)?.split('\n').map((line) => line.trim()) ?? [];
+  const hintLine = lines.find((line) => line.startsWith('@schema '));
+  const hint = hintLine === undefined ? {} : parse(hintLine.slice('@schema '.length)) as Record<string, unknown>;
+  const isClosed = isMap(value) && value.items.length > 0 && !('additionalProperties' in hint);
+  return {
+    path, hint,
+    description: lines.filter((line) => line !== '' && !line.startsWith('@schema ')).join(' '),
+    default: isMap(value) || isSeq(value) || isScalar(value) ? (value as Node).toJS(parseDocument('')) : null,
+    children: isClosed ? valuesOf(value as YAMLMap<unknown, unknown>, path, '') : [],
+  };
+}
+
+const TYPES: Readonly<Record<string, string>> = { string: 'string', boolean: 'boolean', number: 'integer' };
+
+/** The text of values.schema.json. */
+export function schemaText(values: readonly HelmValue[]): string {
+  const properties = { ...propertiesOf(values, values), global: { type: 'object' } };
+  const schema = { $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object', additionalProperties: false, properties };
+  return `${JSON.stringify(schema, undefined, 1)}\n`;
+}
+
+function propertiesOf(values: readonly HelmValue[], all: readonly HelmValue[]): Record<string, Schema> {
+  return Object.fromEntries(values.map((value) => [value.path.at(-1) ?? '', schemaOf(value, all)]));
+}
+
+function schemaOf(value: HelmValue, all: readonly HelmValue[]): Schema {
+  const { like, ...hint } = value.hint;
+  const description = value.description === '' ? {} : { description: value.description };
+  if (value.children.length === 0) return { ...description, ...inferred(value.default), ...hint };
+  const base = like === undefined ? {} : propertiesOf(all.find(({ path }) => path.length === 1 && path[0] === like)?.children ?? [], all);
+  const own = propertiesOf(value.children, all);
+  return { ...description, type: 'object', additionalProperties: false, properties: merged(base, own), ...hint };
+}
+
+/** Own properties over those that are taken over; of both, what the own one does not say stays. */
+function merged(base: Readonly<Record<string, Schema>>, own: Readonly<Record<string, Schema>>): Record<string, Schema> {
+  const result: Record<string, Schema> = { ...base };
+  for (const [name, schema] of Object.entries(own)) {
+    const before = result[name];
+    result[name] = before === undefined ? schema : mergedOne(before, schema);
+  }
+  return result;
+}
+
+function mergedOne(before: Schema, schema: Schema): Schema {
+  const closed = typeof before['properties'] === 'object' && typeof schema['properties'] === 'object';
+  const properties = closed ? { properties: merged(before['properties'] as Record<string, Schema>, schema['properties'] as Record<string, Schema>) } : {};
+  if (!closed && 'additionalProperties' in before && before['type'] === 'object') return { ...before, ...'description' in schema ? { description: schema['description'] } : {} };
+  return { ...before, ...schema, ...properties };
+}
+
+function inferred(value: unknown): Schema {
+  if (Array.isArray(value)) return { type: 'array', items: { type: 'object' } };
+  if (typeof value === 'object') return { type: 'object' };
+  return { type: TYPES[typeof value] };
+}
+
+/** The lines of a table of all values. */
+export function valuesTable(values: readonly HelmValue[]): string[] {
+  return ['| value | default | |', '|---|---|---|', ...values.flatMap(rows)];
+}
+
+function rows(value: HelmValue): string[] {
+  const row = `| \`${value.path.join('.')}\` | ${value.children.length > 0 ? '' : `\`${JSON.stringify(value.default).replaceAll('|', '\\|')}\``} | ${describe(value)} |`;
+  return value.children.length > 0 && value.description === '' && value.hint['like'] === undefined ? value.children.flatMap(rows) : [row, ...value.children.flatMap(rows)];
+}
+
+function describe({ description, hint }: HelmValue): string {
+  const choice = Array.isArray(hint['enum']) ? `One of ${hint['enum'].map((each) => each === '' ? 'empty' : String(each)).join(', ')}.` : '';
+  const like = typeof hint['like'] === 'string' ? `Has all that \`${hint['like']}\` has.` : '';
+  return [description, choice, like].filter(Boolean).join(' ').replaceAll('|', '\\|');
+}
+
+/** A chart's README.md. */
+export function chartReadme(chartText: string, values: readonly HelmValue[]): string {
+  const chart = parse(chartText) as { name: string; description: string; kubeVersion: string };
+  return `${[
+    `# ${chart.name}`, '', `${chart.description}. Kubernetes ${chart.kubeVersion.replace(/-0$/, '')}. [docs/helm.md](../../docs/helm.md) leads through installing it.`, '',
+    '## Values', '', 'Generated from `values.yaml`; `values.schema.json` refuses what is not here.', '', ...valuesTable(values),
+  ].join('\n')}\n`;
+}
