@@ -23,7 +23,8 @@ import type { MintedKey } from './reconcile/mint-keys.ts';
 import { openMintedSecrets } from './reconcile/minted-secrets.ts';
 import type { MintedSecrets } from './reconcile/minted-secrets.ts';
 import { readSpending } from './reconcile/read-spending.ts';
-import { openStatusBook, statusId } from './reconcile/status-book.ts';
+import { openPatientBook } from './reconcile/patient-book.ts';
+import { statusId } from './reconcile/status-book.ts';
 import type { ObjectStatus } from './reconcile/status-book.ts';
 
 export interface OperatorOptions {
@@ -98,7 +99,7 @@ interface Started extends OperatorOptions {
 
 async function startController(options: Started, onCreated: (controller: Controller) => void): Promise<Operator> {
   const { gatewayNamespace, timers, log, ledger, provider, minted } = options;
-  const book = openStatusBook();
+  const book = openPatientBook();
   let refused: readonly SnapshotFault[] = [];
   let started = false;
   const controller = new Controller(provider.resources, {

@@ -42,6 +42,7 @@ export interface Gateway {
 /** As often as a cluster's statuses follow spending. */
 const STATUS_INTERVAL_MS = 30_000;
 const WARNING_INTERVAL_MS = 1_000;
+const FIRST_STATUSES_MS = 50;
 
 /** Resolves once calls are answered. Rejects with ConfigProblems, or where a port cannot be had. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
@@ -100,7 +101,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     throw startFault?.error ?? new Error('the first configuration could not be put in force');
   }
   const started = dataplane;
-  refresh();
+  refreshSoon ??= setTimeout(tellRefusals, FIRST_STATUSES_MS); // calls and the readiness probe go first
   const first = inForce;
   const timer = setInterval(refresh, STATUS_INTERVAL_MS);
   return {

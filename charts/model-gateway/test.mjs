@@ -1,7 +1,7 @@
 // What `helm test` runs: whether SDKs can call, and whether every proxy is configured. Exit code 1 where something is not right.
-import { resolve4, resolve6 } from 'node:dns/promises';
+import { lookup } from 'node:dns/promises';
 
-const { FRONT, FLEET, KEY } = process.env;
+const { FRONT, FLEET, ADMIN_PORT, KEY } = process.env;
 let failed = 0;
 
 async function check(name, run) {
@@ -20,15 +20,10 @@ async function get(url, status, headers = {}) {
   return text;
 }
 
-async function addresses(name) {
-  const found = await Promise.allSettled([resolve4(name), resolve6(name)]);
-  return found.flatMap((each) => each.status === 'fulfilled' ? each.value : []).map((address) => address.includes(':') ? `[${address}]` : address);
-}
-
 await check('every proxy is ready', async () => {
-  const proxies = await addresses(FLEET);
-  if (proxies.length === 0) throw new Error(`${FLEET} has no addresses: no proxy is ready`);
-  await Promise.all(proxies.map((address) => get(`http://${address}:9090/readyz`, 200)));
+  // a name without addresses: no proxy is ready
+  const proxies = await lookup(FLEET, { all: true });
+  await Promise.all(proxies.map(({ address, family }) => get(`http://${family === 6 ? `[${address}]` : address}:${ADMIN_PORT}/readyz`, 200)));
   return `${proxies.length} of ${proxies.length}`;
 });
 await check('prices', async () => `${JSON.parse(await get(`${FRONT}/pricing.json`, 200)).data.length} models`);

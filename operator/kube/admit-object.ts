@@ -4,7 +4,7 @@
  * over, and what cannot be used is told apart, so that one such object harms no other.
  */
 import { isJsonObject } from '#crds/json.ts';
-import type { Json, JsonObject } from '#crds/json.ts';
+import type { JsonObject } from '#crds/json.ts';
 import type { KindSchema } from '#crds/kind-schema.ts';
 import { admit } from '#crds/schema.ts';
 import type { Resource } from '#crds/types.gen.ts';
@@ -20,7 +20,10 @@ export function admitObjects(kinds: ReadonlyMap<string, KindSchema>): AdmitObjec
     const { apiVersion, kind, metadata: { name, namespace } } = object;
     const { object: { spec }, errors } = admit(schema, { apiVersion, kind, metadata: { name, namespace }, ...specOf(object) });
     const faults = errors.filter(({ message }) => message !== UNKNOWN).map(({ path, message }) => `${path}: ${message}`);
-    return { object: withSpec(object, spec ?? {}), faults };
+    const judged: unknown = { ...object, spec: spec ?? {} };
+    if (isAdmitted(judged, faults)) return { object: judged, faults };
+    const gatewayNamespace = isJsonObject(spec) ? spec['gatewayNamespace'] : undefined;
+    return { object, faults, ...typeof gatewayNamespace === 'string' ? { gatewayNamespace } : {} };
   };
 }
 
@@ -30,8 +33,7 @@ function specOf(object: { readonly spec: unknown }): JsonObject {
   return isJsonObject(spec) ? { spec } : {};
 }
 
-/** The generated types say what the schema says, so where there are no faults the spec has its type. */
-function withSpec(object: Resource, spec: Json): Resource {
-  const judged: Omit<Resource, 'spec'> & { readonly spec: Json } = { ...object, spec };
-  return judged as unknown as Resource;
+/** The generated types say what the schema says, so a spec without faults has its type. */
+function isAdmitted(_object: unknown, faults: readonly string[]): _object is Resource {
+  return faults.length === 0;
 }

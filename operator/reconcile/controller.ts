@@ -10,7 +10,7 @@ import { translate } from '../translate/translate.ts';
 import { Loop } from './loop.ts';
 import type { RunResult, Timers } from './loop.ts';
 import type { MintResult } from './mint-keys.ts';
-import type { StatusBook } from './status-book.ts';
+import type { PatientBook } from './patient-book.ts';
 
 export type PublishResult = { readonly accepted: true } | { readonly accepted: false; readonly rejected: readonly SnapshotFault[] };
 
@@ -20,7 +20,7 @@ export interface ControllerOptions {
   readonly mint: (resources: Resources, nowMs: number) => Promise<MintResult>;
   /** Told of each refused snapshot, and with an empty list when one is taken again. */
   readonly onRejected: (faults: readonly SnapshotFault[]) => void;
-  readonly book: StatusBook;
+  readonly book: PatientBook;
   readonly timers: Timers;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   /** How long a change waits for more of its kind. */
@@ -60,17 +60,20 @@ export class Controller {
     const minted = await mint(this.#resources, timers.nowMs());
     const nowMs = timers.nowMs();
     const { snapshot, statuses, nextChangeMs } = translate(minted.resources, { gatewayNamespace, nowMs, mintFailures: minted.failures });
-    book.observe(statuses, nowMs);
-    this.#take(await publish(snapshot));
+    book.later((told) => told.observe(statuses, nowMs));
+    const result = await publish(snapshot);
+    const answeredMs = timers.nowMs();
+    book.later((told) => {
+      if (result.accepted) told.programmed(answeredMs);
+      else told.rejected(result.rejected, answeredMs);
+    });
+    this.#tell(result);
     for (const [apiKey, failure] of minted.failures) log.warn({ apiKey, failure }, 'a key could not be made');
     return { retry: minted.retry, ...nextChangeMs === undefined ? {} : { againInMs: nextChangeMs - nowMs } };
   }
 
-  #take(result: PublishResult): void {
-    const { book, timers, onRejected } = this.#options;
-    if (result.accepted) book.programmed(timers.nowMs());
-    else book.rejected(result.rejected, timers.nowMs());
-    if (!result.accepted || this.#refused) onRejected(result.accepted ? [] : result.rejected);
+  #tell(result: PublishResult): void {
+    if (!result.accepted || this.#refused) this.#options.onRejected(result.accepted ? [] : result.rejected);
     this.#refused = !result.accepted;
   }
 }

@@ -144,19 +144,20 @@ export function openStatusBook(onChanged: (id: string) => void = () => undefined
         if (refusals.length !== (entry.refusals ?? []).length) update(id, { ...entry, refusals }, nowMs);
       }
     },
-    list: () => observed.flatMap((findings) => {
-      const entry = entries.get(statusId(findings));
-      return entry ? [statusOf(entry)] : [];
-    }),
+    list: () => listStatuses(observed, entries),
     get(id) {
       const entry = entries.get(id);
       return entry && statusOf(entry);
     },
-    clear() {
-      entries.clear();
-      observed = [];
-    },
+    clear() { observed = []; entries.clear(); },
   };
+}
+
+function listStatuses(observed: readonly Findings[], entries: ReadonlyMap<string, Entry>): ObjectStatus[] {
+  return observed.flatMap((findings) => {
+    const entry = entries.get(statusId(findings));
+    return entry ? [statusOf(entry)] : [];
+  });
 }
 
 /** What an object's entry becomes with new findings. A refusal that was heard of another generation may have been mended. */

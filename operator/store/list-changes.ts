@@ -19,10 +19,15 @@ const known = new WeakMap<readonly unknown[], { readonly now: readonly unknown[]
 export function listChanges<T>(before: readonly T[], now: readonly T[]): ListChanges<T> {
   if (before === now) return NONE;
   const last = known.get(before);
-  if (last?.now === now) return last.changes as ListChanges<T>; // they were compared as lists of T
+  if (last?.now === now && areOf(last.changes, now)) return last.changes;
   const changes = changesByPlace(before, now) ?? changesBetween(before, now);
   if (before.length > 0) known.set(before, { now, changes });
   return changes;
+}
+
+/** What was found between two lists of T is of T. */
+function areOf<T>(_changes: ListChanges<unknown>, _list: readonly T[]): _changes is ListChanges<T> {
+  return true;
 }
 
 /** Whether two lists have the same items in the same places. */

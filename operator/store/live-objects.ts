@@ -35,7 +35,14 @@ export interface LiveObjects {
 }
 
 /** What is wrong with an object, and the object with its defaults. */
-export type AdmitObject = (object: Resource) => { readonly object: Resource; readonly faults: readonly string[] };
+export type AdmitObject = (object: Resource) => Admitted;
+
+export interface Admitted {
+  readonly object: Resource;
+  readonly faults: readonly string[];
+  /** Of an ApiKey or Account, which may leave it to its default. */
+  readonly gatewayNamespace?: string;
+}
 
 export interface LiveObjectsOptions {
   /** Default: what the server has admitted is taken as it is. */
@@ -63,11 +70,11 @@ export function openLiveObjects({ onSpecs, onLive, admit = (object) => ({ object
 
   const malformed = openList<MalformedObject>();
 
-  function put(id: string, spec: Resource, faults: readonly string[]): void {
+  function put(id: string, spec: Resource, { faults, gatewayNamespace }: Admitted): void {
     const counts = !isLeaving(spec);
     if (counts && faults.length === 0) lists[spec.kind].set(id, spec);
     else lists[spec.kind].delete(id);
-    if (counts && faults.length > 0) malformed.set(id, malformedOf(spec, faults));
+    if (counts && faults.length > 0) malformed.set(id, { kind: spec.kind, metadata: spec.metadata, faults, ...gatewayNamespace !== undefined && { gatewayNamespace } });
     else malformed.delete(id);
   }
 
@@ -81,7 +88,7 @@ export function openLiveObjects({ onSpecs, onLive, admit = (object) => ({ object
     const spec = admitted ? freezeDeep(admitted.object) : before?.spec ?? object;
     entries.set(id, { spec, live: overtaken ? before.live : liveOf(object) });
     if (admitted) {
-      put(id, spec, admitted.faults);
+      put(id, spec, admitted);
       onSpecs(object.kind);
     }
     if (!overtaken) onLive(id);
@@ -122,10 +129,18 @@ export function openLiveObjects({ onSpecs, onLive, admit = (object) => ({ object
       const entry = find(id)?.[1];
       return entry && !isLeaving(entry.spec) ? entry.live : undefined;
     },
-    ofKind: <K extends Kind>(kind: K) => lists[kind].items() as readonly Extract<Resource, { kind: K }>[], // others are not put there
+    ofKind<K extends Kind>(kind: K) {
+      const list = lists[kind].items();
+      return isOfKind(list, kind) ? list : [];
+    },
     malformed: () => malformed.items(),
     count: (kind) => lists[kind].items().length,
   };
+}
+
+/** Nothing else is put into a kind's list. */
+function isOfKind<K extends Kind>(list: readonly Resource[], kind: K): list is readonly Extract<Resource, { kind: K }>[] {
+  return list[0] === undefined || list[0].kind === kind;
 }
 
 /** A list that was given out stays as it is; the next one differs from it in few places. */
@@ -170,11 +185,6 @@ function openList<T>(): ObjectList<T> {
       return items;
     },
   };
-}
-
-function malformedOf({ kind, metadata, spec }: Resource, faults: readonly string[]): MalformedObject {
-  const gatewayNamespace: unknown = Reflect.get(spec, 'gatewayNamespace'); // it may be anything
-  return { kind, metadata, faults, ...typeof gatewayNamespace === 'string' ? { gatewayNamespace } : {} };
 }
 
 function liveOf({ kind, metadata, status = {} }: Resource): LiveObject {

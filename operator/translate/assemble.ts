@@ -37,8 +37,9 @@ export interface Translation {
 export function assemble(parts: TranslatedParts, nowMs: number, memory: TranslationMemory['assembled']): Translation {
   const { catalogs, routes, accounts, keys, leftOut } = parts;
   const groups = countedGroups(parts, countKeys(keys, memory));
+  const published = Object.freeze(memory.keys(memory.publishedKeyOrder(keys), [], messageOf));
   const snapshot: Snapshot = Object.freeze({
-    keys: listOf(memory.keys(memory.publishedKeyOrder(keys), [], messageOf)),
+    keys: isList(published) ? published : [],
     accounts: messagesOf(accounts),
     groups: messagesOf(groups),
     routes: messagesOf(routes),
@@ -64,9 +65,9 @@ function messageOf({ findings, message }: TranslatedKey): Key {
   return freezeDeep(message);
 }
 
-/** The generated types know no readonly lists. */
-function listOf<T>(list: readonly T[]): T[] {
-  return list as T[];
+/** The generated types know no readonly lists; nobody changes one. */
+function isList<T>(list: readonly T[]): list is T[] {
+  return Array.isArray(list);
 }
 
 function messagesOf<Message extends Named>(translated: readonly Translated<Message>[]): Message[] {

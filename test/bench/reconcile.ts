@@ -168,7 +168,7 @@ for (let n = 0; n < edits; n += 1) {
       wall.push(performance.now() - at);
       resolve();
     };
-    pipes.get('apikeys')?.push({ type: 'MODIFIED', object: edited } as never);
+    pipes.get('apikeys')?.push({ type: 'MODIFIED', object: edited });
   });
   onPublished = () => undefined;
   await delay(15);

@@ -12,21 +12,28 @@ import { ROOT, readSituations, renderAll } from './situations.ts';
 
 const helm = await needHelm();
 
+interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+  readonly resourceNames?: readonly string[];
+}
+
 /** What the operator's ServiceAccount may do, by where it may do it. */
 function grantsOf(objects: readonly Rendered[], account: string): Record<string, string[]> {
   const grants: Record<string, string[]> = {};
   for (const binding of objects) {
-    if (!/Binding$/.test(binding.kind) || !binding.subjects.some(({ name }: { name: string }) => name === account)) continue;
+    if (!String(binding.kind).endsWith('Binding') || !binding.subjects.some(({ name }: { name: string }) => name === account)) continue;
     const where = binding.metadata.namespace ?? 'everywhere';
     const role = objects.find(({ kind, metadata }) => kind === binding.roleRef.kind && metadata.name === binding.roleRef.name && (metadata.namespace ?? 'everywhere') === where);
     assert.ok(role, `${binding.roleRef.name} is bound and not there`);
-    grants[where] = [...grants[where] ?? [], ...role.rules.flatMap(single)].toSorted();
+    grants[where] = [...grants[where] ?? [], ...(role.rules as Rule[]).flatMap(single)].toSorted();
   }
   return grants;
 }
 
 /** One line for each verb on each resource. */
-function single({ apiGroups, resources, verbs, resourceNames }: { apiGroups: string[]; resources: string[]; verbs: string[]; resourceNames?: string[] }): string[] {
+function single({ apiGroups, resources, verbs, resourceNames }: Rule): string[] {
   return apiGroups.flatMap((group) => resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}.${group} ${resourceNames?.join() ?? '*'}`)));
 }
 
@@ -50,6 +57,13 @@ describe('rights', { skip: helm.skip }, () => {
     assert.deepEqual(grantsOf(of('namespaced'), 'model-gateway-operator'), { ...expected, 'team-b': expected['team-a'] });
   });
 
+  it('of one that configures Envoys', async () => {
+    const { 'model-gateway': own = [], ...elsewhere } = await example('rbac.yaml');
+    const { 'model-gateway': edge = [] } = await example('edge.yaml');
+    assert.ok(edge.length > 0);
+    assert.deepEqual(grantsOf(of('edge'), 'model-gateway-operator'), { ...elsewhere, 'model-gateway': [...own, ...edge].toSorted() });
+  });
+
   it('none where the cluster\'s owner grants them', () => {
     assert.deepEqual(of('no-rbac').filter(({ apiVersion }) => apiVersion.startsWith('rbac.')), []);
   });
@@ -64,7 +78,7 @@ describe('rights', { skip: helm.skip }, () => {
 
   it('tenants edit ApiKeys and read the rest', () => {
     const roles = of('defaults').filter(({ metadata }) => Object.keys(metadata.labels).some((label) => label.startsWith('rbac.authorization.k8s.io/aggregate-to-')));
-    const written = roles.flatMap(({ rules }) => rules.flatMap(single) as string[]).filter((grant) => !/^(?:get|list|watch) /.test(grant));
+    const written = roles.flatMap(({ rules }) => (rules as Rule[]).flatMap(single)).filter((grant) => !/^(?:get|list|watch) /.test(grant));
     assert.deepEqual([...new Set(written.map((grant) => grant.split(' ')[1]))], ['apikeys.modelgateway.dev']);
     const edit = roles.find(({ metadata }) => metadata.name.includes('-edit'));
     assert.equal(edit?.metadata.labels['rbac.authorization.k8s.io/aggregate-to-view'], undefined);

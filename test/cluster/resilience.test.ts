@@ -92,6 +92,7 @@ describe('trouble with a Kubernetes API server', { skip: missing ?? false }, () 
   });
 
   it('goes on where it was when the server was killed and came back', async () => {
+    await until('what was removed before is out of force', () => run.fleet.latest?.keys.length, (count) => count === 1);
     const before = run.fleet.published.length;
     const restarted = cluster.server.restart();
     await until('the operator notices', () => run.operator.problems(), (problems) => problems.length > 0);

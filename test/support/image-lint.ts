@@ -39,5 +39,5 @@ async function install(folder: string): Promise<void> {
 
 /** What it has to say of a file; empty: nothing. */
 export async function lintDockerfile(hadolint: Needed, path: string): Promise<string> {
-  return run(hadolint.path, ['--no-color', '--failure-threshold', 'style', path]).then(({ stdout }) => stdout, (error: { stdout?: string }) => error.stdout ?? String(error));
+  return run(hadolint.path, ['--no-color', '--failure-threshold', 'style', path]).then(({ stdout }) => stdout, (error: Error & { readonly stdout?: string }) => error.stdout ?? error.message);
 }

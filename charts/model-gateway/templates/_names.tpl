@@ -58,7 +58,7 @@ annotations:
 {{ include "gateway.component" (list . "operator") }}.{{ .Release.Namespace }}.svc
 {{- end }}
 
-{{/* What everybody outside calls: the edge's Service or the proxies'. */}}
-{{- define "gateway.frontName" -}}
-{{ include "gateway.component" (list . "dataplane") }}
+{{/* The component that everybody outside calls; its Service has the gateway's name in either case. */}}
+{{- define "gateway.front" -}}
+{{ .Values.edge.enabled | ternary "edge" "dataplane" }}
 {{- end }}

@@ -24,14 +24,14 @@ type Schema = Readonly<Record<string, unknown>>;
 export function readValues(text: string): HelmValue[] {
   const { contents, commentBefore } = parseDocument(text);
   if (!isMap(contents)) throw new Error('values.yaml must be a map');
-  return valuesOf(contents as YAMLMap<unknown, unknown>, [], commentBefore ?? '');
+  return valuesOf(contents, [], commentBefore ?? '');
 }
 
-function valuesOf(map: YAMLMap<unknown, unknown>, path: readonly string[], before: string): HelmValue[] {
+function valuesOf(map: YAMLMap, path: readonly string[], before: string): HelmValue[] {
   return map.items.map((pair, index) => valueOf(pair, path, index === 0 ? `${before}\n${map.commentBefore ?? ''}` : ''));
 }
 
-function valueOf({ key, value }: Pair<unknown, unknown>, parent: readonly string[], before: string): HelmValue {
+function valueOf({ key, value }: Pair, parent: readonly string[], before: string): HelmValue {
   if (!isScalar(key)) throw new Error(`${parent.join('.')} has a key that is no scalar`);
   const path = [...parent, String(key.value)];
   // a blank line ends a comment that belongs to what comes before
@@ -43,7 +43,7 @@ function valueOf({ key, value }: Pair<unknown, unknown>, parent: readonly string
     path, hint,
     description: lines.filter((line) => line !== '' && !line.startsWith('@schema ')).join(' '),
     default: isMap(value) || isSeq(value) || isScalar(value) ? (value as Node).toJS(parseDocument('')) : null,
-    children: isClosed ? valuesOf(value as YAMLMap<unknown, unknown>, path, '') : [],
+    children: isClosed ? valuesOf(value, path, '') : [],
   };
 }
 
