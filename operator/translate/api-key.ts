@@ -14,6 +14,7 @@ import type { Labels } from '../store/resources.ts';
 import type { TranslatedGroup } from './group.ts';
 import type { KeyMaterial } from './key-material.ts';
 import { admitsNamespace } from './references.ts';
+import type { Circumstances } from './remember.ts';
 import { readFields } from './translated.ts';
 import type { FieldReader, Translated } from './translated.ts';
 import { listNames } from './words.ts';
@@ -27,6 +28,8 @@ export interface GatheredKey {
   readonly metadata: ApiKey['metadata'];
   readonly apiKey: ApiKey;
   readonly material: KeyMaterial;
+  /** What it came to last, and under which circumstances. */
+  translated?: { readonly in: Circumstances; readonly key: TranslatedKey };
 }
 
 /** A key with its group's name, by which it is counted. */

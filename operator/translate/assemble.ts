@@ -9,7 +9,6 @@ import { freezeDeep } from '../store/resources.ts';
 import type { TranslatedKey } from './api-key.ts';
 import type { TranslatedGroup } from './group.ts';
 import type { TranslationMemory } from './memory.ts';
-import { publishedOnce } from './remember.ts';
 import type { Translated } from './translated.ts';
 import { compareText } from './words.ts';
 
@@ -57,7 +56,7 @@ export function assemble(parts: TranslatedParts, nowMs: number, memory: Translat
 }
 
 function findingsToSay({ findings, message }: Translated<unknown>): Findings {
-  return freezeDeep(publishedOnce(findings, message !== undefined));
+  return freezeDeep({ ...findings, published: message !== undefined });
 }
 
 function messageOf({ findings, message }: TranslatedKey): Key {

@@ -4,7 +4,6 @@
  * or in another order, gets the same.
  */
 import type { ApiKey, Group } from '#crds/types.gen.ts';
-import type { Findings } from '../status/findings.ts';
 import { PREVIOUS_ANNOTATION } from '../store/key-secret.ts';
 import type { SecretObject } from '../store/resources.ts';
 import { namespacedName } from '../store/resources.ts';
@@ -22,7 +21,7 @@ export function gatherOnce(apiKey: ApiKey, secret: SecretObject | undefined, gat
 }
 
 /** All that a plain key's translation depends on besides itself. */
-interface Circumstances {
+export interface Circumstances {
   readonly group: Group | undefined;
   readonly groupRefused: boolean;
   readonly groupMalformed: boolean;
@@ -31,16 +30,14 @@ interface Circumstances {
   readonly expired: boolean;
 }
 
-const translated = new WeakMap<GatheredKey, { readonly in: Circumstances; readonly key: TranslatedKey }>();
-
 /** One key's translation. What depends on more than a plain key does is done each time. */
 export function translateOnce(key: GatheredKey, context: KeyContext, translate: () => TranslatedKey): TranslatedKey {
   const now = circumstancesOf(key, context);
   if (!now) return translate();
-  const known = translated.get(key);
+  const known = key.translated;
   if (known && sameCircumstances(known.in, now)) return known.key;
   const result = translate();
-  translated.set(key, { in: now, key: result });
+  key.translated = { in: now, key: result };
   return result;
 }
 
@@ -59,17 +56,6 @@ function circumstancesOf(key: GatheredKey, { nowMs, groups, refusedGroups, accou
 
 function sameCircumstances(a: Circumstances, b: Circumstances): boolean {
   return a.group === b.group && a.groupRefused === b.groupRefused && a.groupMalformed === b.groupMalformed && a.account === b.account && a.foreign === b.foreign && a.expired === b.expired;
-}
-
-const published = new WeakMap<Findings, Findings>();
-
-/** Findings with the word whether the proxies are given anything. */
-export function publishedOnce(findings: Findings, isPublished: boolean): Findings {
-  const known = published.get(findings);
-  if (known?.published === isPublished) return known;
-  const result = { ...findings, published: isPublished };
-  published.set(findings, result);
-  return result;
 }
 
 const times = new WeakMap<object, number>();

@@ -1,10 +1,13 @@
 /** What the charts render: goldens, one per situation, rewritten by GOLDEN=write; helm lint; values that are refused. */
 import assert from 'node:assert/strict';
-import { readFile, writeFile } from 'node:fs/promises';
+import { glob, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
 import { needHelm, renderedObjects, runHelm } from '../support/helm.ts';
+import { readValues } from '../support/generate/helm-values.ts';
+import type { HelmValue } from '../support/generate/helm-values.ts';
 import { CHART, CRDS_CHART, NAMESPACE, ROOT, TESTDATA, podTemplates, readSituations, renderAll, renderText } from './situations.ts';
 import type { Situation } from './situations.ts';
 
@@ -69,6 +72,44 @@ const REFUSED: readonly [what: string, args: readonly string[], because: RegExp]
 describe('values that are refused', { skip: helm.skip }, () => {
   for (const [what, settings, because] of REFUSED) it(what, async () => {
     await assert.rejects(runHelm(helm, 'template', 'gw', CHART, ...settings.flatMap((each) => ['--set', each])), because);
+  });
+});
+
+describe('docs/helm.md', { skip: helm.skip }, async () => {
+  const page = await readFile(join(ROOT, 'docs/helm.md'), 'utf8');
+  const values = readValues(await readFile(join(CHART, 'values.yaml'), 'utf8'));
+
+  it('has values that the chart takes', async () => {
+    const blocks = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, block = '']) => block);
+    assert.ok(blocks.length >= 4);
+    const folder = await mkdtemp(join(tmpdir(), 'mgw-helm-docs-'));
+    try {
+      for (const [index, block] of blocks.entries()) {
+        const file = join(folder, `${index}.yaml`);
+        await writeFile(file, block);
+        await runHelm(helm, 'lint', '--strict', CHART, '--values', file);
+      }
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
+  it('names values that there are', () => {
+    const paths = (each: readonly HelmValue[]): string[] => each.flatMap((value) => [value.path.join('.'), ...paths(value.children)]);
+    const all = paths(values);
+    const inherited = all.flatMap((path) => ['operator', 'dataplane', 'valkey', 'edge', 'test'].map((name) => path.replace(/^workload\b/, name)));
+    const tops = values.map(({ path }) => path[0]);
+    const named = [...page.matchAll(/`([a-z]\w*(?:\.\w+)+)(?:: \w+)?`/g)].map(([, name = '']) => name).filter((name) => tops.includes(name.split('.')[0] ?? ''));
+    assert.ok(named.length >= 8);
+    assert.deepEqual(named.filter((name) => !all.includes(name) && !inherited.includes(name) && !name.includes('.resources.')), []);
+  });
+
+  it('no value is without use', async () => {
+    const files = await Array.fromAsync(glob('templates/*', { cwd: CHART }));
+    const templates = (await Promise.all(files.map((file) => readFile(join(CHART, file), 'utf8')))).join('\n');
+    const leaves = (each: readonly HelmValue[]): HelmValue[] => each.flatMap((value) => value.children.length === 0 ? [value] : leaves(value.children));
+    const unused = leaves(values).map(({ path }) => path.at(-1) ?? '').filter((name) => !new RegExp(`[.$"]${name}\\b`).test(templates));
+    assert.deepEqual(unused, []);
   });
 });
 

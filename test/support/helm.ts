@@ -90,8 +90,13 @@ function inflateEntry(zip: Buffer, { compressed, header }: { readonly compressed
 }
 
 /** What Helm writes to its standard output; rejects with its words where it fails. It sees no cluster and no settings of the machine. */
-export async function runHelm(helm: Needed, ...args: readonly string[]): Promise<string> {
-  const { stdout } = await run(helm.path, args, { maxBuffer: 64 * 2 ** 20, env: { PATH: process.env['PATH'], HOME: '/nonexistent', HELM_KUBECONTEXT: '', KUBECONFIG: '/nonexistent' } });
+export function runHelm(helm: Needed, ...args: readonly string[]): Promise<string> {
+  return runHelmAt(helm, '/nonexistent', args);
+}
+
+/** The same with the cluster of a kubeconfig file; what Helm keeps lies beside that file. */
+export async function runHelmAt(helm: Needed, kubeconfig: string, args: readonly string[]): Promise<string> {
+  const { stdout } = await run(helm.path, args, { maxBuffer: 64 * 2 ** 20, env: { PATH: process.env['PATH'], HOME: `${kubeconfig}.home`, KUBECONFIG: kubeconfig } });
   return stdout;
 }
 
