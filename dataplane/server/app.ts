@@ -41,7 +41,6 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     forceCloseConnections: true,
     frameworkErrors: (error, request, reply) => {
       watchQueued(reply.raw, request.socket);
-      request.arrivedAt = deps.clock.monotonicMs(); // no hook runs for a path that cannot be routed
       sendError(deps, { reply, request, error: gatewayError(deps, request, error) });
     },
     clientErrorHandler: (error, socket) => refuseMalformed(error, socket, newRequestId()),
@@ -105,6 +104,8 @@ function mayBeLarge(request: FastifyRequest): boolean {
 /** For calls that never reached their endpoint. */
 function sendError(deps: ServerDeps, { reply, request, error }: { reply: FastifyReply; request: FastifyRequest; error: GatewayError }): void {
   const { status, headers, body } = errorReply(error, dialectOf(request.url), request.id);
+  // the framework answers some requests itself (a bad path, a line without a version), and no hook runs for them
+  if (!(request.arrivedAt > 0)) request.arrivedAt = deps.clock.monotonicMs();
   // the framework closes on a client that is still sending its body, which would lose the answer; the rest is read and forgotten
   void reply.removeHeader('connection').code(status).headers(headers);
   if (isWaiting(request.raw)) void reply.header('connection', 'close');

@@ -96,6 +96,12 @@ describe('odd requests', () => {
     assert.ok(typeof json['request_id'] === 'string');
   });
 
+  it('a request line without a version is refused, and the line about it is whole', async () => {
+    const { status } = await only('PRI /pricing/x\r\nHost: gateway\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n');
+    assert.ok(status >= 400 && status < 500);
+    // the scene reads each line as JSON
+  });
+
   it('bytes that are not HTTP behind a call are not answered into its answer', async () => {
     const begun = Promise.withResolvers<void>();
     answer = (request) => {

@@ -2,6 +2,7 @@
  * A gateway under attack and everything that is watched meanwhile: its log, its books, its connections, this process.
  * `calm` is the oracle after each batch.
  */
+import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -136,6 +137,7 @@ const SECRETS = [...Object.values(PROVIDER_KEYS), ...Object.values(KEYS), PROMPT
 /** No defect, and nothing that must not be written down. */
 function checkLog(lines: readonly string[]): void {
   for (const line of lines) {
+    assert.doesNotThrow(() => JSON.parse(line), `the log has a line that is no JSON: ${line.slice(0, 2000)}`);
     if (/"level":(?:50|60)/.test(line)) throw new Error(`the log tells of a defect: ${line.slice(0, 2000)}`);
     const secret = SECRETS.find((each) => line.includes(each));
     if (secret !== undefined) throw new Error(`the log shows a secret: ${line.slice(0, 2000)}`);
