@@ -8,6 +8,13 @@
 
 FROM node:26-trixie-slim AS modules
 WORKDIR /app
+# what Node.js needs and the last stage's base lacks; any version of Debian's will do
+# hadolint ignore=DL3008
+RUN apt-get update \
+ && apt-get install --yes --no-install-recommends libatomic1 \
+ && rm -rf /var/lib/apt/lists/* \
+ && mkdir lib \
+ && cp --dereference /usr/lib/*-linux-gnu/libatomic.so.1 lib/
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --no-audit --no-fund
 COPY crds/ crds/
@@ -32,6 +39,7 @@ WORKDIR /app
 COPY --from=modules /app /app
 COPY LICENSE /app/LICENSE
 ENV NODE_ENV=production \
+    LD_LIBRARY_PATH=/app/lib \
     PATH=/app/node_modules/.bin:/usr/local/bin:/usr/bin:/bin
 USER 65532:65532
 EXPOSE 8080 9090 18000

@@ -6,10 +6,10 @@ let failed = 0;
 
 async function check(name, run) {
   try {
-    console.log(`ok    ${name}: ${await run()}`);
+    process.stdout.write(`ok    ${name}: ${await run()}\n`);
   } catch (error) {
     failed += 1;
-    console.log(`WRONG ${name}: ${error.cause?.message ?? error.message}`);
+    process.stdout.write(`WRONG ${name}: ${error.cause?.message ?? error.message}\n`);
   }
 }
 

@@ -49,6 +49,17 @@ it('bases are named with a version, and the project\'s own is the package\'s', a
   assert.ok(text.includes(`docker build --tag model-gateway:${version} .`));
 });
 
+it('holds every library that Node.js is linked with', { skip: process.platform !== 'linux' && 'only on Linux are they listed' }, async () => {
+  const { stdout } = await run('ldd', [process.execPath]);
+  const needed = [...stdout.matchAll(/^\s*(?:\/\S*\/)?([\w+-]+)\.so/gm)].map(([, name = '']) => name);
+  // of the last stage's base: the packages libc6, libgcc-s1 and libstdc++6
+  const base = ['linux-vdso', 'ld-linux-x86-64', 'ld-linux-aarch64', 'libc', 'libdl', 'libm', 'libpthread', 'libgcc_s', 'libstdc++'];
+  const added = needed.filter((name) => !base.includes(name));
+  for (const name of added) assert.ok(text.includes(`/${name}.so.1 lib/`), `${name} is missing`);
+  assert.ok(needed.includes('libc'));
+  assert.ok(lastStage.some((line) => line.includes('LD_LIBRARY_PATH=/app/lib')));
+});
+
 it('the build is given what is copied, and no tests, secrets or data', () => {
   for (const path of copied) assert.ok(reachesBuild(path), path);
   for (const path of ['.git/config', '.env', '.mgw-data/ledger.db', 'node_modules/x', 'test/architecture.test.ts', 'docs/README.md', 'dataplane/protocol/testdata/x.json']) assert.ok(!reachesBuild(path), path);

@@ -43,7 +43,7 @@ describe('a release', { skip: missing ?? false }, () => {
 
   it('takes over definitions that kubectl applied', async () => {
     await installCrds(client, (await readCrdTexts()).map((text) => parse(text) as Definition));
-    await helmDoes('install', 'model-gateway-crds', CRDS_CHART, '--create-namespace', '--take-ownership', ...forcingConflicts());
+    await helmDoes('install', 'model-gateway-crds', CRDS_CHART, '--create-namespace', '--take-ownership');
     const { body } = await client.call('GET', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/accounts.modelgateway.dev');
     assert.equal(body.metadata.annotations['meta.helm.sh/release-name'], 'model-gateway-crds');
     assert.equal((await client.call('POST', '/apis/modelgateway.dev/v1alpha1/namespaces/default/accounts', ACCOUNT)).status, 201);
@@ -88,8 +88,3 @@ describe('a release', { skip: missing ?? false }, () => {
     assert.equal((await deployment()).metadata.name, 'model-gateway');
   });
 });
-
-/** Fields of others are taken over with the objects. */
-function forcingConflicts(): string[] {
-  return ['--force-conflicts'];
-}

