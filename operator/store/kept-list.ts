@@ -21,7 +21,7 @@ export function keepSorted<T>(compare: (a: T, b: T) => number, wanted: (item: T)
   };
 
   function edit(list: readonly T[], gone: readonly T[], come: readonly T[]): T[] {
-    const next = [...list];
+    const next = list.slice();
     for (const item of gone) next.splice(next.indexOf(item, placeOf(next, item)), 1);
     for (const item of come) next.splice(placeOf(next, item), 0, item);
     return next;
@@ -62,8 +62,11 @@ export function keepMapped<T, R>(): KeptMap<T, R> {
 
   function remap(items: readonly T[], map: (item: T) => R): R[] {
     if (items.length === before.length) {
-      const next = [...results];
-      for (const [at, item] of items.entries()) if (item !== before[at]) next[at] = map(item);
+      const next = results.slice();
+      for (let at = 0; at < items.length; at++) {
+        const item = items[at];
+        if (item !== before[at] && item !== undefined) next[at] = map(item);
+      }
       return next;
     }
     const { start, end } = sameEnds(before, items);

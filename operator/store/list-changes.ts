@@ -54,7 +54,8 @@ function changesByPlace<T>(before: readonly T[], now: readonly T[]): ListChanges
   if (Math.abs(before.length - now.length) > FEW) return undefined;
   const [removed, added] = [before.slice(shorter), now.slice(shorter)];
   for (let at = 0; at < shorter; at++) {
-    const [old, next] = [before[at], now[at]];
+    const old = before[at];
+    const next = now[at];
     if (old === next || old === undefined || next === undefined) continue;
     removed.push(old);
     added.push(next);

@@ -157,7 +157,7 @@ function openList<T>(): ObjectList<T> {
   let shown = false;
 
   function own(): void {
-    if (shown) items = [...items];
+    if (shown) items = items.slice();
     shown = false;
   }
 

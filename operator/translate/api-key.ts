@@ -14,7 +14,6 @@ import type { Labels } from '../store/resources.ts';
 import type { TranslatedGroup } from './group.ts';
 import type { KeyMaterial } from './key-material.ts';
 import { admitsNamespace } from './references.ts';
-import type { Circumstances } from './remember.ts';
 import { readFields } from './translated.ts';
 import type { FieldReader, Translated } from './translated.ts';
 import { listNames } from './words.ts';
@@ -30,6 +29,16 @@ export interface GatheredKey {
   readonly material: KeyMaterial;
   /** What it came to last, and under which circumstances. */
   translated?: { readonly in: Circumstances; readonly key: TranslatedKey };
+}
+
+/** All that a plain key's translation depends on besides itself. */
+export interface Circumstances {
+  readonly group: Group | undefined;
+  readonly groupRefused: boolean;
+  readonly groupMalformed: boolean;
+  readonly account: boolean | undefined;
+  readonly foreign: boolean;
+  readonly expired: boolean;
 }
 
 /** A key with its group's name, by which it is counted. */

@@ -3,11 +3,11 @@
  * found out from. Only results that the same inputs always lead to are kept, with all of those inputs: whoever translates twice,
  * or in another order, gets the same.
  */
-import type { ApiKey, Group } from '#crds/types.gen.ts';
+import type { ApiKey } from '#crds/types.gen.ts';
 import { PREVIOUS_ANNOTATION } from '../store/key-secret.ts';
 import type { SecretObject } from '../store/resources.ts';
 import { namespacedName } from '../store/resources.ts';
-import type { GatheredKey, KeyContext, TranslatedKey } from './api-key.ts';
+import type { Circumstances, GatheredKey, KeyContext, TranslatedKey } from './api-key.ts';
 
 const gathered = new WeakMap<ApiKey, { readonly secret: SecretObject | undefined; readonly key: GatheredKey }>();
 
@@ -18,16 +18,6 @@ export function gatherOnce(apiKey: ApiKey, secret: SecretObject | undefined, gat
   const key = gather();
   if (secret?.annotations[PREVIOUS_ANNOTATION] === undefined) gathered.set(apiKey, { secret, key });
   return key;
-}
-
-/** All that a plain key's translation depends on besides itself. */
-export interface Circumstances {
-  readonly group: Group | undefined;
-  readonly groupRefused: boolean;
-  readonly groupMalformed: boolean;
-  readonly account: boolean | undefined;
-  readonly foreign: boolean;
-  readonly expired: boolean;
 }
 
 /** One key's translation. What depends on more than a plain key does is done each time. */
