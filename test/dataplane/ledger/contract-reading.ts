@@ -36,7 +36,7 @@ export function slotScenarios(scenario: AddScenario): void {
   });
 
   scenario('never one too many, whatever runs at once', async ({ ledger }) => {
-    const results = await Promise.all(Array.from({ length: 200 }, (_, n) => ledger.takeSlots(`call-${n}`, [slot('Channel', 'c', 7)])));
+    const results = await Promise.all(Array.from({ length: 200 }, async (_, n) => ledger.takeSlots(`call-${n}`, [slot('Channel', 'c', 7)])));
     assert.equal(results.filter(({ outcome }) => outcome === 'Taken').length, 7);
   });
 }
