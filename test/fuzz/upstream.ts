@@ -167,12 +167,12 @@ async function runCase(scene: Scene, id: string, call: Call): Promise<void> {
   if (leak !== undefined) throw new Error(`the answer shows ${leak}`);
   if (text === undefined) {
     // a large answer that is cut can only be cut; a stream has its error event
-    if ((response.headers.get('content-type') ?? '').startsWith('text/event-stream')) throw new Error('a stream was cut without an error event');
+    if (isEventStream(response)) throw new Error('a stream was cut without an error event');
     return;
   }
   if (text.includes('internal_error')) throw new Error(`a defect was answered: ${text.slice(0, 300)}`);
   if (response.status >= 400) checkError(text, client);
-  else if ((response.headers.get('content-type') ?? '').startsWith('text/event-stream') && stream) checkStream(text, client);
+  else if (isEventStream(response) && stream) checkStream(text, client);
   else if (text.length <= HELD_ANSWER_BYTES) checkWhole(text, client); // a larger one passes unread
 }
 
@@ -205,4 +205,9 @@ function parse(text: string): unknown {
   } catch {
     throw new Error(`the client got no JSON: ${JSON.stringify(text.slice(0, 300))}`);
   }
+}
+
+/** Media types have no case. */
+function isEventStream({ headers }: Response): boolean {
+  return (headers.get('content-type') ?? '').toLowerCase().startsWith('text/event-stream');
 }
