@@ -1,0 +1,87 @@
+/**
+ * What a signed-in person may see and change, whatever keeps the objects: a cluster's API server, asked with the person's own
+ * token so that its rights decide, or a folder of manifests. Pages and forms know only this.
+ */
+import type { Kind, Resource } from '#crds/types.gen.ts';
+
+export type ObjectOf<K extends Kind> = Extract<Resource, { kind: K }>;
+
+export interface ObjectRef {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What a person shows at the door: a token of a cluster, or the admin token of one machine. Never logged. */
+export interface Credential {
+  readonly token: string;
+}
+
+export interface Person {
+  /** As the audit log calls them. */
+  readonly name: string;
+}
+
+/** The objects of a kind that the person may see, statuses included. Lists are in no particular order. */
+export interface Listing<K extends Kind> {
+  readonly objects: readonly ObjectOf<K>[];
+  /** False: the person may read this kind nowhere that is known. */
+  readonly allowed: boolean;
+}
+
+export type AccessVerb = 'get' | 'list' | 'create' | 'update' | 'patch' | 'delete';
+
+/** A change of an object as a JSON merge patch (RFC 7386), made only if nobody has changed its spec since it was read. */
+export interface ObjectChange {
+  /** Of the object that the person saw. A change of the status alone is no change. */
+  readonly generation: number;
+  readonly uid: string;
+  readonly patch: { readonly spec?: unknown; readonly metadata?: { readonly annotations?: unknown; readonly labels?: unknown } };
+}
+
+/** One person's hands. Every method rejects with AccessError, and with nothing else, where it cannot do what is asked. */
+export interface PersonAccess {
+  readonly person: Person;
+  list<K extends Kind>(kind: K): Promise<Listing<K>>;
+  /** undefined: there is none. Rejects with Forbidden where the person may not know. */
+  get<K extends Kind>(kind: K, ref: ObjectRef): Promise<ObjectOf<K> | undefined>;
+  create<K extends Kind>(kind: K, ref: ObjectRef, spec: ObjectOf<K>['spec']): Promise<ObjectOf<K>>;
+  change<K extends Kind>(kind: K, ref: ObjectRef, change: ObjectChange): Promise<ObjectOf<K>>;
+  remove(kind: Kind, ref: ObjectRef, uid: string): Promise<void>;
+  /** The key's text, from its Secret, as far as the person may read it; undefined: it is not made yet. */
+  readKeyText(ref: ObjectRef): Promise<string | undefined>;
+  /** Without a namespace: in any of those that `namespaces` names. */
+  may(verb: AccessVerb, kind: Kind, ref: { readonly namespace?: string; readonly name?: string }): Promise<boolean>;
+  /** Where the person may do this to objects of the kind, sorted. */
+  namespaces(verb: AccessVerb, kind: Kind): Promise<readonly string[]>;
+}
+
+/** The door. */
+export interface ConsoleAccess {
+  /** Where people come from: it decides what the sign-in page says. */
+  readonly place: 'Kubernetes' | 'Files';
+  /** undefined: nobody is known by this credential. Rejects with AccessError (Unavailable) where nobody can tell. */
+  signIn(credential: Credential): Promise<PersonAccess | undefined>;
+}
+
+export type AccessFault = 'SignedOut' | 'Forbidden' | 'NotFound' | 'Conflict' | 'AlreadyExists' | 'Invalid' | 'Unavailable';
+
+/** One thing that the API refuses, in its own words. */
+export interface FieldFault {
+  /** "spec.quota.limitUsd"; empty: the object as a whole. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Why something cannot be done, in words for the person who asked. Holds no secret. */
+export class AccessError extends Error {
+  override readonly name = 'AccessError';
+  readonly fault: AccessFault;
+  /** Where it is Invalid. */
+  readonly fields: readonly FieldFault[];
+
+  constructor(fault: AccessFault, message: string, { fields = [], cause }: { readonly fields?: readonly FieldFault[]; readonly cause?: unknown } = {}) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.fault = fault;
+    this.fields = fields;
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * What calls have cost, as the console's Wallet shows it: sums by day, key and model, and the calls themselves, from the ledger's
+ * usage records. Who may see what is not decided here: whoever asks names the accounts and keys that the person may see.
+ */
+import type { CallStatus, UsageRecord } from '#ledger/usage-record.ts';
+
+/** Which calls. Absent fields leave out nothing. Moments are milliseconds since the epoch, of a call's admission. */
+export interface CallQuery {
+  /** "namespace/name". At least one: there is no view of all accounts at once. */
+  readonly accounts: readonly string[];
+  readonly keyUid?: string;
+  readonly model?: string;
+  readonly status?: CallStatus;
+  readonly sinceMs?: number;
+  /** The first moment that does not belong to it. */
+  readonly untilMs?: number;
+}
+
+export interface SpendingSum {
+  readonly calls: number;
+  readonly costNanoUsd: bigint;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+export interface SpendingSums {
+  readonly all: SpendingSum;
+  /** By UTC day, "2026-11-21", in order; days without calls are left out. */
+  readonly byDay: ReadonlyMap<string, SpendingSum>;
+  /** By the key's uid, dearest first. */
+  readonly byKey: ReadonlyMap<string, SpendingSum>;
+  /** Dearest first. */
+  readonly byModel: ReadonlyMap<string, SpendingSum>;
+}
+
+/** Newest first. */
+export interface CallPage {
+  readonly calls: readonly UsageRecord[];
+  /** What `before` of the next page is; undefined: this was the last. */
+  readonly next: string | undefined;
+}
+
+/** Rejects with LedgerUnavailable, and with nothing else, where the ledger cannot be read. */
+export interface UsageBook {
+  sums(query: CallQuery): Promise<SpendingSums>;
+  page(query: CallQuery, page: { readonly size: number; readonly before?: string }): Promise<CallPage>;
+  /** Oldest first, for exports. */
+  records(query: CallQuery): AsyncIterable<UsageRecord>;
+  close(): void;
+}
