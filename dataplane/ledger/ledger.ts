@@ -55,6 +55,9 @@ export type HoldResult =
   /** The limits are older than ones already seen: read the configuration again. */
   | { readonly outcome: 'StaleLimits' };
 
+/** Slots and money were both had, or neither: `Full` is of the slots. */
+export type AdmitResult = HoldResult | Extract<SlotResult, { readonly outcome: 'Full' }>;
+
 /**
  * A job that a provider goes on with after its call is over (a video): charged when it was made, given back once if the
  * provider says that it failed. Bound to the key and the channel that made it.
@@ -142,6 +145,11 @@ export interface Ledger extends LedgerReader {
   releaseSlots(callId: string, scopes?: readonly SlotLimit['scope'][]): void;
   /** A second hold of the same call id replaces the first, if it is granted; else the first stays. */
   hold(request: HoldRequest): Promise<HoldResult>;
+  /**
+   * All of these slots and the hold, or nothing of both; those that the call has already stay. Present where that is less work
+   * than one after the other.
+   */
+  admit?(request: HoldRequest, slots: readonly SlotLimit[]): Promise<AdmitResult>;
   /** Renews the holds of running calls with what a reaper would bill. */
   recordProgress(progress: ReadonlyMap<string, CallProgress>): Promise<void>;
   /** Exactly once per call id; a repetition answers with the first result. Frees the call's slots too. */

@@ -7,20 +7,29 @@ import { LedgerUnavailable } from './ledger.ts';
 import type { AccountSpending, KeySpending, LedgerReader, QuotaPeriod } from './ledger.ts';
 import { isAskedFor } from './usage-filter.ts';
 import type { UsageFilter } from './usage-filter.ts';
+import type { PlacedRecord, RecordPlace } from './usage-place.ts';
 import type { UsageRecord } from './usage-record.ts';
 import { openLink } from './valkey/link.ts';
 import type { Link } from './valkey/link.ts';
 import { bucketBases, bucketOf, parseValkeyUrl } from './valkey/location.ts';
 import { parseKeySpending } from './valkey/spending.ts';
-import { amount, asReply, encodeBatch, parseRecord } from './valkey/steps.ts';
+import { amount, encodeBatch, parseRecord, parseReplies, parseReply, parseTexts } from './valkey/steps.ts';
 import type { Reply, Step } from './valkey/steps.ts';
 
 export interface ValkeyReader extends LedgerReader {
   /** Records by account, each in the order of settlement. */
   records(filter: UsageFilter): AsyncGenerator<UsageRecord>;
+  /** The next records of an account after a place, in the order of settlement. */
+  recordsAfter(account: string, place: RecordPlace, most: number): Promise<readonly PlacedRecord[]>;
+  /** Those that are still there. */
+  recordsAt(account: string, places: readonly RecordPlace[]): Promise<readonly PlacedRecord[]>;
+  /** How many records there are of an account, and the place of the first. */
+  extent(account: string): Promise<{ readonly count: number; readonly first: RecordPlace | undefined }>;
   close(): void;
 }
 
+/** What heads a batch that only reads. */
+const READING = ['', '', '', '0', '0', 'read', '0', '0', '0', '0', ''];
 const PAGE = 500;
 const RETRY_MS = 50;
 const PATIENCE_MS = 5_000;
@@ -48,18 +57,46 @@ export function openValkeyReader(url: string): ValkeyReader {
         for (const account of accounts) yield* recordsOf(link, { base, account }, filter);
       }
     },
+    recordsAfter: (account, place, most) => readEntries(link, { base: baseOf(account), account }, [`(${idOf(place)}`, '+', 'COUNT', String(most)]),
+    async recordsAt(account, places) {
+      const found = await Promise.all(places.map((place) => readEntries(link, { base: baseOf(account), account }, [idOf(place), idOf(place)])));
+      return found.flat();
+    },
+    async extent(account) {
+      const base = baseOf(account);
+      await ask(link, base, { name: 'beat', args: [] });
+      const [count, first] = await Promise.all([
+        patiently(() => link.command(base, ['XLEN', `${base}s:${account}`])),
+        readEntries(link, { base, account }, ['-', '+', 'COUNT', '1']),
+      ]);
+      return { count: Number(count), first: first[0]?.place };
+    },
     close: () => link.close(),
   };
 }
 
+async function readEntries(link: Link, { base, account }: { base: string; account: string }, range: readonly string[]): Promise<PlacedRecord[]> {
+  const entries = await patiently(() => link.command(base, ['XRANGE', `${base}s:${account}`, ...range]));
+  if (!Array.isArray(entries)) return [];
+  return entries.map((entry) => {
+    const [id, text] = parseEntry(entry);
+    const [major, minor] = id.split('-').map(Number);
+    return { place: { major: major ?? 0, minor: minor ?? 0 }, record: parseRecord(['done', account, ...text.split('\t')]).record };
+  });
+}
+
+function idOf({ major, minor }: RecordPlace): string {
+  return `${major}-${minor}`;
+}
+
 async function ask(link: Link, base: string, step: Step): Promise<Reply> {
-  const reply = await patiently(() => link.read(base, ['', '', '', '0', '0', 'read', '0', '0', '0', '0', '', ...encodeBatch([step])]));
-  if (!Array.isArray(reply) || reply[0] !== 'ok') throw new LedgerUnavailable('the ledger\'s store is empty, or is being filled again');
-  return asReply(reply[1]);
+  const [word, reply = ''] = parseReplies(await patiently(() => link.read(base, encodeBatch(READING, [step]))));
+  if (word !== 'ok') throw new LedgerUnavailable('the ledger\'s store is empty, or is being filled again');
+  return parseReply(reply);
 }
 
 async function listAccounts(link: Link, base: string): Promise<readonly string[]> {
-  return asReply(await patiently(() => link.command(base, ['SMEMBERS', `${base}accounts`]))).toSorted();
+  return parseTexts(await patiently(() => link.command(base, ['SMEMBERS', `${base}accounts`]))).toSorted();
 }
 
 async function* recordsOf(link: Link, { base, account }: { base: string; account: string }, filter: UsageFilter): AsyncGenerator<UsageRecord> {

@@ -8,11 +8,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LedgerUnavailable } from './ledger.ts';
 import type {
-  AccountSpending, HoldRequest, HoldResult, JobRecord, KeySpending, Ledger, LedgerGauges, LedgerHealth, QuotaPeriod, Settlement, SettleResult, SlotLimit,
+  AccountSpending, AdmitResult, HoldRequest, HoldResult, JobRecord, KeySpending, Ledger, LedgerGauges, LedgerHealth, QuotaPeriod, Settlement, SettleResult, SlotLimit,
   SlotResult,
 } from './ledger.ts';
 import type { CallProgress, UsageRecord } from './usage-record.ts';
-import type { BucketSettings } from './valkey/bucket.ts';
+import type { Bucket, BucketSettings } from './valkey/bucket.ts';
 import { Fleet } from './valkey/fleet.ts';
 import type { LedgerEvent } from './valkey/fleet.ts';
 import { openJournal, NO_JOURNAL } from './valkey/journal.ts';
@@ -21,7 +21,7 @@ import { parseValkeyUrl } from './valkey/location.ts';
 import type { RefillSource } from './valkey/refill.ts';
 import { Settler } from './valkey/settler.ts';
 import { parseKeySpending } from './valkey/spending.ts';
-import { amount, holdStep, parseJob, parseRecord, progressStep } from './valkey/steps.ts';
+import { admitStep, amount, holdStep, parseJob, parseRecord, progressStep } from './valkey/steps.ts';
 import type { Reply } from './valkey/steps.ts';
 
 export interface ValkeyLedgerOptions {
@@ -73,11 +73,14 @@ class ValkeyLedger implements Ledger {
   readonly #fleet: Fleet;
   readonly #settler: Settler;
   #closing: Promise<void> | undefined;
+  admit?: NonNullable<Ledger['admit']>;
 
   constructor(fleet: Fleet) {
     this.#fleet = fleet;
     this.#settler = new Settler(fleet);
     this.#settler.deliverLeft();
+    // in a Cluster, slots and money are mostly in different places
+    if (fleet.buckets.length === 1) this.admit = (request, slots) => this.#admit(request, slots);
   }
 
   async takeSlots(callId: string, slots: readonly SlotLimit[]): Promise<SlotResult> {
@@ -90,17 +93,27 @@ class ValkeyLedger implements Ledger {
   }
 
   async hold(request: HoldRequest): Promise<HoldResult> {
+    return this.#granted(request, await this.#ask(request, (bucket) => bucket.ask(holdStep(request))));
+  }
+
+  async #admit(request: HoldRequest, slots: readonly SlotLimit[]): Promise<AdmitResult> {
+    const at = { callId: request.origin.callId, bucket: 0, slots };
+    const reply = await this.#ask(request, () => this.#fleet.slots.takeBy(admitStep(request, slots), at, ([word]) => word === 'held'));
+    const full = reply[0] === 'full' ? slots[Number(reply[1])] : undefined;
+    return full ? { outcome: 'Full', full } : this.#granted(request, reply);
+  }
+
+  async #ask({ origin }: HoldRequest, step: (bucket: Bucket) => Promise<Reply>): Promise<Reply> {
     this.#assertOpen();
-    const { origin } = request;
     const bucket = this.#fleet.bucketOfAccount(origin.account);
     const sent = bucket.open;
-    const reply = await bucket.ask(holdStep(request)).catch((error: unknown) => {
+    const reply = await step(bucket).catch((error: unknown) => {
       // it may have been granted; an earlier hold of the call is settled by its call
       if (sent && !this.#fleet.held.has(origin.callId)) this.#withdraw(origin.callId, origin.account);
       throw error;
     });
     this.#fleet.know(origin.keyUid, origin.account);
-    return this.#granted(request, reply);
+    return reply;
   }
 
   #granted(request: HoldRequest, [word, first, day, month]: Reply): HoldResult {

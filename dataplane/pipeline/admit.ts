@@ -4,7 +4,7 @@
  */
 import { formatDecimal } from '../snapshot/decimal.ts';
 import { GatewayError } from '../errors.ts';
-import type { HoldRequest, HoldResult, Limits, SlotLimit, SlotResult } from '../ledger/ledger.ts';
+import type { AdmitResult, HoldRequest, HoldResult, Limits, SlotLimit, SlotResult } from '../ledger/ledger.ts';
 import type { CallOrigin } from '../ledger/usage-record.ts';
 import type { Candidate } from '../state/state.ts';
 import { keyInForce } from './authenticate.ts';
@@ -28,7 +28,9 @@ const STALE_TRIES = 5;
 /** Rejects with invalid_api_key where the key was revoked meanwhile, and with LedgerUnavailable. */
 export function admit(deps: PipelineDeps, routed: Routed, candidate: Candidate, record: CallRecord): Promise<Admission> {
   const slots = slotsOf(routed, candidate, record);
-  if (slots.length === 0) return holdMoney(deps, routed, candidate, record);
+  if (slots.length === 0) return holdMoney(deps, { routed, candidate, record });
+  // another try of the call may have the money already
+  if (deps.ledger.admit && !record.admitted) return holdMoney(deps, { routed, candidate, record, slots });
   const startedAt = deps.clock.monotonicMs();
   const taking = deps.ledger.takeSlots(routed.requestId, slots);
   // nothing is waited for where the slots are decided in memory
@@ -41,6 +43,8 @@ interface Asked {
   readonly routed: Routed;
   readonly candidate: Candidate;
   readonly record: CallRecord;
+  /** To be taken in the same step as the money. */
+  readonly slots?: readonly SlotLimit[];
 }
 
 async function laterSlots(taking: Promise<SlotResult>, deps: PipelineDeps, asked: Asked, startedAt: number): Promise<Admission> {
@@ -53,8 +57,8 @@ async function laterSlots(taking: Promise<SlotResult>, deps: PipelineDeps, asked
   return withSlots(taken, deps, asked);
 }
 
-function withSlots(taken: SlotResult, deps: PipelineDeps, { routed, candidate, record }: Asked): Promise<Admission> {
-  return taken.outcome === 'Full' ? Promise.resolve(taken) : holdMoney(deps, routed, candidate, record);
+function withSlots(taken: SlotResult, deps: PipelineDeps, asked: Asked): Promise<Admission> {
+  return taken.outcome === 'Full' ? Promise.resolve(taken) : holdMoney(deps, asked);
 }
 
 /** Gives back what belongs to the channel of the latest admission. */
@@ -81,7 +85,7 @@ function slotsOf(routed: Routed, candidate: Candidate, record: CallRecord): read
   return slot && !record.admitted ? [slot, ...candidate.slots] : candidate.slots;
 }
 
-async function holdMoney(deps: PipelineDeps, routed: Routed, candidate: Candidate, record: CallRecord): Promise<Admission> {
+async function holdMoney(deps: PipelineDeps, { routed, candidate, record, slots }: Asked): Promise<Admission> {
   const { price } = candidate;
   if (!price) throw new Error('a candidate without a price was routed to');
   const bounds = boundCall(routed.call, candidate, price, routed.key);
@@ -91,14 +95,15 @@ async function holdMoney(deps: PipelineDeps, routed: Routed, candidate: Candidat
   for (let tries = 1; tries <= STALE_TRIES; tries++) {
     const request = holdRequest(deps, routed, candidate, bounds);
     const startedAt = deps.clock.monotonicMs();
-    let result: HoldResult | undefined;
+    let result: AdmitResult | undefined;
     try {
-      result = await deps.ledger.hold(request);
+      result = await (slots && deps.ledger.admit ? deps.ledger.admit(request, slots) : deps.ledger.hold(request));
     } finally {
       deps.telemetry.ledger('hold', deps.clock.monotonicMs() - startedAt, result?.outcome ?? 'unavailable');
     }
     if (result.outcome === 'Held')
       return admitted(record, admittedOn(routed, candidate, bounds, affordableOutput(routed.call, bounds, result.heldNanoUsd)));
+    if (result.outcome === 'Full') return result;
     if (result.outcome === 'Short') {
       releaseChannel(deps, record);
       return { outcome: 'Short', error: shortOf(result, bounds) };

@@ -10,7 +10,7 @@ import { Deadlines } from '../deadlines.ts';
 import type { Deadline } from '../deadlines.ts';
 import { LedgerUnavailable } from '../ledger.ts';
 import type { Link } from './link.ts';
-import { asReply, encodeBatch } from './steps.ts';
+import { encodeBatch, parseReplies, parseReply } from './steps.ts';
 import type { Reply, Step } from './steps.ts';
 
 export interface BucketSettings {
@@ -147,7 +147,7 @@ export class Bucket {
     try {
       const replies = await this.#run('', batch.map(({ step }) => step));
       if (typeof replies === 'string') this.#failed(batch, WORDS[replies]);
-      else for (const [index, work] of batch.entries()) this.#answer(work, asReply(replies[index]));
+      else for (const [index, work] of batch.entries()) this.#answer(work, parseReply(replies[index] ?? ''));
     } catch (error) {
       this.#failed(batch, error instanceof Error ? error.message : String(error));
     } finally {
@@ -182,23 +182,21 @@ export class Bucket {
   }
 
   /** The replies, or the word with which the script took nothing. */
-  async #run(mode: '' | 'refill', steps: readonly Step[]): Promise<readonly unknown[] | Refusal> {
+  async #run(mode: '' | 'refill', steps: readonly Step[]): Promise<readonly string[] | Refusal> {
     const seq = ++this.#seq;
     const epoch = this.#epoch;
-    const reply = await this.#deps.link.run(this.#deps.base, [...this.#head(mode, seq), ...encodeBatch(steps)]);
-    if (!Array.isArray(reply)) throw new Error('the ledger\'s script gave no list');
-    const [word, ...rest] = reply;
-    if (word !== 'ok') return this.#note(String(word), rest);
+    const [word, ...rest] = parseReplies(await this.#deps.link.run(this.#deps.base, encodeBatch(this.#head(mode, seq), steps)));
+    if (word !== 'ok') return this.#note(word, rest);
     if (this.#epoch === epoch) this.#acked = Math.max(this.#acked, seq);
     return rest;
   }
 
   /** The script took nothing: why, and what it says of the epoch. */
-  #note(word: string, [id, mode, remainingMs]: readonly unknown[]): Refusal {
+  #note(word: string, [id = '', mode = '', remainingMs]: readonly string[]): Refusal {
     const refusal = REFUSALS.find((known) => known === word);
     if (!refusal) throw new Error(`the ledger's script said ${word}`);
-    this.#seen = String(id);
-    this.#seenMode = String(mode);
+    this.#seen = id;
+    this.#seenMode = mode;
     this.#remainingMs = Number(remainingMs);
     return refusal;
   }
@@ -268,7 +266,7 @@ export class Bucket {
 
   async #found(after: string): Promise<false> {
     const { link, base, settings } = this.#deps;
-    await link.run(base, [...this.#head('found', this.#seq), randomUUID(), after, String(settings.refillMs)]);
+    await link.run(base, encodeBatch([...this.#head('found', this.#seq), randomUUID(), after, String(settings.refillMs)], []));
     return false;
   }
 
@@ -280,7 +278,7 @@ export class Bucket {
     for (let at = 0; at < steps.length; at += MOST_STEPS) {
       const replies = await this.#run('refill', steps.slice(at, at + MOST_STEPS));
       if (typeof replies === 'string') throw new Error(`the store changed while it was filled: ${replies}`);
-      putBack += replies.map(asReply).filter(([word = '']) => PUT_BACK.has(word)).length;
+      putBack += replies.map(parseReply).filter(([word = '']) => PUT_BACK.has(word)).length;
     }
     this.#deps.onRejoined(anew ? 'Empty' : why, putBack);
   }

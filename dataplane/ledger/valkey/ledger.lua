@@ -4,7 +4,7 @@
 -- it enters and leaves as decimal text.
 --
 -- It is used as a library of functions, which is made once, or as a script, which is made for each batch: main, at the end, sets
--- what follows for the batch at hand.
+-- what follows for the batch at hand. A batch is one argument and one reply: words end at \31, replies at \30.
 local base, head, now, today, thisMonth, changes, epoch, refilling, call
 local FIRST_STEP = 12
 local DAY_MS = 86400000
@@ -485,23 +485,44 @@ function step.reap(most)
 end
 
 -- Slots: of each, a sorted set of calls with the end of their lease.
-function step.take(id, ...)
-  local args, missing = { ... }, {}
-  for i = 1, #args, 2 do
-    local name, limit = base .. 'z:' .. args[i], tonumber(args[i + 1])
+-- The first that is full, counted from 0; else the names of those that the call has not yet.
+local function missingSlots(id, slots, words)
+  local missing = {}
+  for i = 1, words, 2 do
+    local name, limit = base .. 'z:' .. slots[i], tonumber(slots[i + 1])
     if not call('ZSCORE', name, id) then
       if call('ZCARD', name) >= limit then
         call('ZREMRANGEBYSCORE', name, '-inf', '(' .. whole(now))
-        if call('ZCARD', name) >= limit then return { 'full', whole((i - 1) / 2) } end
+        if call('ZCARD', name) >= limit then return (i - 1) / 2, nil end
       end
       missing[#missing + 1] = name
     end
   end
-  for _, name in ipairs(missing) do
+  return nil, missing
+end
+local function enterSlots(id, names)
+  for _, name in ipairs(names) do
     call('ZADD', name, whole(now + head.leaseMs), id)
     call('PEXPIRE', name, SLOT_KEY_MS)
   end
+end
+
+function step.take(id, ...)
+  local slots = { ... }
+  local full, missing = missingSlots(id, slots, #slots)
+  if full then return { 'full', whole(full) } end
+  enterSlots(id, missing)
   return { 'taken' }
+end
+-- Slots and money: both, or neither. `words`: how many of the slots follow; after them what `hold` takes.
+function step.admit(words, ...)
+  local args, count = { ... }, tonumber(words)
+  local id = args[count + 1]
+  local full, missing = missingSlots(id, args, count)
+  if full then return { 'full', whole(full) } end
+  local reply = step.hold(unpack(args, count + 1))
+  if reply[1] == 'held' then enterSlots(id, missing) end
+  return reply
 end
 function step.give(id, ...)
   for _, slot in ipairs({ ... }) do call('ZREM', base .. 'z:' .. slot, id) end
@@ -699,19 +720,31 @@ local function refusal()
   return nil
 end
 
-local function main(keys, args)
+local WORD_END, REPLY_END = '\31', '\30'
+
+local function wordsOf(text)
+  local words, count = {}, 0
+  for word in string.gmatch(text .. WORD_END, '([^\31]*)\31') do
+    count = count + 1
+    words[count] = word
+  end
+  return words
+end
+
+local function main(keys, argv)
+  local args = wordsOf(argv[1])
   begin(keys, args)
-  if head.mode == 'found' then return found(args[FIRST_STEP], args[FIRST_STEP + 1], args[FIRST_STEP + 2]) end
+  if head.mode == 'found' then return table.concat(found(args[FIRST_STEP], args[FIRST_STEP + 1], args[FIRST_STEP + 2]), REPLY_END) end
   local refused = refusal()
-  if refused then return refused end
+  if refused then return table.concat(refused, REPLY_END) end
   local replies, at = { 'ok' }, FIRST_STEP
   while at <= #args do
     local words = tonumber(args[at + 1])
     local ok, reply = pcall(step[args[at]], unpack(args, at + 2, at + 1 + words))
     if not ok then reply = { 'error', type(reply) == 'table' and reply.err or tostring(reply) } end
-    replies[#replies + 1] = reply
+    replies[#replies + 1] = table.concat(reply, WORD_END)
     at = at + 2 + words
   end
   if changes then call('HSET', base .. 'e', 'n', whole(changes)) end
-  return replies
+  return table.concat(replies, REPLY_END)
 end

@@ -10,10 +10,10 @@ import { createClient, createCluster } from '@redis/client';
 import type { ValkeyLocation } from './location.ts';
 
 export interface Link {
-  /** Runs the script on a bucket; resolves with its reply once so many replicas have it as the location asks for. */
-  run(base: string, args: readonly string[]): Promise<unknown>;
+  /** Runs the script on a bucket with a batch; resolves with its reply once so many replicas have it as the location asks for. */
+  run(base: string, batch: string): Promise<unknown>;
   /** The same, for a user who may only read. */
-  read(base: string, args: readonly string[]): Promise<unknown>;
+  read(base: string, batch: string): Promise<unknown>;
   /** Any other command on a key. */
   command(key: string, args: readonly string[]): Promise<unknown>;
   /** The latest failure to connect, in words; empty since it has answered. */
@@ -51,14 +51,14 @@ export function openLink(location: ValkeyLocation): Link {
   };
   const run = runner(send);
   return {
-    run: async (base, args) => {
-      const reply = run(base, args);
+    run: async (base, batch) => {
+      const reply = run(base, batch);
       if (location.wait === 0) return reply;
       const [result, replicas] = await Promise.all([reply, send(base, ['WAIT', String(location.wait), String(WAIT_MS)], false)]);
       if (Number(replicas) < location.wait) throw new Error(`only ${Number(replicas)} of ${location.wait} replicas have it`);
       return result;
     },
-    read: (base, args) => evaluate(send, base, args, true),
+    read: (base, batch) => evaluate(send, base, batch, true),
     command: (key, args) => send(key, args, true),
     trouble: () => trouble,
     close,
@@ -66,7 +66,7 @@ export function openLink(location: ValkeyLocation): Link {
 }
 
 /** As a function, which the server makes once; as a script where it has no functions for this user. */
-function runner(send: Send): (base: string, args: readonly string[]) => Promise<unknown> {
+function runner(send: Send): (base: string, batch: string) => Promise<unknown> {
   let functions = true;
   const load = async (base: string): Promise<void> => {
     try {
@@ -76,21 +76,21 @@ function runner(send: Send): (base: string, args: readonly string[]) => Promise<
       if (!messageOf(error).includes('already exists')) throw error;
     }
   };
-  return async (base, args) => {
-    if (!functions) return evaluate(send, base, args, false);
-    const command = ['FCALL', FUNCTION, '1', base, ...args];
+  return async (base, batch) => {
+    if (!functions) return evaluate(send, base, batch, false);
+    const command = ['FCALL', FUNCTION, '1', base, batch];
     try {
       return await send(base, command, false);
     } catch (error) {
       if (/^NOPERM|unknown command/.test(messageOf(error))) functions = false;
       else if (!messageOf(error).includes('Function not found')) throw error;
     }
-    if (!functions) return evaluate(send, base, args, false);
+    if (!functions) return evaluate(send, base, batch, false);
     await load(base).catch((error: unknown) => {
       if (!/^NOPERM|unknown command/.test(messageOf(error))) throw error;
       functions = false;
     });
-    return functions ? send(base, command, false) : evaluate(send, base, args, false);
+    return functions ? send(base, command, false) : evaluate(send, base, batch, false);
   };
 }
 
@@ -99,13 +99,13 @@ function messageOf(error: unknown): string {
 }
 
 /** As a script: it needs nothing to be there, and a user who may only read can use it. */
-async function evaluate(send: Send, base: string, args: readonly string[], readonly: boolean): Promise<unknown> {
+async function evaluate(send: Send, base: string, batch: string, readonly: boolean): Promise<unknown> {
   const suffix = readonly ? '_RO' : '';
   try {
-    return await send(base, [`EVALSHA${suffix}`, SCRIPT_SHA, '1', base, ...args], readonly);
+    return await send(base, [`EVALSHA${suffix}`, SCRIPT_SHA, '1', base, batch], readonly);
   } catch (error) {
     if (!messageOf(error).startsWith('NOSCRIPT')) throw error;
-    return send(base, [`EVAL${suffix}`, SCRIPT, '1', base, ...args], readonly);
+    return send(base, [`EVAL${suffix}`, SCRIPT, '1', base, batch], readonly);
   }
 }
 

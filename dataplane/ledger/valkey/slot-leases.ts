@@ -7,10 +7,12 @@ import type { LedgerGauges, SlotLimit, SlotResult } from '../ledger.ts';
 import { LedgerUnavailable } from '../ledger.ts';
 import type { Bucket } from './bucket.ts';
 import { takeStep } from './steps.ts';
-import type { Step } from './steps.ts';
+import type { Reply, Step } from './steps.ts';
 
 export interface SlotLeases {
   take(callId: string, slots: readonly SlotLimit[]): Promise<SlotResult>;
+  /** A step that takes slots of one bucket and perhaps refuses for other reasons; `isTaken` says of its reply that it took them. */
+  takeBy(step: Step, at: { readonly callId: string; readonly bucket: number; readonly slots: readonly SlotLimit[] }, isTaken: (reply: Reply) => boolean): Promise<Reply>;
   /** Those of a call that are in a bucket: from now on they are the caller's to give back. */
   handOver(callId: string, bucket: number): readonly string[];
   /** Never fails. */
@@ -46,20 +48,23 @@ export function createSlotLeases(buckets: readonly Bucket[], bucketOf: (slot: Sl
     // a ledger that is closed gives nothing back: its slots end by themselves
     buckets[bucket]?.askSurely({ name: 'give', args: [callId, ...ids] }).catch(() => undefined);
   };
-  const takeIn = async (callId: string, bucket: number, slots: readonly SlotLimit[]): Promise<SlotLimit | undefined> => {
+  const takeBy: SlotLeases['takeBy'] = async (step, { callId, bucket, slots }, isTaken) => {
     const fresh = slots.filter(({ id }) => !owned.get(callId)?.has(id)).map(({ id }) => id);
     const place = bucketAt(buckets, bucket);
     const sent = place.open;
     try {
-      const [word, at] = await place.ask(takeStep(callId, slots));
-      if (word === 'full') return slots[Number(at)];
+      const reply = await place.ask(step);
+      if (isTaken(reply)) own(callId, bucket, slots);
+      return reply;
     } catch (error) {
-      // it may have been taken
+      // they may have been taken
       if (sent && fresh.length > 0) giveBack(callId, bucket, fresh);
       throw error;
     }
-    own(callId, bucket, slots);
-    return undefined;
+  };
+  const takeIn = async (callId: string, bucket: number, slots: readonly SlotLimit[]): Promise<SlotLimit | undefined> => {
+    const [word, at] = await takeBy(takeStep(callId, slots), { callId, bucket, slots }, ([said]) => said === 'taken');
+    return word === 'full' ? slots[Number(at)] : undefined;
   };
   /** By bucket. */
   const disown = (callId: string, isGiven: (id: string, slot: Owned) => boolean): Map<number, string[]> => {
@@ -96,6 +101,7 @@ export function createSlotLeases(buckets: readonly Bucket[], bucketOf: (slot: Sl
       }
       return { outcome: 'Taken' };
     },
+    takeBy,
     handOver: (callId, bucket) => disown(callId, (_id, slot) => slot.bucket === bucket).get(bucket) ?? [],
     give: (callId, scopes) => give(callId, (_id, { scope }) => scopes?.includes(scope) ?? true),
     keepSteps(bucket, again) {

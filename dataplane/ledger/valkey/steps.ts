@@ -20,11 +20,38 @@ const STATUSES: readonly CallStatus[] = ['Running', 'Succeeded', 'Failed', 'Clie
 const SOURCES: readonly UsageSource[] = ['Provider', 'Estimated', 'Partial'];
 const JOB_STATES: readonly JobState[] = ['Running', 'Completed', 'Failed'];
 
-/** The words of a batch: a step is its name, how many arguments follow, and these. */
-export function encodeBatch(steps: readonly Step[]): string[] {
-  const words: string[] = [];
+/** What ends a word, and a reply. Neither may be in a word: identifiers of this product have no control characters. */
+const [WORD_END, REPLY_END] = ['\x1f', '\x1e'];
+const ENDS = /[\x1e\x1f]/g;
+
+/**
+ * A batch as one text, since a client spends more on each argument than on what is in it: what heads it, then each step with its
+ * name, how many words follow, and these.
+ */
+export function encodeBatch(head: readonly string[], steps: readonly Step[]): string {
+  const words = [...head];
   for (const { name, args } of steps) words.push(name, String(args.length), ...args);
-  return words;
+  const text = words.join(WORD_END);
+  // somebody asked for an identifier that cannot be
+  return countEnds(text) === words.length - 1 && !text.includes(REPLY_END) ? text : words.map((word) => word.replaceAll(ENDS, '\uFFFD')).join(WORD_END);
+}
+
+function countEnds(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf(WORD_END); at !== -1; at = text.indexOf(WORD_END, at + 1)) count++;
+  return count;
+}
+
+/** What a batch is answered with: a word of the whole, and what follows it. */
+export function parseReplies(value: unknown): readonly [word: string, ...rest: string[]] {
+  if (typeof value !== 'string') throw new Error('the ledger\'s script gave no text');
+  const [word = '', ...rest] = value.split(REPLY_END);
+  return [word, ...rest];
+}
+
+/** One step's reply. */
+export function parseReply(text: string): Reply {
+  return text.split(WORD_END);
 }
 
 /** A hold as it is measured and kept, without what identifies the asker's generation. */
@@ -76,7 +103,17 @@ export function progressStep(callId: string, progress: CallProgress): Step {
 }
 
 export function takeStep(callId: string, slots: readonly SlotLimit[]): Step {
-  return { name: 'take', args: [callId, ...slots.flatMap(({ id, limit }) => [id, String(limit)])] };
+  return { name: 'take', args: [callId, ...slotWords(slots)] };
+}
+
+/** Slots and money in one step; the slots are those of the bucket that the money is in. */
+export function admitStep(request: HoldRequest, slots: readonly SlotLimit[]): Step {
+  const words = slotWords(slots);
+  return { name: 'admit', args: [String(words.length), ...words, ...holdStep(request).args] };
+}
+
+function slotWords(slots: readonly SlotLimit[]): string[] {
+  return slots.flatMap(({ id, limit }) => [id, String(limit)]);
 }
 
 /** The record in a reply of `settle` or `usage`, and the answer that its settlement gave. */
@@ -103,9 +140,9 @@ export function parseJob([, jobId = '', state, account = '', callId = '', keyUid
   return { jobId, state: oneOf(JOB_STATES, state), origin: { callId, keyUid, account, createdMs: Number(createdMs), ...parseRoute(route) } };
 }
 
-/** A reply as the client hands it over: texts, and lists of them. */
-export function asReply(value: unknown): Reply {
-  if (!Array.isArray(value)) throw new Error('the ledger\'s script gave no list');
+/** A list of texts, as the client hands it over. */
+export function parseTexts(value: unknown): readonly string[] {
+  if (!Array.isArray(value)) throw new Error('the ledger\'s store gave no list');
   return value.map(String);
 }
 
