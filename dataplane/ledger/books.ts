@@ -4,6 +4,7 @@
  * after midnight is booked on the day before, whose window is kept until then.
  * ledger-core.ts moves money between the tallies, and tells the log of each movement in the same step.
  */
+import { CallMap } from './call-map.ts';
 import { createJobs } from './jobs.ts';
 import type { Job, Jobs } from './jobs.ts';
 import type { Limits, QuotaPeriod } from './ledger.ts';
@@ -95,7 +96,7 @@ export interface RecentCalls {
 export interface Books {
   readonly keys: Map<string, KeyBook>;
   readonly accounts: Map<string, AccountBook>;
-  readonly holds: Map<string, Hold>;
+  readonly holds: CallMap<Hold>;
   readonly jobs: Jobs;
   recent: RecentCalls;
   log: MovementLog;
@@ -119,7 +120,7 @@ const NO_SPAN: Span = { startMs: 0, endMs: 0 };
 
 export function createBooks(): Books {
   return {
-    keys: new Map(), accounts: new Map(), holds: new Map(), jobs: createJobs(), recent: new Map<string, SettledCall>(), log: NO_LOG,
+    keys: new Map(), accounts: new Map(), holds: new CallMap(), jobs: createJobs(), recent: new Map<string, SettledCall>(), log: NO_LOG,
     changedKeys: new Set(), changedAccounts: new Set(), heldNanoUsd: 0n, today: NO_SPAN, thisMonth: NO_SPAN,
   };
 }

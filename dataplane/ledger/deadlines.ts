@@ -8,8 +8,11 @@ export interface Deadline {
   over: boolean;
 }
 
+/** In slices of this, so that it is noticed how long the process itself stood still. */
+const SLICE_MS = 25;
+
 interface Entry extends Deadline {
-  readonly dueMs: number;
+  dueMs: number;
   readonly refuse: () => void;
 }
 
@@ -39,10 +42,20 @@ export class Deadlines {
       this.#timer = undefined;
       return;
     }
+    const dueMs = Math.min(head.dueMs, performance.now() + SLICE_MS);
     // where the loop itself was late, what is already done gets to say so first
-    this.#timer = setTimeout(() => setImmediate(() => this.#expire()), Math.max(0, head.dueMs - performance.now()));
+    this.#timer = setTimeout(() => {
+      this.#grant(performance.now() - dueMs);
+      setImmediate(() => this.#expire());
+    }, Math.max(0, dueMs - performance.now()));
     // what is waited for keeps the process, not the waiting
     this.#timer.unref();
+  }
+
+  /** A process that stood still has not waited: what it was asked before may not even have been sent. */
+  #grant(lateMs: number): void {
+    if (lateMs < SLICE_MS) return;
+    for (const entry of this.#entries) entry.dueMs += lateMs;
   }
 
   #expire(): void {

@@ -19,12 +19,6 @@ const CALL_COLUMNS = `
   cache_write_1h INTEGER NOT NULL, output INTEGER NOT NULL, usage_source TEXT NOT NULL`;
 
 /**
- * Ids of calls are random: in one index of a million, every record would touch a page of its own, which costs more than all the
- * rest of it. So they are indexed in blocks of 16,384 records; who asks for one looks into each block.
- */
-const USAGE_BLOCK_BITS = 14;
-
-/**
  * The step at index n leads from version n to n + 1; an empty file is version 0. A published step is never edited: a change
  * of the schema is a further step.
  */
@@ -55,13 +49,11 @@ const MIGRATIONS: readonly string[] = [
      key_remaining_nano_usd INTEGER, settled_ms INTEGER NOT NULL) STRICT;
    INSERT INTO usage SELECT * FROM usage_1;
    DROP TABLE usage_1;
-   CREATE INDEX usage_by_call ON usage (seq >> ${USAGE_BLOCK_BITS}, call_id);`,
+   CREATE INDEX usage_by_call ON usage (seq >> 14, call_id);`,
+  // an index costs a record more than all the rest of it: usage-index.ts has what stands in its place
+  `DROP INDEX usage_by_call;
+   CREATE TABLE usage_blocks (block INTEGER PRIMARY KEY, ids BLOB NOT NULL) STRICT;`,
 ];
-
-/** The record of a call, by its id; the latest blocks are looked through first. */
-export const SEQ_OF_CALL = `WITH RECURSIVE block(n) AS (
-    SELECT max(seq) >> ${USAGE_BLOCK_BITS} FROM usage UNION ALL SELECT n - 1 FROM block WHERE n > (SELECT min(seq) >> ${USAGE_BLOCK_BITS} FROM usage))
-  SELECT usage.seq FROM block CROSS JOIN usage ON usage.seq >> ${USAGE_BLOCK_BITS} = block.n AND usage.call_id = ? LIMIT 1`;
 
 /** What an acknowledged step survives: the end of the process (normal), or of the machine too (full). */
 export type LedgerSync = 'normal' | 'full';

@@ -10,11 +10,12 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { injectFault } from './embedded-faults.ts';
 import type { FileAnswer, FileRequest, FileSettings, StoredBooks } from './embedded-messages.ts';
 import { ACCOUNT_COLUMNS, JOB_COLUMNS, jobRow, KEY_COLUMNS, keyRow, USAGE_COLUMNS, usageRow } from './embedded-rows.ts';
-import { openFile, prepareRows, readMark, readStoredBooks, rowsOf, SEQ_OF_CALL } from './embedded-schema.ts';
+import { openFile, prepareRows, readMark, readStoredBooks, rowsOf } from './embedded-schema.ts';
 import type { JobStateRecord, RecordVisitor, SettledRecord } from './journal-reader.ts';
 import { readSegment, removeSegments, visitSegment } from './journal-segments.ts';
 import { readRow } from './row-reader.ts';
 import type { Row, Value } from './row-reader.ts';
+import { UsageIndex } from './usage-index.ts';
 
 const settings: FileSettings = workerData;
 
@@ -36,6 +37,7 @@ class LedgerFile {
   readonly #insertUsage: { readonly one: StatementSync; readonly several: StatementSync };
   /** Rows that are not inserted yet, one after the other. */
   #usageRows: Value[] = [];
+  readonly #usageIndex: UsageIndex;
   readonly #refundUsage: StatementSync;
   readonly #mark: StatementSync;
   readonly #usageBounds: StatementSync;
@@ -52,13 +54,14 @@ class LedgerFile {
     this.#replaceJob = db.prepare(`REPLACE INTO jobs ${valuesOf(JOB_COLUMNS)}`);
     const insertUsage = (rows: number): StatementSync => db.prepare(`INSERT INTO usage ${valuesOf(USAGE_COLUMNS, rows)}`);
     this.#insertUsage = { one: insertUsage(1), several: insertUsage(ROWS_AT_ONCE) };
-    this.#refundUsage = db.prepare(`UPDATE usage SET cost_nano_usd = 0, unbilled_nano_usd = 0, status = 'Refunded' WHERE seq = (${SEQ_OF_CALL})`);
+    this.#usageIndex = new UsageIndex(db);
+    this.#refundUsage = db.prepare('UPDATE usage SET cost_nano_usd = 0, unbilled_nano_usd = 0, status = \'Refunded\' WHERE seq = ?');
     this.#mark = db.prepare('UPDATE journal SET ledger_id = ?, folded = ?');
     this.#usageBounds = prepareRows(db, 'SELECT seq, settled_ms, (SELECT max(seq) FROM usage) FROM usage ORDER BY seq LIMIT 1');
     this.#settledBefore = prepareRows(db, 'SELECT max(seq) FROM usage WHERE seq >= ? AND seq < ? AND settled_ms < ?');
     this.#pruneUsage = db.prepare('DELETE FROM usage WHERE seq <= ?');
     this.#pruneJobs = db.prepare('DELETE FROM jobs WHERE ended_ms < (SELECT settled_ms FROM usage ORDER BY seq LIMIT 1)');
-    this.#findUsage = prepareRows(db, `SELECT ${USAGE_COLUMNS.join(', ')} FROM usage WHERE seq = (${SEQ_OF_CALL})`);
+    this.#findUsage = prepareRows(db, `SELECT ${USAGE_COLUMNS.join(', ')} FROM usage WHERE seq = ?`);
     const findJob = (column: string): StatementSync =>
       prepareRows(db, `SELECT ${JOB_COLUMNS.join(', ')} FROM jobs WHERE ${column} = ? AND job_id = ? ORDER BY created_ms DESC LIMIT 1`);
     this.#findJob = { Key: findJob('key_uid'), Channel: findJob('channel') };
@@ -110,6 +113,7 @@ class LedgerFile {
 
   #addUsage(record: SettledRecord): void {
     this.#usageRows.push(...usageRow(record));
+    this.#usageIndex.add(record.record.callId);
     if (this.#usageRows.length < ROWS_AT_ONCE * USAGE_COLUMNS.length) return;
     this.#insertUsage.several.run(...this.#usageRows);
     this.#usageRows = [];
@@ -124,7 +128,12 @@ class LedgerFile {
   #takeJob(job: JobStateRecord): void {
     this.#insertRest();
     this.#replaceJob.run(...jobRow(job));
-    if (job.state === 'Failed') this.#refundUsage.run(job.origin.callId);
+    if (job.state === 'Failed') this.#refund(job.origin.callId);
+  }
+
+  #refund(callId: string): void {
+    const seq = this.#usageIndex.find(callId);
+    if (seq !== undefined) this.#refundUsage.run(seq);
   }
 
   /** Records leave in the order that they came in; sequence numbers have no large gaps, so that they count them. */
@@ -142,11 +151,13 @@ class LedgerFile {
     }
     if (last < oldest) return;
     this.#pruneUsage.run(last);
+    this.#usageIndex.pruned();
     this.#pruneJobs.run();
   }
 
   findCall(callId: string): Row | undefined {
-    return rowsOf(this.#findUsage.all(callId))[0];
+    const seq = this.#usageIndex.find(callId);
+    return seq === undefined ? undefined : rowsOf(this.#findUsage.all(seq))[0];
   }
 
   findJob({ by, of, jobId }: Extract<FileRequest, { type: 'FindJob' }>): Row | undefined {

@@ -3,6 +3,7 @@
  * succeeded for so long that the ledger may give the holds away, the calls are told that they are lost. Time is monotonic, so
  * that a process that was stopped and goes on notices at once.
  */
+import { CallMap } from './call-map.ts';
 import type { Ledger } from './ledger.ts';
 import type { CallProgress } from './usage-record.ts';
 
@@ -27,9 +28,8 @@ export interface LeaseKeeper {
 }
 
 interface Lease {
-  /** These two hold all that there is of a call. */
-  progress: () => CallProgress;
-  lost: () => void;
+  readonly progress: () => CallProgress;
+  readonly lost: () => void;
   /** When the ledger was last known to keep the hold. */
   renewedMs: number;
   recorded: CallProgress | undefined;
@@ -41,7 +41,7 @@ const LOSE_AFTER_MS = 20_000;
 
 export function createLeaseKeeper(deps: LeaseKeeperDeps): LeaseKeeper {
   const { ledger, intervalMs = INTERVAL_MS, loseAfterMs = LOSE_AFTER_MS, monotonicMs = () => performance.now(), every = everyInterval, onRenewal } = deps;
-  const leases = new Map<string, Lease>();
+  const leases = new CallMap<Lease>();
   let renewing = false;
 
   const tick = (): void => {
@@ -55,7 +55,7 @@ export function createLeaseKeeper(deps: LeaseKeeperDeps): LeaseKeeper {
   const renew = async (): Promise<void> => {
     const startedMs = monotonicMs();
     try {
-      const running = [...leases].filter(([, lease]) => !lease.isLost);
+      const running = [...leases.entries()].filter(([, lease]) => !lease.isLost);
       const changed = changedProgress(running, (error) => onRenewal?.('unavailable', 0, error));
       // also without any change: that the ledger takes it is what renews
       await ledger.recordProgress(changed);
@@ -76,14 +76,7 @@ export function createLeaseKeeper(deps: LeaseKeeperDeps): LeaseKeeper {
     track: (callId, progress, lost) => {
       leases.set(callId, { progress, lost, renewedMs: monotonicMs(), recorded: undefined, isLost: false });
     },
-    untrack: (callId) => {
-      const lease = leases.get(callId);
-      if (!lease) return;
-      leases.delete(callId);
-      // a busy map changes its table now and then, and an outgrown table keeps what was in it until a full collection
-      lease.progress = endedProgress;
-      lease.lost = ignore;
-    },
+    untrack: (callId) => leases.delete(callId),
     stop,
   };
 }
@@ -115,13 +108,6 @@ function isSame(a: CallProgress, b: CallProgress): boolean {
     && a.tokens.cached === b.tokens.cached && a.tokens.cacheWrite5m === b.tokens.cacheWrite5m
     && a.tokens.cacheWrite1h === b.tokens.cacheWrite1h && a.tokens.output === b.tokens.output;
 }
-
-/** Nobody asks: a renewal goes through what is tracked. */
-function endedProgress(): never {
-  throw new Error('the call has ended');
-}
-
-function ignore(): void { /* it has ended */ }
 
 function everyInterval(intervalMs: number, tick: () => void): () => void {
   const timer = setInterval(tick, intervalMs);

@@ -1,9 +1,10 @@
 /**
  * Settled calls that the file does not have yet: where each stands in the journal. They are read from there when somebody asks,
- * which is seldom, so that nothing of a settled call has to stay in memory but its id.
+ * which is seldom, so that nothing of a settled call has to stay in memory but a number.
  */
 import { readSync } from 'node:fs';
 import type { RecentCalls, SettledCall } from './books.ts';
+import { CallOffsets } from './call-offsets.ts';
 import { RECORD_HEADER_BYTES } from './journal-format.ts';
 import { readRecords } from './journal-reader.ts';
 import { asRefunded } from './ledger-core.ts';
@@ -19,7 +20,7 @@ export interface ReadableSegment {
 
 interface Generation {
   readonly segment: ReadableSegment;
-  readonly offsets: Map<string, number>;
+  readonly offsets: CallOffsets;
   /** Calls whose cost was given back. */
   readonly refunded: Set<string>;
 }
@@ -48,22 +49,22 @@ export class JournaledCalls implements RecentCalls {
   }
 
   has(callId: string): boolean {
-    if (this.#current.offsets.has(callId)) return true;
-    for (const { offsets } of this.#earlier) if (offsets.has(callId)) return true;
+    if (find(this.#current, callId)) return true;
+    for (const generation of this.#earlier) if (find(generation, callId)) return true;
     return this.#left.settled.has(callId);
   }
 
   get(callId: string): SettledCall | undefined {
-    for (const { segment, offsets } of [this.#current, ...this.#earlier]) {
-      const offset = offsets.get(callId);
-      if (offset !== undefined) return this.corrected(readSettled(segment, offset));
+    for (const generation of [this.#current, ...this.#earlier]) {
+      const found = find(generation, callId);
+      if (found) return this.corrected(found);
     }
     const left = this.#left.settled.get(callId);
     return left && this.corrected(left);
   }
 
   add(callId: string, offset: number): void {
-    this.#current.offsets.set(callId, offset);
+    this.#current.offsets.add(callId, offset);
   }
 
   refund(callId: string): void {
@@ -79,7 +80,7 @@ export class JournaledCalls implements RecentCalls {
   /** Another segment began: the calls so far are kept until the file has them. */
   turnTo(segment: ReadableSegment): void {
     this.#earlier.unshift(this.#current);
-    this.#current = generationOf(segment);
+    this.#current = generationOf(segment, this.#current.offsets.size);
   }
 
   /** The file has the calls of the segments up to this one. */
@@ -93,8 +94,19 @@ export function noLeftCalls(): LeftCalls {
   return { settled: new Map(), refunded: new Set() };
 }
 
-function generationOf(segment: ReadableSegment): Generation {
-  return { segment, offsets: new Map(), refunded: new Set() };
+/** `expected`: about so many calls will be settled in it. */
+function generationOf(segment: ReadableSegment, expected = 0): Generation {
+  return { segment, offsets: new CallOffsets(expected), refunded: new Set() };
+}
+
+function find({ segment, offsets }: Generation, callId: string): SettledCall | undefined {
+  let found: SettledCall | undefined;
+  offsets.find(callId, (offset) => {
+    const there = readSettled(segment, offset);
+    if (there.record.callId === callId) found = there;
+    return found !== undefined;
+  });
+  return found;
 }
 
 function readSettled(segment: ReadableSegment, offset: number): SettledCall {

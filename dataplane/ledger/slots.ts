@@ -1,6 +1,7 @@
 /**
  * [P] Concurrency slots in memory: they live and die with the process. Taken all or none, given back by call id.
  */
+import { CallMap } from './call-map.ts';
 import type { LedgerGauges, SlotLimit, SlotResult } from './ledger.ts';
 
 interface SlotUse {
@@ -10,26 +11,31 @@ interface SlotUse {
 }
 
 export interface Slots {
-  /** Calls in flight by slot id; an id without any is not kept. */
+  /** Calls in flight by slot id. Ids without any leave together, now and then: most are wanted again at once. */
   readonly uses: Map<string, SlotUse>;
+  /** With so many ids, those without any leave. */
+  sweepAt: number;
   /** The slots that a call owns: a handful, so that a list is quicker than a set. */
-  readonly owned: Map<string, SlotUse[]>;
+  readonly owned: CallMap<readonly SlotUse[]>;
   readonly inUse: Record<SlotLimit['scope'], number>;
 }
 
+const LEAST_SWEPT = 1000;
+
 export function createSlots(): Slots {
-  return { uses: new Map(), owned: new Map(), inUse: { Key: 0, Group: 0, Channel: 0 } };
+  return { uses: new Map(), sweepAt: LEAST_SWEPT, owned: new CallMap(), inUse: { Key: 0, Group: 0, Channel: 0 } };
 }
 
 const TAKEN: SlotResult = { outcome: 'Taken' };
 
 /** Takes all of them or none; those that the call owns already stay its own and count once. */
 export function takeSlots(slots: Slots, callId: string, limits: readonly SlotLimit[]): SlotResult {
-  const known = slots.owned.get(callId);
-  const owned = known ?? [];
-  for (const limit of limits) if (isFull(slots, limit) && !owns(owned, limit.id)) return { outcome: 'Full', full: limit };
-  for (const { id, scope } of limits) if (!owns(owned, id)) owned.push(take(slots, id, scope));
-  if (!known && owned.length > 0) slots.owned.set(callId, owned);
+  const owned = slots.owned.get(callId);
+  const wanted = owned ? limits.filter(({ id }) => !owns(owned, id)) : limits;
+  for (const limit of wanted) if (isFull(slots, limit)) return { outcome: 'Full', full: limit };
+  if (wanted.length === 0) return TAKEN;
+  const taken = wanted.map(({ id, scope }) => take(slots, id, scope));
+  slots.owned.set(callId, owned ? [...owned, ...taken] : taken);
   return TAKEN;
 }
 
@@ -43,26 +49,39 @@ function owns(owned: readonly SlotUse[], id: string): boolean {
 }
 
 function take(slots: Slots, id: string, scope: SlotLimit['scope']): SlotUse {
-  let use = slots.uses.get(id);
-  if (!use) slots.uses.set(id, use = { id, scope, inUse: 0 });
+  const use = slots.uses.get(id) ?? open(slots, id, scope);
   use.inUse++;
   slots.inUse[scope]++;
   return use;
+}
+
+function open(slots: Slots, id: string, scope: SlotLimit['scope']): SlotUse {
+  if (slots.uses.size >= slots.sweepAt) sweep(slots);
+  const use = { id, scope, inUse: 0 };
+  slots.uses.set(id, use);
+  return use;
+}
+
+function sweep(slots: Slots): void {
+  for (const [id, { inUse }] of slots.uses) if (inUse === 0) slots.uses.delete(id);
+  slots.sweepAt = Math.max(LEAST_SWEPT, slots.uses.size * 2);
 }
 
 /** Gives back the named scopes' slots of a call, or all; what it does not own is ignored. */
 export function releaseSlots(slots: Slots, callId: string, scopes?: readonly SlotLimit['scope'][]): void {
   const owned = slots.owned.get(callId);
   if (!owned) return;
-  const kept = scopes ? owned.filter(({ scope }) => !scopes.includes(scope)) : [];
+  const kept = scopes ? owned.filter(({ scope }) => !scopes.includes(scope)) : NONE;
   for (const use of owned) if (!kept.includes(use)) giveBack(slots, use);
   if (kept.length > 0) slots.owned.set(callId, kept);
   else slots.owned.delete(callId);
 }
 
+const NONE: readonly SlotUse[] = [];
+
 function giveBack(slots: Slots, use: SlotUse): void {
   slots.inUse[use.scope]--;
-  if (--use.inUse === 0) slots.uses.delete(use.id);
+  use.inUse--;
 }
 
 /** Slots in use by scope. */

@@ -3,8 +3,10 @@
  * locked. What a running gateway has settled reaches the file within seconds.
  */
 import { DatabaseSync } from 'node:sqlite';
+import type { StatementSync } from 'node:sqlite';
 import { readRow } from './row-reader.ts';
-import type { Row } from './row-reader.ts';
+import type { Row, RowReader } from './row-reader.ts';
+import type { PlacedRecord, RecordPlace } from './usage-place.ts';
 import type { UsageFilter } from './usage-filter.ts';
 import type { CallStatus, UsageRecord, UsageSource } from './usage-record.ts';
 
@@ -30,13 +32,71 @@ export function* readUsageFile(path: string, { keyUid, account, model, sinceMs =
   }
 }
 
+/** A file that is kept open, for whoever asks again and again. Every method is quick for as much as is asked of it, and throws where the file cannot be read. */
+export interface UsageFile {
+  /** The next records after a place, in the order of their settlement. */
+  after(place: RecordPlace, most: number): readonly PlacedRecord[];
+  /** Those that are still there. */
+  at(places: readonly RecordPlace[]): readonly PlacedRecord[];
+  /** The places of the first and the last record; undefined: there is none. */
+  extent(): { readonly first: RecordPlace; readonly last: RecordPlace } | undefined;
+  /** Calls whose jobs have ended at this moment or later, and whose cost was given back. */
+  refunds(endedSinceMs: number): readonly Pick<UsageRecord, 'callId' | 'account' | 'createdMs'>[];
+  close(): void;
+}
+
+/** Throws where there is no such file, or it is no ledger. A record's place is its number in the file. */
+export function openUsageFile(path: string): UsageFile {
+  const db = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+  const prepare = (sql: string): StatementSync => {
+    const statement = db.prepare(sql);
+    statement.setReadBigInts(true);
+    statement.setReturnArrays(true);
+    return statement;
+  };
+  try {
+    const after = prepare(`SELECT seq, ${COLUMNS} FROM usage WHERE seq > ? ORDER BY seq LIMIT ?`);
+    const at = prepare(`SELECT seq, ${COLUMNS} FROM usage WHERE seq IN (SELECT value FROM json_each(?))`);
+    const extent = prepare('SELECT (SELECT min(seq) FROM usage), (SELECT max(seq) FROM usage)');
+    const refunds = prepare('SELECT call_id, account, created_ms FROM jobs WHERE ended_ms >= ? AND state = \'Failed\'');
+    return {
+      after: ({ major }, most) => rowsOf(after.all(major, most)).map(placedOf),
+      at: (places) => rowsOf(at.all(JSON.stringify(places.map(({ major }) => major)))).map(placedOf),
+      extent() {
+        const [[first = null, last = null] = []] = rowsOf(extent.all());
+        return first === null || last === null ? undefined : { first: { major: Number(first), minor: 0 }, last: { major: Number(last), minor: 0 } };
+      },
+      refunds: (endedSinceMs) => rowsOf(refunds.all(endedSinceMs)).map((row) => {
+        const next = readRow(row);
+        return { callId: next.text(), account: next.text(), createdMs: next.count() };
+      }),
+      close: () => db.close(),
+    };
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function placedOf(row: Row): PlacedRecord {
+  const next = readRow(row);
+  return { place: { major: next.count(), minor: 0 }, record: recordFrom(next) };
+}
+
+function rowsOf(rows: readonly unknown[]): Row[] {
+  return rows.filter(isRow);
+}
+
 /** Its declared type knows nothing of arrays. */
 function isRow(row: unknown): row is Row {
   return Array.isArray(row);
 }
 
 function recordOf(row: Row): UsageRecord {
-  const next = readRow(row);
+  return recordFrom(readRow(row));
+}
+
+function recordFrom(next: RowReader): UsageRecord {
   return {
     callId: next.text(), keyUid: next.text(), account: next.text(), createdMs: next.count(), group: next.text(), model: next.text(), channel: next.text(),
     catalog: next.text(), costNanoUsd: next.amount(),

@@ -99,18 +99,15 @@ async function listAccounts(link: Link, base: string): Promise<readonly string[]
   return parseTexts(await patiently(() => link.command(base, ['SMEMBERS', `${base}accounts`]))).toSorted();
 }
 
-async function* recordsOf(link: Link, { base, account }: { base: string; account: string }, filter: UsageFilter): AsyncGenerator<UsageRecord> {
+async function* recordsOf(link: Link, place: { base: string; account: string }, filter: UsageFilter): AsyncGenerator<UsageRecord> {
   // a record is written when its call is over, never before the call was admitted
   let from = String(Math.max(0, filter.sinceMs ?? 0));
   for (;;) {
-    const entries = await patiently(() => link.command(base, ['XRANGE', `${base}s:${account}`, from, '+', 'COUNT', String(PAGE)]));
-    if (!Array.isArray(entries) || entries.length === 0) return;
-    for (const entry of entries) {
-      const [id, text] = parseEntry(entry);
-      const { record } = parseRecord(['done', account, ...text.split('\t')]);
-      if (isAskedFor(record, filter)) yield record;
-      from = `(${id}`;
-    }
+    const entries = await readEntries(link, place, [from, '+', 'COUNT', String(PAGE)]);
+    const last = entries.at(-1);
+    if (!last) return;
+    for (const { record } of entries) if (isAskedFor(record, filter)) yield record;
+    from = `(${idOf(last.place)}`;
   }
 }
 

@@ -5,7 +5,7 @@
  * configuration, put it in force and acknowledge it, in one process beside this one. Keys are Provided: one ApiKey and one labelled Secret each, made by
  * parallel requests, so that the operator reads them as it would those of people. Edits are merge patches (enabled: false and true)
  * and deletes, one at a time; time runs from the moment in which the request is sent, as kubectl sends it, so that the API
- * server's and etcd's part is in it. --heap bounds the operator's heap, to see how little it can do with. etcd does not sync its file (as in all tests on a real API server).
+ * server's and etcd's part is in it. --heap bounds the operator's heap, to see how little it can do with; it runs with the memory settings of the chart. etcd does not sync its file (as in all tests on a real API server).
  */
 import { fork, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -91,8 +91,11 @@ spec: {allowedNamespaces: {from: All}, routes: [{routeSelector: {}}]}
 
 const children: ChildProcess[] = [];
 
+/** As the chart runs the operator. */
+const SMALL = { NODE_OPTIONS: '--max-semi-space-size=8', MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '65536' };
+
 function mgw(args: readonly string[], node: readonly string[] = []): ChildProcess {
-  const child = spawn(process.execPath, [...node, 'bin/mgw.ts', ...args], { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = spawn(process.execPath, [...node, 'bin/mgw.ts', ...args], { cwd: ROOT, env: { ...process.env, ...args[0] === 'operator' ? SMALL : {} }, stdio: ['ignore', 'ignore', 'inherit'] });
   children.push(child);
   return child;
 }

@@ -19,6 +19,8 @@ export interface Measured {
   /** User and system time of the process, all threads, per request; undefined: its process is not known. */
   readonly cpuMicrosPerRequest: number | undefined;
   readonly cpuMicrosPerEvent: number | undefined;
+  /** Of the store of its ledger, where that is a process of its own. */
+  readonly storeMicrosPerRequest?: number;
   /** Time to first event, of streams. */
   readonly firstEventP50Ms: number | undefined;
   readonly firstEventP99Ms: number | undefined;
@@ -44,14 +46,16 @@ const execute = promisify(execFile);
 
 export async function measure(bench: Bench, benchCase: BenchCase, target: Target): Promise<Measured> {
   const { generator, seconds, core, loadCore, folder } = bench;
-  const { pid } = target;
+  const { pid, storePid } = target;
   let peakBytes = 0;
   const sample = (): void => { if (pid !== undefined) peakBytes = Math.max(peakBytes, residentBytes(pid)); };
   const timer = setInterval(sample, SAMPLE_MS);
   const before = readUse(pid, core);
+  const storeBefore = storePid === undefined ? 0 : cpuSeconds(storePid);
   const load = await generator.run({ url: target.url, call: callOf(benchCase), keys: target.keys, connections: benchCase.connections, seconds, core: loadCore, folder })
     .finally(() => clearInterval(timer));
   const after = readUse(pid, core);
+  const store = storePid === undefined || load.requests === 0 ? undefined : (cpuSeconds(storePid) - storeBefore) * 1e6 / load.requests;
   sample();
   const first = benchCase.shape === 'json' ? undefined : await firstEvents(bench, benchCase, target);
   const cpu = pid === undefined || target.name === 'mock' ? undefined : after.cpu - before.cpu;
@@ -64,6 +68,7 @@ export async function measure(bench: Bench, benchCase: BenchCase, target: Target
     p50Ms: load.p50Ms, p99Ms: load.p99Ms, maxMs: load.maxMs,
     cpuMicrosPerRequest,
     cpuMicrosPerEvent: events === undefined || cpuMicrosPerRequest === undefined ? undefined : cpuMicrosPerRequest / events,
+    ...store !== undefined && { storeMicrosPerRequest: store },
     firstEventP50Ms: first?.p50Ms, firstEventP99Ms: first?.p99Ms,
     peakBytes: pid === undefined ? undefined : peakBytes,
     errors: load.errors + (first?.errors ?? 0),
@@ -95,5 +100,5 @@ export async function assertAnswers(benchCase: BenchCase, target: Target): Promi
   const text = await response.text();
   if (response.status !== 200) throw new Error(`${target.name} answers ${benchCase.name} with ${response.status}: ${text.slice(0, 500)}`);
   if (benchCase.shape !== 'json' && !/\[DONE\]|message_stop/.test(text)) throw new Error(`${target.name} does not stream ${benchCase.name}: ${text.slice(0, 500)}`);
-  if (target.name === 'gateway' && benchCase.shape === 'json' && response.headers.get('x-modelgateway-cost-usd') === null) throw new Error('the gateway does not bill');
+  if ((target.name === 'gateway' || target.name === 'valkey') && benchCase.shape === 'json' && response.headers.get('x-modelgateway-cost-usd') === null) throw new Error('the gateway does not bill');
 }

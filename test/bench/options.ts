@@ -9,6 +9,8 @@ export interface BenchOptions {
   readonly quick: boolean;
   /** 100,000 keys and 1,000 models in the gateway's configuration. */
   readonly large: boolean;
+  /** A gateway with its ledger on Valkey beside the one with a file. */
+  readonly valkey: boolean;
   /** Parts of the names of cases; none: all. */
   readonly only: readonly string[];
   /** One case alone, on the floor and the gateway only. */
@@ -29,6 +31,7 @@ export const HELP = `npm run bench -- [options]
   --case NAME        that case alone, on floor and gateway only: about 35 seconds
   --rounds N         rounds per case, default 5 (--quick, --case: 3)
   --seconds N        of load per case, round and target, default 6 (--quick, --case: 3)
+  --no-valkey        without the gateway whose ledger is on Valkey (--quick and --case: only with --valkey)
   --large            the gateway has 100,000 keys and 1,000 models
   --compare URL      another gateway beside ours; it must lead models bench-gpt, bench-gpt-paced (OpenAI) and bench-claude (Anthropic)
                      to the mock provider, and be pinned to the same core (taskset -c 1)
@@ -42,8 +45,9 @@ export const HELP = `npm run bench -- [options]
 export function parseBenchOptions(args: readonly string[]): BenchOptions | 'help' {
   const { values } = parseArgs({
     args: [...args],
+    allowNegative: true,
     options: {
-      help: { type: 'boolean' }, quick: { type: 'boolean', default: false }, large: { type: 'boolean', default: false },
+      help: { type: 'boolean' }, quick: { type: 'boolean', default: false }, valkey: { type: 'boolean' }, large: { type: 'boolean', default: false },
       only: { type: 'string', multiple: true, default: [] }, case: { type: 'string' }, rounds: { type: 'string' }, seconds: { type: 'string' },
       compare: { type: 'string' }, 'compare-key': { type: 'string' }, 'compare-pid': { type: 'string' },
       'mock-port': { type: 'string', default: '0' }, cores: { type: 'string', default: '0,1' }, output: { type: 'string' },
@@ -54,7 +58,7 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions | 'help
   const pid = values['compare-pid'];
   const short = values.quick || values.case !== undefined ? '3' : undefined;
   return {
-    quick: values.quick, large: values.large, only: values.only, alone: values.case, core, loadCore,
+    quick: values.quick, valkey: values.valkey ?? short === undefined, large: values.large, only: values.only, alone: values.case, core, loadCore,
     rounds: number(values.rounds ?? short ?? '5', '--rounds'),
     seconds: number(values.seconds ?? short ?? '6', '--seconds'),
     mockPort: number(values['mock-port'], '--mock-port'),

@@ -1,7 +1,7 @@
 /**
  * What one edit among many keys costs the operator, from the watch's event to the snapshot that is given out, and until all is quiet
  * again: the whole provider and controller in this process, with an API server that is only a list and a pipe, and no proxies.
- *   node --expose-gc test/bench/reconcile.ts [--keys 10000] [--edits 200]
+ *   node --expose-gc test/bench/reconcile.ts [--keys 10000] [--edits 200] [--kind apikeys|secrets|accounts]
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -19,7 +19,7 @@ import type { StatusTarget } from '../../operator/status/writer.ts';
 import { ResourceCache } from '../../operator/xds/resource-cache.ts';
 import { createSnapshotChanges } from '../../operator/xds/snapshot-changes.ts';
 
-const { values } = parseArgs({ options: { keys: { type: 'string', default: '10000' }, edits: { type: 'string', default: '200' } } });
+const { values } = parseArgs({ options: { keys: { type: 'string', default: '10000' }, edits: { type: 'string', default: '200' }, kind: { type: 'string', default: 'apikeys' } } });
 const keyCount = Number(values.keys);
 const edits = Number(values.edits);
 const GATEWAY = 'model-gateway';
@@ -48,11 +48,11 @@ function keyOf(n: number, generation: number, enabled: boolean): Manifest {
   });
 }
 
-function secretOf(n: number): Manifest {
+function secretOf(n: number, edit = 0): Manifest {
   const { metadata } = { metadata: meta(`key-${n}-key`, `team-${n % 100}`) };
   return {
     metadata: { ...metadata, labels: { 'modelgateway.dev/api-key': `key-${n}` } } as never,
-    data: { apiKey: Buffer.from(`sk-${String(n).padStart(48, 'x')}`).toString('base64') },
+    data: { apiKey: Buffer.from(`sk-${`${edit}-${n}`.padStart(48, 'x')}`).toString('base64') },
   };
 }
 
@@ -153,12 +153,20 @@ while (writer.waiting > 0) await delay(20);
 await delay(500);
 console.log(`${writes} statuses written, CPU ${(cpuMs() - startCpu).toFixed(0)} ms since the start`);
 
+/** Another version of the nth object of the kind that is edited. */
+function editOf(index: number, n: number): Manifest {
+  if (values.kind === 'secrets') return secretOf(index, n + 1);
+  const team = `team-${index % 100}`;
+  if (values.kind === 'accounts') return object('Account', meta(team, team, n + 2), { gatewayNamespace: GATEWAY, grants: [{ name: 'g', usd: String(200 + n) }] });
+  return keyOf(index, n + 2, n % 2 === 0);
+}
+
 const published: number[] = [];
 const wall: number[] = [];
 const whole: number[] = [];
 for (let n = 0; n < edits; n += 1) {
   const index = (n * 7919) % keyCount;
-  const edited = keyOf(index, n + 2, n % 2 === 0);
+  const edited = editOf(index, n);
   const before = cpuMs();
   const at = performance.now();
   await new Promise<void>((resolve) => {
@@ -168,7 +176,7 @@ for (let n = 0; n < edits; n += 1) {
       wall.push(performance.now() - at);
       resolve();
     };
-    pipes.get('apikeys')?.push({ type: 'MODIFIED', object: edited });
+    pipes.get(values.kind)?.push({ type: 'MODIFIED', object: edited });
   });
   onPublished = () => undefined;
   await delay(15);

@@ -1,4 +1,8 @@
-/** What is measured, each in a process of its own: the mock directly, the floor, the gateway, and any other by its URL. */
+/**
+ * What is measured, each in a process of its own: the mock directly, the floor, the gateway with its ledger in a file and on Valkey,
+ * and any other by its URL. Valkey shares the core of the load.
+ */
+import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { startGateway } from './gateway.ts';
@@ -7,8 +11,9 @@ import type { PinnedProcess } from './pinned.ts';
 import { residentBytes } from './proc.ts';
 import { readPort } from './ready.ts';
 import type { BenchOptions } from './options.ts';
+import { startValkey, valkey } from '../support/valkey.ts';
 
-export type TargetName = 'mock' | 'floor' | 'gateway' | 'compared';
+export type TargetName = 'mock' | 'floor' | 'gateway' | 'valkey' | 'compared';
 
 export interface Target {
   readonly name: TargetName;
@@ -19,6 +24,8 @@ export interface Target {
   /** Resident memory before the first call. */
   readonly restBytes: number | undefined;
   readonly readyMs: number | undefined;
+  /** Of the store that it keeps its ledger in. */
+  readonly storePid?: number;
 }
 
 export interface Scene {
@@ -32,7 +39,11 @@ const ANY_KEY = `sk-${'0'.repeat(48)}`;
 /** Everything started and ready; ends what it has started where one of them does not come up. */
 export async function startScene(options: BenchOptions, folder: string): Promise<Scene> {
   const processes: PinnedProcess[] = [];
-  const stop = async (): Promise<void> => { for (const each of processes.toReversed()) await each.stop(); };
+  await using stores = new AsyncDisposableStack();
+  const stop = async (ending: AsyncDisposableStack): Promise<void> => {
+    for (const each of processes.toReversed()) await each.stop();
+    await ending.disposeAsync();
+  };
   const script = async (name: string, args: readonly string[], core: number): Promise<Target> => {
     const started = startPinned([process.execPath, SCRIPT(`${name}.ts`), ...args], { core, outputFile: join(folder, `${name}.log`) });
     processes.push(started);
@@ -42,19 +53,37 @@ export async function startScene(options: BenchOptions, folder: string): Promise
   try {
     const mock = await script('mock', [String(options.mockPort)], options.loadCore);
     const floor = await script('floor', [mock.url], options.core);
-    const gatewayFolder = join(folder, 'gateway');
-    mkdirSync(gatewayFolder);
-    const gateway = await startGateway({ folder: gatewayFolder, mockUrl: mock.url, core: options.core, large: options.large });
-    processes.push(gateway.process);
-    const { pid } = gateway.process;
-    return {
-      targets: [mock, floor, { name: 'gateway', url: gateway.url, keys: gateway.keys, pid, restBytes: residentBytes(pid), readyMs: gateway.readyMs }, ...compared(options)],
-      stop,
-    };
+    const own = await gateway('gateway', { options, folder, mockUrl: mock.url, processes });
+    const shared = options.valkey ? [await onValkey({ options, folder, mockUrl: mock.url, processes }, stores)] : [];
+    const ending = stores.move();
+    return { targets: [mock, floor, own, ...shared, ...compared(options)], stop: () => stop(ending) };
   } catch (error) {
-    await stop();
+    await stop(stores);
     throw error;
   }
+}
+
+interface Stage {
+  readonly options: BenchOptions;
+  readonly folder: string;
+  readonly mockUrl: string;
+  readonly processes: PinnedProcess[];
+}
+
+async function gateway(name: 'gateway' | 'valkey', { options, folder, mockUrl, processes }: Stage, ledgerUrl?: string): Promise<Target> {
+  const place = join(folder, name);
+  mkdirSync(place);
+  const started = await startGateway({ folder: place, mockUrl, core: options.core, large: options.large, ...ledgerUrl !== undefined && { ledgerUrl } });
+  processes.push(started.process);
+  const { pid } = started.process;
+  return { name, url: started.url, keys: started.keys, pid, restBytes: residentBytes(pid), readyMs: started.readyMs };
+}
+
+async function onValkey(stage: Stage, stores: AsyncDisposableStack): Promise<Target> {
+  if (valkey.skip) throw new Error(valkey.skip);
+  const server = stores.use(await startValkey());
+  execFileSync('taskset', ['-a', '-p', '-c', String(stage.options.loadCore), String(server.pid())], { stdio: 'ignore' });
+  return { ...await gateway('valkey', stage, server.url), storePid: server.pid() };
 }
 
 function compared({ compare }: BenchOptions): Target[] {

@@ -1,0 +1,80 @@
+/**
+ * [P] Offsets by call id, without the ids: tens of thousands come in a second and are asked for as good as never, so that nothing of
+ * them is kept but a number for each. What has an id's number may be another call's: who asks looks there and compares.
+ */
+
+const FIRST_PLACES = 1024;
+/** Ids differ in their ends. */
+const HASHED_CHARACTERS = 20;
+
+/** Two numbers a place: what the id is known by (0: free), and the offset. A place is looked for from its number on. */
+export class CallOffsets {
+  #places: Float64Array;
+  #count = 0;
+
+  /** `expected`: about so many will come. */
+  constructor(expected = 0) {
+    let places = FIRST_PLACES;
+    while (places < expected * 2) places *= 2;
+    this.#places = new Float64Array(places * 2);
+  }
+
+  get size(): number {
+    return this.#count;
+  }
+
+  add(callId: string, offset: number): void {
+    if (++this.#count * 4 > this.#places.length) this.#grow();
+    put(this.#places, numberOf(callId), offset);
+  }
+
+  /** The offset of the first for which `isIt` holds, of those that this id may have. */
+  find(callId: string, isIt: (offset: number) => boolean): number | undefined {
+    if (this.#count === 0) return undefined;
+    const places = this.#places;
+    const number = numberOf(callId);
+    for (let at = placeOf(places, number); places[at] !== 0; at = nextPlace(places, at)) {
+      const offset = places[at + 1] ?? 0;
+      if (places[at] === number && isIt(offset)) return offset;
+    }
+    return undefined;
+  }
+
+  #grow(): void {
+    const before = this.#places;
+    const places = new Float64Array(before.length * 2);
+    for (let at = 0; at < before.length; at += 2) {
+      const number = before[at] ?? 0;
+      if (number !== 0) put(places, number, before[at + 1] ?? 0);
+    }
+    this.#places = places;
+  }
+}
+
+function put(places: Float64Array, number: number, offset: number): void {
+  let at = placeOf(places, number);
+  while (places[at] !== 0) at = nextPlace(places, at);
+  places[at] = number;
+  places[at + 1] = offset;
+}
+
+/** The number of places is a power of two. */
+function placeOf(places: Float64Array, number: number): number {
+  return (number % (places.length / 2)) * 2;
+}
+
+function nextPlace(places: Float64Array, at: number): number {
+  return at + 2 === places.length ? 0 : at + 2;
+}
+
+/** 52 bits of two sums over the end of the id; never 0. */
+function numberOf(callId: string): number {
+  let first = 0x811c9dc5;
+  let second = callId.length;
+  for (let index = Math.max(0, callId.length - HASHED_CHARACTERS); index < callId.length; index++) {
+    const code = callId.charCodeAt(index);
+    first = Math.imul(first ^ code, 0x01000193);
+    second = Math.imul(second, 31) + code | 0;
+  }
+  return (first >>> 0) * 2 ** 20 + (second & 0xfffff) + 1;
+}

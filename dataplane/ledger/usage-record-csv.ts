@@ -1,0 +1,57 @@
+/**
+ * [P] Records of calls as programs and spreadsheets read them: the columns' names and values, and CSV. Money is a decimal of USD.
+ */
+import { formatDecimal } from '../snapshot/decimal.ts';
+import type { UsageRecord } from './usage-record.ts';
+
+export type UsageColumn = readonly [name: string, value: (record: UsageRecord) => string | number];
+
+/** At least, as people write money; nano-dollars have nine. */
+const PLACES = 2;
+
+/** In the order of JSON and CSV. */
+export const USAGE_COLUMNS: readonly UsageColumn[] = [
+  ['id', ({ callId }) => callId],
+  ['created_at', ({ createdMs }) => new Date(createdMs).toISOString()],
+  ['key', ({ keyUid }) => keyUid],
+  ['account', ({ account }) => account],
+  ['group', ({ group }) => group],
+  ['model', ({ model }) => model],
+  ['channel', ({ channel }) => channel],
+  ['catalog', ({ catalog }) => catalog],
+  ['status', ({ status }) => status],
+  ['usage_source', ({ usageSource }) => usageSource],
+  ['input_tokens', ({ tokens }) => tokens.input],
+  ['cached_tokens', ({ tokens }) => tokens.cached],
+  ['cache_write_5m_tokens', ({ tokens }) => tokens.cacheWrite5m],
+  ['cache_write_1h_tokens', ({ tokens }) => tokens.cacheWrite1h],
+  ['output_tokens', ({ tokens }) => tokens.output],
+  ['cost_usd', ({ costNanoUsd }) => usd(costNanoUsd)],
+  ['unbilled_usd', ({ unbilledNanoUsd }) => usd(unbilledNanoUsd)],
+  ['duration_ms', ({ durationMs }) => durationMs],
+];
+
+/** The first line, with its line break. */
+export function usageCsvHead(): string {
+  return csvLine(USAGE_COLUMNS.map(([name]) => name));
+}
+
+/** One record's line, with its line break. */
+export function usageCsvRow(record: UsageRecord): string {
+  return csvLine(USAGE_COLUMNS.map(([, value]) => value(record)));
+}
+
+/** A decimal of USD. */
+export function usd(nanoUsd: bigint): string {
+  return formatDecimal(nanoUsd, PLACES);
+}
+
+function csvLine(cells: readonly (string | number)[]): string {
+  return `${cells.map(csvCell).join(',')}\r\n`;
+}
+
+/** RFC 4180. What a spreadsheet would take for a formula is kept from being one: names of models come from outside. */
+function csvCell(value: string | number): string {
+  const text = typeof value === 'string' && /^[=+\-@\t\r\n＝＋－＠]/.test(value) ? `'${value}` : String(value);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

@@ -1,0 +1,136 @@
+/**
+ * How long the console's pages take among many keys and calls: a real API server with the keys, the operator's watched copy, a ledger
+ * file with the calls, and people with different rights who open each page over HTTP. Answers are timed with the client in this
+ * same process, so run it on one core:
+ *   taskset -c 1 node test/bench/console.ts [--keys 10000] [--namespaces 200] [--records 100000] [--times 10]
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { loadApiKindsSync } from '#crds/load.ts';
+import { USAGE_COLUMNS, usageRow } from '#ledger/embedded-rows.ts';
+import { openFile } from '#ledger/embedded-schema.ts';
+import { openClusterAccess } from '../../operator/console/access/kubernetes.ts';
+import { mapSome } from '../../operator/console/access/remember.ts';
+import { startConsole } from '../../operator/console/server.ts';
+import { openFileUsageBook } from '../../operator/console/usage/file-book.ts';
+import { openAccess } from '../../operator/kube/access.ts';
+import { admitObjects } from '../../operator/kube/admit-object.ts';
+import { createKubeClient } from '../../operator/kube/client.ts';
+import { SYSTEM_CLOCK } from '../../operator/kube/clock.ts';
+import { provideCluster } from '../../operator/kube/provider.ts';
+import { openWatchedCopy } from '../../operator/store/watched-copy.ts';
+import { GATEWAY_NAMESPACE, SCENE, startCluster } from '../cluster/support.ts';
+
+const { values } = parseArgs({ options: { keys: { type: 'string', default: '10000' }, namespaces: { type: 'string', default: '200' }, records: { type: 'string', default: '100000' }, times: { type: 'string', default: '10' } } });
+const [keys, namespaces, records, times] = [values.keys, values.namespaces, values.records, values.times].map(Number) as [number, number, number, number];
+const METER = { add: () => undefined, set: () => undefined, observe: () => undefined };
+const LOG = { info: () => undefined, warn: console.error, error: console.error };
+const API = '/apis/modelgateway.dev/v1alpha1';
+const RBAC = '/apis/rbac.authorization.k8s.io/v1';
+const NOW_MS = Date.now();
+
+const namespaceOf = (n: number): string => `team-${n % namespaces}`;
+const teams = Array.from({ length: namespaces }, (_, n) => namespaceOf(n));
+await using ending = new AsyncDisposableStack();
+const cluster = ending.adopt(await startCluster(teams), (each) => each.stop());
+const create = (path: string, body: object): Promise<void> => cluster.admin.call('POST', path, body).then(({ status, body: { message } }) => { if (status >= 300) throw new Error(message); });
+
+async function fill(): Promise<void> {
+  await cluster.apply(SCENE.replaceAll('namespace: team-a', 'namespace: team-0'));
+  await mapSome(teams, 8, (namespace) => create(`${API}/namespaces/${namespace}/accounts`, { apiVersion: 'modelgateway.dev/v1alpha1', kind: 'Account', metadata: { name: 'main' }, spec: { grants: [{ name: 'first', usd: '1000' }] } }));
+  await mapSome(Array.from({ length: keys }, (_, n) => n), 8, async (n) => {
+    const path = `${API}/namespaces/${namespaceOf(n)}/apikeys`;
+    await create(path, { apiVersion: 'modelgateway.dev/v1alpha1', kind: 'ApiKey', metadata: { name: `key-${n}` }, spec: { groupRef: { name: 'main' }, accountRef: { name: 'main' }, quota: { limitUsd: '25', period: 'Monthly' } } });
+    const conditions = ['Accepted', 'Programmed', 'Ready'].map((type) => ({ type, status: 'True', reason: type === 'Ready' ? 'Ready' : type, message: 'Acknowledged by 3 of 3 proxies.', lastTransitionTime: '2026-11-01T00:00:00Z', observedGeneration: 1 }));
+    await cluster.admin.call('PATCH', `${path}/key-${n}/status`, { status: { observedGeneration: 1, keyPrefix: 'sk-abcdefg', keyHash: 'a'.repeat(64), spentUsd: '3.25', totalSpentUsd: '12.5', remainingUsd: '21.75', lastUsedTime: '2026-11-20T12:00:00Z', conditions } }, 'application/merge-patch+json');
+  });
+}
+
+/** A token of somebody with this role, in a namespace or ("") everywhere. */
+async function person(name: string, namespace: string): Promise<string> {
+  const [kind, place] = namespace === '' ? ['ClusterRole', ''] : ['Role', `/namespaces/${namespace}`];
+  await create('/api/v1/namespaces/default/serviceaccounts', { metadata: { name } });
+  await create(`${RBAC}${place}/${kind.toLowerCase()}s`, { metadata: { name }, rules: [{ apiGroups: ['modelgateway.dev'], resources: ['*'], verbs: ['*'] }] });
+  await create(`${RBAC}${place}/${kind.toLowerCase()}bindings`, { metadata: { name }, roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name }, subjects: [{ kind: 'ServiceAccount', namespace: 'default', name }] });
+  return (await cluster.admin.call('POST', `/api/v1/namespaces/default/serviceaccounts/${name}/token`, { spec: {} })).body.status.token;
+}
+
+function writeRecords(path: string, uids: readonly string[]): void {
+  const db = openFile(path);
+  const statement = db.prepare(`INSERT INTO usage (${USAGE_COLUMNS.join(', ')}) VALUES (${USAGE_COLUMNS.map(() => '?').join(', ')})`);
+  db.exec('BEGIN');
+  for (let n = 0; n < records; n++) {
+    const record = {
+      callId: `req_${n.toString(16).padStart(32, '0')}`, keyUid: uids[n % uids.length] ?? '', account: 'team-0/main', createdMs: NOW_MS - Math.floor((records - n) * (30 * 86_400_000 / records)), group: 'main', model: `model-${n % 12}`,
+      channel: 'openai/direct', catalog: 'model-gateway/prices@1', costNanoUsd: BigInt((n % 977) * 10_000), tokens: { input: n % 4000, cached: n % 900, cacheWrite5m: 0, cacheWrite1h: 0, output: n % 700 },
+      usageSource: 'Provider' as const, status: n % 50 === 0 ? 'Failed' as const : 'Succeeded' as const, unbilledNanoUsd: 0n, durationMs: 900,
+    };
+    statement.run(...usageRow({ record, keySpentNanoUsd: 0n, keyRemainingNanoUsd: null, settledMs: NOW_MS, dayStartMs: 0, monthStartMs: 0 }));
+  }
+  db.exec('COMMIT');
+  db.close();
+}
+
+interface Timing { readonly wallMs: number; readonly cpuMs: number }
+
+async function timed(work: () => Promise<unknown>): Promise<Timing> {
+  const [cpu, from] = [process.cpuUsage(), performance.now()];
+  await work();
+  const { user, system } = process.cpuUsage(cpu);
+  return { wallMs: performance.now() - from, cpuMs: (user + system) / 1000 };
+}
+
+function show(what: string, all: readonly Timing[], note = ''): void {
+  const middle = (of: keyof Timing): number => all.map((each) => each[of]).toSorted((a, b) => a - b)[all.length >> 1] ?? 0;
+  console.log(`${what.padEnd(46)} ${middle('wallMs').toFixed(1).padStart(8)} ms ${middle('cpuMs').toFixed(1).padStart(8)} ms CPU   longest ${Math.max(...all.map(({ wallMs }) => wallMs)).toFixed(1)} ms  ${note}`);
+}
+
+console.log(`filling: ${keys} keys in ${namespaces} namespaces, ${records} records`);
+await fill();
+const [platform, tenant] = [await person('platform', ''), await person('tenant', 'team-0')];
+const access = ending.adopt(openAccess({ kubeconfig: cluster.kubeconfig, nowMs: () => Date.now() }), (each) => each.close());
+const client = createKubeClient({ access, userAgent: 'bench', meter: METER });
+const provider = ending.adopt(provideCluster({ client, clock: SYSTEM_CLOCK, meter: METER, log: LOG, gatewayNamespace: GATEWAY_NAMESPACE, admit: admitObjects(loadApiKindsSync()), onResources: () => undefined, onLive: () => undefined, onChange: (id) => copy.changed(id) }), (each) => each.stop());
+const copy = openWatchedCopy({ objects: provider.objects, after: SYSTEM_CLOCK.after, namespaces: () => provider.resources().namespaces.keys(), covers: () => true });
+await provider.ready;
+copy.complete();
+const folder = ending.adopt(await mkdtemp(join(tmpdir(), 'mgw-bench-console-')), (path) => rm(path, { recursive: true }));
+writeRecords(join(folder, 'ledger.db'), copy.list('ApiKey').filter(({ metadata }) => metadata.namespace === 'team-0').map(({ metadata }) => metadata.uid ?? ''));
+const usage = openFileUsageBook(join(folder, 'ledger.db'));
+let clockMs = Date.now();
+const server = ending.adopt(await startConsole({
+  listen: { host: '127.0.0.1', port: 0 }, proxyHeader: 'authorization', sealingKeys: [new Uint8Array(32).fill(1)], log: LOG, usage, gatewayNamespace: GATEWAY_NAMESPACE, gatewayUrl: undefined, resources: () => provider.resources(), nowMs: () => Date.now(),
+  access: openClusterAccess({ access, userAgent: 'bench', meter: METER, copy, gatewayNamespace: GATEWAY_NAMESPACE, nowMs: () => clockMs }),
+}), (each) => each.close());
+ending.defer(() => usage.close());
+
+async function open(path: string, token: string): Promise<string> {
+  const answer = await fetch(`http://127.0.0.1:${server.port}${path}`, { headers: { authorization: `Bearer ${token}` } });
+  const text = await answer.text();
+  if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${text.slice(0, 500)}`);
+  return text;
+}
+
+const several = async (work: () => Promise<unknown>): Promise<Timing[]> => {
+  const all: Timing[] = [];
+  for (let n = 0; n < times; n++) all.push(await timed(work));
+  return all;
+};
+
+show(`the API server's own list of ${keys} keys`, await several(() => client.request({ method: 'GET', path: `${API}/apikeys`, timeoutMs: 60_000 })), '(what the copy saves)');
+const names = { platform, tenant };
+for (const [who, token] of Object.entries(names)) {
+  show(`${who}: first page of all`, [await timed(() => open('/keys', token))], '(rights are asked for)');
+  show(`${who}: rights asked for again`, await several(async () => { clockMs += 10_001; await open('/keys', token); }));
+  for (const path of ['/keys', '/keys?q=key-12', '/keys/new', '/keys/team-0/key-0', '/wallet', '/wallet/team-0/main', '/wallet/team-0/main/calls', '/wallet/team-0/main/calls?status=Failed', '/prices']) {
+    let bytes = 0;
+    const first = await timed(async () => { bytes = (await open(path, token)).length; });
+    show(`${who}: ${path}`, await several(() => open(path, token)), `first ${first.wallMs.toFixed(0)} ms, ${(bytes / 1000).toFixed(0)} kB`);
+  }
+}
+const query = { accounts: ['team-0/main'] };
+show('sums of all records', await several(() => usage.sums(query)));
+show('a page of 100 records', await several(() => usage.page(query, { size: 100 })));
+console.log(`memory ${(process.memoryUsage().rss / 1e6).toFixed(0)} MB`);
