@@ -20,6 +20,7 @@ RUN npm ci --omit=dev --no-audit --no-fund
 COPY crds/ crds/
 COPY operator/ operator/
 COPY dataplane/ dataplane/
+COPY web/ web/
 COPY demo/ demo/
 COPY bin/ bin/
 # Compiled once here, since a read-only root keeps nothing, by the user who runs it: Node.js keeps what it compiles for each user.
@@ -28,7 +29,7 @@ RUN mkdir node_modules/.cache && chown 65532:65532 node_modules/.cache
 USER 65532:65532
 ENV NODE_COMPILE_CACHE=/app/node_modules/.cache/compiled
 RUN ["node_modules/.bin/node", "--input-type=module", "--eval", \
-     "for (const program of ['main', 'operator/run-operator', 'dataplane/run-dataplane']) await import(`/app/bin/${program}.ts`)"]
+     "for (const program of ['main', 'operator/run-operator', 'dataplane/run-dataplane', 'dataplane/run-sidecar']) await import(`/app/bin/${program}.ts`)"]
 
 FROM gcr.io/distroless/cc-debian13:nonroot
 LABEL org.opencontainers.image.title="Model Gateway" \

@@ -4,6 +4,7 @@ import { dataplaneCommand } from './commands/dataplane.ts';
 import { demoProviderCommand } from './commands/demo-provider.ts';
 import { operatorCommand } from './commands/operator.ts';
 import { runCommand } from './commands/run.ts';
+import { asSidecar, sidecarCommand } from './commands/sidecar.ts';
 import { usageCommand } from './commands/usage.ts';
 import { validateCommand } from './commands/validate.ts';
 import { CommandFailed, EXIT } from './exit.ts';
@@ -25,16 +26,16 @@ function buildProgram(): Command {
     .helpCommand('help [command]', 'print the help of a command')
     .showHelpAfterError('(mgw --help tells what there is)');
   const ended = (code: number): void => { exitCode = code; };
-  for (const make of [runCommand, validateCommand, operatorCommand, dataplaneCommand, usageCommand, demoProviderCommand]) program.addCommand(make(ended).helpOption('-h, --help', 'print this help'));
+  for (const make of [runCommand, validateCommand, operatorCommand, dataplaneCommand, sidecarCommand, usageCommand, demoProviderCommand]) program.addCommand(make(ended).helpOption('-h, --help', 'print this help'));
   for (const command of [program, ...program.commands]) command.exitOverride();
   return program;
 }
 
 /** Runs the command line; resolves with the exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
-  process.env = withoutUnset(process.env, ['MGW_HELLO', 'MGW_INSECURE_XDS']);
+  process.env = withoutUnset(process.env, ['MGW_HELLO', 'MGW_INSECURE_XDS', 'MGW_INSECURE_FLEET', 'MGW_SIDECAR']);
   try {
-    await buildProgram().parseAsync(argv);
+    await buildProgram().parseAsync(asSidecar(argv, process.env));
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;

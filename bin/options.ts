@@ -8,6 +8,7 @@ export interface Address {
 }
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30 };
+const MOST_SECONDS = 86_400;
 const MOST_BODY_BYTES = 2 ** 30;
 
 /** A flag with its environment variable: `--max-body` is MGW_MAX_BODY. */
@@ -27,6 +28,18 @@ export function parseAddress(text: string): Address {
   const port = Number(digits);
   if (digits === undefined || port > 65_535) throw new InvalidArgumentError('It must be an address such as 127.0.0.1:8080, [::1]:8080, or :8080 for all interfaces.');
   return { host: bracketed ?? (plain || '0.0.0.0'), port };
+}
+
+/** An address, or "off": false. */
+export function parseConsole(text: string): Address | false {
+  return /^off$/i.test(text) ? false : parseAddress(text);
+}
+
+/** "https://gateway.example": a server, without anything after it. */
+export function parseOrigin(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search !== '' || url.hash !== '' || url.username !== '') throw new InvalidArgumentError('It must be http:// or https:// with a host and nothing after it, such as https://gateway.example.');
+  return url.origin;
 }
 
 /** One or more "host:port", separated by commas, after those of earlier flags. */
@@ -53,6 +66,12 @@ export function parseBytes(text: string): number {
 /** Where a ledger is kept. */
 export type LedgerPlace = { readonly kind: 'file'; readonly path: string } | { readonly kind: 'valkey'; readonly url: string };
 
+/** Whole seconds, at most a day. */
+export function parseSeconds(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > MOST_SECONDS) throw new InvalidArgumentError('It must be a number of seconds, at most 86400.');
+  return Number(text);
+}
+
 /** "file:PATH" or "valkey://HOST:PORT". */
 export function parseLedger(text: string): LedgerPlace {
   const path = /^file:(?:\/\/(?=\/))?(.+)$/.exec(text)?.[1];
@@ -75,6 +94,14 @@ export function parseNamespace(text: string): string {
 /** Namespaces' names, separated by commas. */
 export function parseNamespaces(text: string): string[] {
   return text.split(',').map((name) => parseNamespace(name.trim()));
+}
+
+/** ServiceAccounts' names, separated by commas. */
+export function parseServiceAccounts(text: string): string[] {
+  const names = text.split(',').map((name) => name.trim());
+  const wrong = names.find((name) => name.length > 253 || !/^[a-z0-9](?:[-.a-z0-9]*[a-z0-9])?$/.test(name));
+  if (wrong !== undefined) throw new InvalidArgumentError(`"${wrong}" is not a ServiceAccount's name, such as model-gateway-dataplane.`);
+  return names;
 }
 
 /** An address as people write it. */

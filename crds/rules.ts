@@ -109,7 +109,8 @@ function placeOf({ fieldPath }: Rule, path: FieldPath): FieldPath {
   return fieldPath ? [...path, ...fieldPath.split('.').slice(1)] : [...path];
 }
 
-function reasonPrefix(rule: Rule, value: Json): string {
+/** How an API server begins what it says of a broken rule. */
+export function reasonPrefix(rule: Rule, value: Json): string {
   switch (rule.reason) {
     case 'FieldValueForbidden': return 'Forbidden: ';
     case 'FieldValueRequired': return 'Required value: ';

@@ -2,9 +2,11 @@
  * The data plane, wired: ledger, state, upstreams, pipeline, HTTP edge and admin port, with a beginning and an end. It takes
  * configuration by apply and knows nothing of where it comes from.
  */
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { createAdmin } from './admin/server.ts';
+import type { Admin } from './admin/server.ts';
 import { finish } from './jobs/finish.ts';
 import { pollJob } from './jobs/poll.ts';
 import { startPoller } from './jobs/poller.ts';
@@ -15,7 +17,10 @@ import type { Ledger } from './ledger/ledger.ts';
 import type { Clock, PipelineDeps, RouteWarning } from './pipeline/context.ts';
 import { createPatience } from './pipeline/patience.ts';
 import { buildServer } from './server/app.ts';
+import { createDeparture } from './server/departure.ts';
 import { createInFlight } from './server/in-flight.ts';
+import { listenTls } from './server/tls-listener.ts';
+import type { TlsListener, TlsMaterial } from './server/tls-listener.ts';
 import { redactSnapshot } from './snapshot/redact.ts';
 import type { Snapshot } from './snapshot/snapshot.gen.ts';
 import { validateSnapshot } from './snapshot/validate.ts';
@@ -35,6 +40,8 @@ import { createUpstreams } from './upstream/client.ts';
 export interface DataplaneOptions {
   readonly listen: { readonly host: string; readonly port: number };
   readonly admin: { readonly host: string; readonly port: number };
+  /** Where the same is served over TLS besides. */
+  readonly tls?: { readonly listen: { readonly host: string; readonly port: number }; readonly material: TlsMaterial };
   readonly ledger: Ledger;
   readonly log: Logger;
   readonly maxBodyBytes: number;
@@ -71,7 +78,11 @@ export interface Dataplane {
   install(config: ValidConfig): void;
   readonly port: number;
   readonly adminPort: number;
-  /** No new calls; resolves when the running ones have ended and everything is closed, the ledger apart. */
+  /** Where TLS is served, with what its certificate is replaced. */
+  readonly tls?: { readonly port: number; renew(material: TlsMaterial): void };
+  /** Not ready from now on. Calls are taken all the same, and each answer closes its connection, until load balancers and callers have gone. */
+  leave(): void;
+  /** No calls by new connections; resolves when the running ones have ended and everything is closed, the ledger apart. */
   drain(): Promise<void>;
 }
 
@@ -86,7 +97,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   const telemetry = createCallTelemetry(metrics, log);
   const leases = keepLeases(options, clock, telemetry);
   const inFlight = createInFlight();
-  let draining = false;
+  const departure = createDeparture();
   let applied: (() => Snapshot) | undefined;
   let compiled: CompiledState | undefined;
 
@@ -101,13 +112,14 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     defect: (requestId, error) => log.error({ requestId, err: error }, 'a call met a defect of the gateway'),
   };
   const tokenizer = openTokenizer(log);
-  const server = buildServer({ ...deps, tokenizer, maxBodyBytes: options.maxBodyBytes, maxBufferedBytes: options.maxBufferedBytes ?? defaultBuffered(options), configured: () => applied !== undefined, draining: () => draining, inFlight });
+  const server = buildServer({ ...deps, tokenizer, maxBodyBytes: options.maxBodyBytes, maxBufferedBytes: options.maxBufferedBytes ?? defaultBuffered(options), configured: () => applied !== undefined, tooLate: (connection) => departure.isLate(connection), inFlight });
+  departure.watch(server.server);
   const admin = createAdmin({
     metrics,
     readiness: () => [
       { name: 'configuration', ok: applied !== undefined, detail: 'none has been applied yet' },
       { name: 'ledger', ...ledgerReadiness(ledger) },
-      { name: 'draining', ok: !draining, detail: 'this process is shutting down' },
+      { name: 'draining', ok: !departure.announced, detail: 'this process is shutting down' },
     ],
     dump: () => ({
       ...Object.fromEntries(Object.entries(options.dump ?? {}).map(([name, part]) => [name, part()])),
@@ -115,9 +127,9 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     }),
   });
   await server.listen(options.listen);
-  const adminPort = await admin.listen(options.admin.host, options.admin.port).catch(async (error: unknown) => {
-    // a port that cannot be had must not leave the other one open
-    await server.close();
+  const { tls, adminPort } = await openFurther(options, server.server, admin).catch(async (error: unknown) => {
+    // a port that cannot be had must not leave another one open
+    await Promise.all([server.close(), admin.close()]);
     throw error;
   });
 
@@ -140,18 +152,32 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     },
     port: portOf(server.addresses()),
     adminPort,
+    ...tls ? { tls } : {},
+    leave: () => departure.announce(),
     async drain() {
-      draining = true;
+      departure.announce();
+      departure.closeDoors();
       await poller.stop();
       // here and not in a hook of the server, which would be given ten seconds
       await inFlight.ended();
-      await server.close();
+      await Promise.all([server.close(), tls?.close()]);
       leases.stop();
       await Promise.all([tokenizer.close(), upstreams.close()]);
       await admin.close();
       metrics.close();
     },
   };
+}
+
+/** The ports besides the first one. */
+async function openFurther({ tls: wanted, admin: { host, port } }: DataplaneOptions, server: Server, admin: Admin): Promise<{ readonly tls: TlsListener | undefined; readonly adminPort: number }> {
+  const tls = wanted && await listenTls(server, wanted.listen, wanted.material);
+  try {
+    return { tls, adminPort: await admin.listen(host, port) };
+  } catch (error) {
+    await tls?.close();
+    throw error;
+  }
 }
 
 function openTokenizer(log: Logger): Tokenizer {

@@ -29,6 +29,9 @@ import type { MintedKey } from './reconcile/mint-keys.ts';
 import type { ObjectStatus } from './reconcile/status-book.ts';
 import type { ProxyProgress } from './status/programming.ts';
 import { transitionsOf } from './status/transitions.ts';
+import { openWatchedCopy } from './store/watched-copy.ts';
+import type { WatchedCopy } from './store/watched-copy.ts';
+import type { Resources } from './store/resources.ts';
 import { createWriteBudget } from './status/write-budget.ts';
 import { StatusWriter } from './status/writer.ts';
 
@@ -69,6 +72,9 @@ export interface KubernetesOperator {
   countObjects(): void;
   /** Whether a configuration has been given to the proxies. */
   readonly published: boolean;
+  /** What has been read, for people who may see it. */
+  readonly copy: WatchedCopy;
+  resources(): Resources;
   /** The statuses as they should be; no secrets. */
   statuses(): readonly ObjectStatus[];
   /** What the statuses remember of spending, once they are read. */
@@ -91,7 +97,14 @@ export function startKubernetesOperator(options: KubernetesOperatorOptions): Kub
     ...options.watchNamespaces && { watchNamespaces: options.watchNamespaces },
     onResources: () => started && controller.resourcesChanged(),
     onLive: (id) => controller.liveChanged(id),
+    onChange: (id) => copy.changed(id),
   });
+  const copy = openWatchedCopy({
+    objects: provider.objects, after: clock.after,
+    namespaces: () => options.watchNamespaces ? [gatewayNamespace, ...options.watchNamespaces] : provider.resources().namespaces.keys(),
+    covers: (namespace) => !options.watchNamespaces || namespace === gatewayNamespace || options.watchNamespaces.includes(namespace),
+  });
+  provider.ready.then(() => copy.complete(), () => undefined);
   const events = recordEvents(options, clock);
   const writer = writeStatuses({ ...options, clock }, { provider, events, leading, desired: (id) => controller.status(id) });
   const controller = new ClusterController({
@@ -122,6 +135,8 @@ export function startKubernetesOperator(options: KubernetesOperatorOptions): Kub
     ready,
     get leading() { return lease.leading; },
     get published() { return controller.published; },
+    copy,
+    resources: () => provider.resources(),
     statuses: () => controller.statuses(),
     async knownSpending() {
       await provider.ready;

@@ -7,6 +7,8 @@ import { loadApiKinds } from '#crds/load.ts';
 import type { LedgerReader } from '#ledger/ledger.ts';
 import type { SnapshotFault } from '#snapshot/faults.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
+import { createManifestSource } from './console/access/files/open-source.ts';
+import type { ManifestSource } from './console/access/files/source.ts';
 import { countGenerations } from './files/generations.ts';
 import { createLoader } from './files/load-folder.ts';
 import type { Origin } from './files/load-folder.ts';
@@ -51,6 +53,8 @@ export interface Operator {
   statuses(): Promise<readonly ObjectStatus[]>;
   /** A provider refused the credential, the address or a model name of a ModelRoute's channel: its status says so for a while. */
   upstreamRefused(refusal: UpstreamRefusal): void;
+  /** The folder for whoever changes it, with what is said of its objects. */
+  readonly manifests: ManifestSource;
   stop(): Promise<void>;
 }
 
@@ -120,13 +124,17 @@ async function startController(options: Started, onCreated: (controller: Control
   }
   started = true;
   const watch = watchMinted(minted, controller, log);
+  async function updateSpending(): Promise<void> {
+    const answered = !ledger || await readSpending(provider.resources, { ledger, book, gatewayNamespace, nowMs: timers.nowMs() });
+    if (!answered) log.warn('the ledger does not answer; statuses say the spending of before');
+    book.expire(timers.nowMs());
+  }
   return {
     async statuses() {
-      const answered = !ledger || await readSpending(provider.resources, { ledger, book, gatewayNamespace, nowMs: timers.nowMs() });
-      if (!answered) log.warn('the ledger does not answer; statuses say the spending of before');
-      book.expire(timers.nowMs());
+      await updateSpending();
       return book.list();
     },
+    manifests: createManifestSource({ folder: options.configDir, gatewayNamespace, provider, minted, book, timers, updateSpending, onKeysChanged: () => controller.update() }),
     upstreamRefused({ route, channel, status }) {
       book.refused(statusId({ kind: 'ModelRoute', namespace: gatewayNamespace, name: route }), { channel, status, atMs: timers.nowMs() });
     },

@@ -27,12 +27,19 @@ export const OPERATOR_METRICS = {
   },
   modelgateway_operator_watch_events_total: { type: 'counter', labels: ['resource'], help: 'Changes that watches told of.' },
   modelgateway_operator_api_requests_total: { type: 'counter', labels: ['verb', 'status'], help: 'Requests to the API server, by HTTP status ("": no answer).' },
+  modelgateway_operator_console_api_requests_total: {
+    type: 'counter', labels: ['verb', 'status'], help: 'Requests to the API server that people make through the console, with their own rights, by HTTP status ("": no answer).',
+  },
   modelgateway_operator_status_writes_total: {
     type: 'counter', labels: ['kind', 'manager', 'outcome'], help: 'Writes of statuses, by field manager (operator, spending) and outcome: ok, conflict, failed.',
   },
   modelgateway_operator_status_queue: { type: 'gauge', labels: [], help: 'Objects whose status waits to be compared with what it should be.' },
   modelgateway_operator_events_total: { type: 'counter', labels: ['outcome'], help: 'Events by outcome: ok, failed, dropped (over the budget).' },
   modelgateway_operator_keys_made_total: { type: 'counter', labels: ['outcome'], help: 'Generated keys by outcome: ok, failed.' },
+  modelgateway_operator_injections_total: {
+    type: 'counter', labels: ['outcome'],
+    help: 'Pods that asked for a sidecar, by outcome: injected, unchanged (nothing was left to do, or another gateway\'s), skipped (of a make that cannot have one), denied, failed (the ApiKey could not be read).',
+  },
   modelgateway_operator_proxies: { type: 'gauge', labels: ['at'], help: 'Connected proxies: here, and at other replicas as far as this one hears of them (the leader does).' },
   modelgateway_operator_xds_resources: { type: 'gauge', labels: [], help: 'Resources that are published to the proxies.' },
   modelgateway_operator_xds_snapshot_bytes: { type: 'gauge', labels: [], help: 'Size of all published resources.' },

@@ -13,7 +13,7 @@ import { checkSources } from './support/architecture/rules.ts';
 import { readSource } from './support/architecture/source.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-const PRODUCT = ['bin', 'crds', 'demo', 'dataplane', 'operator'];
+const PRODUCT = ['bin', 'crds', 'demo', 'dataplane', 'operator', 'web'];
 
 function sourcesIn(folders: readonly string[]): Source[] {
   return globSync(folders.map((folder) => `${folder}/**/*.ts`), { cwd: ROOT }).sort().map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
@@ -82,6 +82,11 @@ describe('the checker', () => {
     ['operator/translate/translate.ts', '#ledger/ledger.ts'],
     ['operator/status/writer.ts', '#ledger/embedded.ts'],
     ['operator/main.ts', '../dataplane/pipeline/pipeline.ts'],
+    ['operator/console/views/layout.ts', '../../kube/client.ts'],
+    ['operator/console/routes/keys.ts', '../../files/provider.ts'],
+    ['operator/console/access/files.ts', '../server.ts'],
+    ['operator/console/usage/book.ts', '../route.ts'],
+    ['operator/translate/translate.ts', '../console/route.ts'],
     ['dataplane/snapshot/validate.ts', '../errors.ts'],
     ['dataplane/protocol/sse.ts', '../ledger/usage-record.ts'],
     ['dataplane/ledger/books.ts', '../state/state.ts'],
@@ -132,6 +137,7 @@ describe('the checker', () => {
     assert.match(check({ 'dataplane/server/app.ts': `export function long(f: () => void): void {\n${lines(79)}}\n` }).join(), /long has 81 lines/);
     assert.match(one({ 'dataplane/server/app.ts': 'export const many = (a: 1, b: 1, c: 1, d: 1, e: 1): unknown => [a, b, c, d, e];\n' }), /many has 5 parameters/);
     assert.match(one({ 'dataplane/server/routes/x.ts': 'export const x = 1;\n'.replace('1', `[\n${'  1,\n'.repeat(60)}]`) }), /a route of 62 lines/);
+    assert.match(one({ 'operator/console/routes/x.ts': 'export const x = 1;\n'.replace('1', `[\n${'  1,\n'.repeat(60)}]`) }), /a route of 62 lines/);
     const branches = Array.from({ length: 10 }, (_, index) => `if (x === ${index}) return ${index};`).join('\n');
     assert.match(one({ 'dataplane/server/app.ts': `export class K { twisted(x: number): number {\n${branches}\nreturn x; } }\n` }), /twisted has a complexity of 11/);
     const body = `{\n${lines(20)}}\n`;
@@ -145,7 +151,7 @@ describe('the checker', () => {
   ];
   for (const expression of impure) {
     it(`finds ${expression} in a pure file`, () => {
-      for (const path of ['dataplane/protocol/x.ts', 'dataplane/state/compile-x.ts', 'dataplane/ledger/price.ts', 'operator/translate/x.ts', 'crds/x.ts']) {
+      for (const path of ['dataplane/protocol/x.ts', 'dataplane/state/compile-x.ts', 'dataplane/ledger/price.ts', 'operator/translate/x.ts', 'operator/console/views/x.ts', 'operator/console/forms/x.ts', 'crds/x.ts']) {
         assert.match(told(checkSources([{ path, text: `export const x = ${expression};\n` }]), ['purity']).join(), /\[purity\] uses/);
       }
     });

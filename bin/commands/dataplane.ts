@@ -1,7 +1,7 @@
 /** `mgw dataplane`: a proxy of a cluster. */
 import { Command } from 'commander';
 import type { DataplaneFlags } from '../dataplane/run-dataplane.ts';
-import { flag, paragraphs, parseAddress, parseBytes, parseHostPorts, parseLedger } from '../options.ts';
+import { flag, paragraphs, parseAddress, parseBytes, parseHostPorts, parseLedger, parseSeconds } from '../options.ts';
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
@@ -18,6 +18,8 @@ export function dataplaneCommand(ended: (exitCode: number) => void): Command {
     .addOption(flag('--token-file <FILE>', 'the ServiceAccount token for operators (audience model-gateway-xds), read anew for each connection').default('/var/run/secrets/modelgateway.dev/xds/token'))
     .addOption(flag('--insecure-xds', 'neither TLS nor a token, for one machine; only with loopback addresses'))
     .addOption(flag('--listen <ADDRESS>', 'where SDKs call').default({ host: '0.0.0.0', port: 8080 }, ':8080').argParser(parseAddress))
+    .addOption(flag('--tls-listen <ADDRESS>', 'where SDKs and sidecars call over TLS, besides; needs --tls (default: nowhere)').argParser(parseAddress))
+    .addOption(flag('--tls <DIR>', 'a folder with tls.crt and tls.key for that; taken up anew when they change'))
     .addOption(flag('--admin <ADDRESS>', 'where healthz, readyz, metrics and config_dump are; keep it private').default({ host: '127.0.0.1', port: 9090 }, '127.0.0.1:9090').argParser(parseAddress))
     .addOption(flag('--data <DIR>', 'folder for the ledger\'s file, or for the journal of a shared ledger'))
     .addOption(flag('--ledger <URL>', 'the ledger: valkey://HOST:PORT, which all proxies of a fleet share, or file:PATH for a single one (default: ledger.db in the data folder)').argParser(parseLedger))
@@ -27,7 +29,9 @@ export function dataplaneCommand(ended: (exitCode: number) => void): Command {
     .addOption(flag('--node-id <NAME>', 'what this proxy calls itself where its token does not say (default: the host\'s name)'))
     .addOption(flag('--max-body <SIZE>', 'largest request body').default(64 * 2 ** 20, '64MiB').argParser(parseBytes))
     .addOption(flag('--max-buffered <SIZE>', 'what all request bodies together may hold at a time; a call beyond it is refused with 503 (default: 256MiB, or two of the largest bodies)').argParser(parseBytes))
+    .addOption(flag('--drain-delay <SECONDS>', 'so long after SIGTERM new calls are still taken, each answer closing its connection: until load balancers know').default(0).argParser(parseSeconds))
     .addOption(flag('--log-level <LEVEL>', 'least level that is logged').choices(LOG_LEVELS).default('info'))
+    .addOption(flag('--sidecar', 'not a proxy of the fleet but one beside an app, with flags of its own: mgw sidecar --help'))
     .action(async (flags: DataplaneFlags) => {
       const { runDataplane } = await import('../dataplane/run-dataplane.ts');
       ended(await runDataplane(flags));

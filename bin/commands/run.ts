@@ -1,7 +1,7 @@
 /** `mgw run`: operator and data plane in one process, from a folder of manifests. */
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';
-import { flag, paragraphs, parseAddress, parseBytes, parseLedger, parseNamespace } from '../options.ts';
+import { flag, paragraphs, parseAddress, parseBytes, parseConsole, parseLedger, parseNamespace } from '../options.ts';
 import type { RunFlags } from '../run/run.ts';
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
@@ -17,6 +17,8 @@ export function runCommand(ended: (exitCode: number) => void): Command {
     .addOption(flag('--config <DIR>', 'folder of manifests (*.yaml, *.yml, at any depth)').makeOptionMandatory())
     .addOption(flag('--listen <ADDRESS>', 'where SDKs call').default({ host: '127.0.0.1', port: 8080 }, '127.0.0.1:8080').argParser(parseAddress))
     .addOption(flag('--admin <ADDRESS>', 'where healthz, readyz, metrics and config_dump are; keep it private').default({ host: '127.0.0.1', port: 9090 }, '127.0.0.1:9090').argParser(parseAddress))
+    .addOption(flag('--console <ADDRESS>', 'where people see and change keys and credit in a browser, or "off" (default: 127.0.0.1:8081, and nowhere if that is in use)').argParser(parseConsole))
+    .addOption(new Option('--no-console', 'the same as --console off'))
     .addOption(flag('--data <DIR>', 'folder for the ledger and generated keys (default: the folder of manifests with .mgw-data added to its name)'))
     .addOption(flag('--ledger <URL>', 'the ledger: file:PATH (default: ledger.db in the data folder), or valkey://HOST:PORT, which several gateways may share').argParser(parseLedger))
     .addOption(flag('--ledger-sync <MODE>', 'what an acknowledged step survives: the end of the process (normal), or a loss of power too (full)').choices(['normal', 'full']).default('normal'))

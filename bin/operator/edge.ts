@@ -39,16 +39,25 @@ export interface EdgeOptions {
 
 export interface Edge {
   readonly port: number;
+  /** Whether the fleet's endpoints are known, so that Envoys are answered. */
+  readonly published: boolean;
+  /** What cannot be read at the moment, in words. */
+  problems(): readonly string[];
   stop(): Promise<void>;
+}
+
+/** An Envoy's token has an audience of its own; whose it is does not matter, since the port shows nothing but where the proxies are. */
+function edgeSecurity({ serviceAccounts: _ofProxies, ...security }: Extract<DistributionSecurity, { insecure: false }>, client: KubeClient): DistributionSecurity {
+  return { ...security, authenticate: createTokenReviewer({
+    post: (path, body) => client.request({ method: 'POST', path, body }), audience: EDGE_AUDIENCE, nowMs: () => SYSTEM_CLOCK.nowMs(),
+  }) };
 }
 
 /** Resolves once Envoys can connect; they are answered when the fleet's endpoints are known. */
 export async function startEdge({ flags, client, namespace, security, log, meter }: EdgeOptions): Promise<Edge> {
   const distribution = await startDistribution({
     listen: flags.envoyXdsListen, gatewayNamespace: namespace, log,
-    security: security.insecure ? security : { ...security, authenticate: createTokenReviewer({
-      post: (path, body) => client.request({ method: 'POST', path, body }), audience: EDGE_AUDIENCE, nowMs: () => SYSTEM_CLOCK.nowMs(),
-    }) },
+    security: security.insecure ? security : edgeSecurity(security, client),
   });
   let health: HealthQuestion = 'Connect';
   const watch = watchEndpoints({
@@ -64,6 +73,8 @@ export async function startEdge({ flags, client, namespace, security, log, meter
   });
   return {
     port: distribution.port,
+    get published() { return watch.synced; },
+    problems: () => watch.problem !== undefined ? [`endpointslices: ${watch.problem}`] : watch.synced ? [] : ['endpointslices: not read yet'],
     async stop() {
       await watch.stop();
       await distribution.stop();

@@ -12,7 +12,7 @@ import type { LogOptions } from '../../dataplane/telemetry/log.ts';
 import { CONTENT_TYPE, recorderOf } from '../../dataplane/telemetry/recorder.ts';
 import type { Recorder } from '../../dataplane/telemetry/recorder.ts';
 import { NoKubeAccess, openAccess } from '../../operator/kube/access.ts';
-import type { KubeAccess } from '../../operator/kube/access.ts';
+import type { KubeAccess, SharedAccess } from '../../operator/kube/access.ts';
 import { createKubeClient } from '../../operator/kube/client.ts';
 import type { KubeClient } from '../../operator/kube/client.ts';
 import { SYSTEM_CLOCK } from '../../operator/kube/clock.ts';
@@ -31,12 +31,16 @@ import type { Address, LedgerPlace } from '../options.ts';
 import { explainStart } from '../run/start-errors.ts';
 import { listenStopSignals } from '../run/stop-signals.ts';
 import { VERSION } from '../version.ts';
+import type { ConsoleFlags } from './console.ts';
 import { startEdge } from './edge.ts';
-import { readinessOf } from './readiness.ts';
+import type { Edge } from './edge.ts';
+import { problemsOf, readinessOf } from './readiness.ts';
 import { secureXds } from './secure-xds.ts';
+import { readSettings, startWebhook } from './webhook.ts';
+import type { Webhook, WebhookFlags } from './webhook.ts';
 
 /** The flags of `mgw operator`, parsed. */
-export interface OperatorFlags {
+export interface OperatorFlags extends WebhookFlags, ConsoleFlags {
   readonly kubeconfig?: string;
   readonly namespace?: string;
   readonly watchNamespaces?: readonly string[];
@@ -44,6 +48,8 @@ export interface OperatorFlags {
   readonly xdsName?: string;
   readonly insecureXds?: boolean;
   readonly tokenFile: string;
+  readonly xdsProxies: readonly string[];
+  readonly xdsOperators: readonly string[];
   readonly advertise?: string;
   readonly admin: Address;
   readonly ledger?: LedgerPlace;
@@ -59,12 +65,14 @@ export interface OperatorFlags {
 interface Running {
   operator?: KubernetesOperator;
   distribution?: Distribution;
+  edge?: Edge;
+  webhook?: Webhook;
 }
 
 interface Context {
   readonly flags: OperatorFlags;
   readonly log: ReturnType<typeof createLogger>;
-  readonly access: KubeAccess;
+  readonly access: SharedAccess;
   readonly client: KubeClient;
   readonly recorder: Recorder<OperatorMetricName>;
   readonly namespace: string;
@@ -76,6 +84,7 @@ const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|::1|localhost)$/;
 /** Runs until told to stop; resolves with the exit code. */
 export async function runOperator(flags: OperatorFlags): Promise<number> {
   check(flags);
+  readSettings(flags, flags.namespace ?? DEFAULT_GATEWAY_NAMESPACE);
   const signals = listenStopSignals();
   const log = createLogger({ level: flags.logLevel, to: process });
   const context = prepare(flags, log);
@@ -99,8 +108,8 @@ export async function runOperator(flags: OperatorFlags): Promise<number> {
   return EXIT.ok;
 }
 
-function portsOf({ admin, xdsListen, envoyXdsListen }: OperatorFlags): Parameters<typeof explainStart>[1] {
-  return [{ flag: '--admin', ...admin }, { flag: '--xds-listen', ...xdsListen }, ...envoyXdsListen ? [{ flag: '--envoy-xds-listen', ...envoyXdsListen }] : []];
+function portsOf({ admin, xdsListen, envoyXdsListen, webhookListen, console: page }: OperatorFlags): Parameters<typeof explainStart>[1] {
+  return [{ flag: '--admin', ...admin }, { flag: '--xds-listen', ...xdsListen }, ...envoyXdsListen ? [{ flag: '--envoy-xds-listen', ...envoyXdsListen }] : [], ...webhookListen ? [{ flag: '--webhook-listen', ...webhookListen }] : [], ...page ? [{ flag: '--console', ...page }] : []];
 }
 
 function check({ insecureXds, xdsListen, envoyXdsListen, ledger }: OperatorFlags): void {
@@ -136,6 +145,7 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<vo
   ending.defer(() => timers.end());
   const security = flags.insecureXds ? { insecure: true } as const : await secureXds({
     client, log, namespace, tokenFile: flags.tokenFile, serverName: flags.xdsName ?? `model-gateway-operator.${namespace}.svc`,
+    serviceAccounts: { proxies: flags.xdsProxies, operators: flags.xdsOperators },
     leading: () => running.operator?.leading ?? true, after: timers.after,
   });
   if (!security.insecure) ending.defer(() => security.stop());
@@ -144,6 +154,9 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<vo
     onAcknowledged: (latencyMs) => recorder.observe('modelgateway_operator_xds_acknowledge_duration_seconds', {}, latencyMs / 1000),
   }), (each) => each.stop());
   running.distribution = distribution;
+  // its certificates, for which proxies wait, do not wait for anything else
+  const webhook = openWebhook(context, timers.after, ending);
+  webhook.catch(() => undefined); // told where it is waited for
   await openEdge(context, security, ending);
   const ledger = flags.ledger && openFleetLedger(context, flags.ledger);
   if (ledger) ending.defer(() => ledger.close());
@@ -154,14 +167,39 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<vo
     lease: { name: flags.leaseName, identity: flags.identity ?? `${hostname()}-${randomUUID().slice(0, 8)}`, ...flags.advertise !== undefined && { address: flags.advertise } },
   }), (each) => each.stop());
   void running.operator.ready.then(() => log.info('the configuration is given to the proxies'));
+  await webhook;
+  await openConsole(context, timers.after, ending);
 }
 
 /** The port for Envoys before the fleet, where one is asked for. */
-async function openEdge({ flags, client, namespace, log, recorder }: Context, security: DistributionSecurity, ending: AsyncDisposableStack): Promise<void> {
+async function openEdge({ flags, client, namespace, log, recorder, running }: Context, security: DistributionSecurity, ending: AsyncDisposableStack): Promise<void> {
   const { envoyXdsListen } = flags;
   if (!envoyXdsListen) return;
   const edge = ending.adopt(await startEdge({ flags: { ...flags, envoyXdsListen }, client, namespace, security, log, meter: recorder }), (each) => each.stop());
+  running.edge = edge;
   log.info({ xds: edge.port, service: flags.edgeService }, 'Envoys can connect');
+}
+
+/** The port on which the API server asks about pods that want a sidecar, where one is asked for. */
+async function openWebhook({ flags, client, namespace, log, recorder, running }: Context, after: Clock['after'], ending: AsyncDisposableStack): Promise<void> {
+  const { webhookListen } = flags;
+  if (!webhookListen) return;
+  running.webhook = ending.adopt(await startWebhook({
+    flags: { ...flags, webhookListen }, client, namespace, after, log, meter: recorder,
+    leading: () => running.operator?.leading ?? false,
+  }), (each) => each.stop());
+  log.info({ port: running.webhook.port }, 'the API server can ask for sidecars');
+}
+
+/** The port for people, where one is asked for. */
+async function openConsole(context: Context, after: Clock['after'], ending: AsyncDisposableStack): Promise<void> {
+  const { flags, client, access, namespace, log, recorder, running } = context;
+  if (!flags.console || !running.operator) return;
+  const { startClusterConsole } = await import('./console.ts'); // loaded only by who needs it
+  const page = ending.adopt(await startClusterConsole({
+    flags: { ...flags, console: flags.console }, ledger: flags.ledger, client, access, namespace, operator: running.operator, meter: recorder, after, log,
+  }), (each) => each.stop());
+  log.info({ port: await page.ready }, 'people can sign in to the console');
 }
 
 /** Timers that end with the process, whatever still waits for them. */
@@ -216,8 +254,8 @@ function adminOf({ recorder, running, flags, namespace }: Context): Admin {
         return recorder.render();
       },
     },
-    readiness: () => readinessOf(running),
-    dump: () => ({ version: VERSION, namespace, watchNamespaces: flags.watchNamespaces ?? 'all', leading: running.operator?.leading ?? false, problems: running.operator?.problems() ?? [], proxies: running.distribution?.figures(), statuses: running.operator?.statuses() ?? [] }),
+    readiness: () => [...readinessOf(running), ...flags.webhookListen ? [{ name: 'webhook', ok: running.webhook !== undefined, detail: 'its certificates are not there yet; the log says why' }] : []],
+    dump: () => ({ version: VERSION, namespace, watchNamespaces: flags.watchNamespaces ?? 'all', leading: running.operator?.leading ?? false, problems: problemsOf(running), proxies: running.distribution?.figures(), statuses: running.operator?.statuses() ?? [] }),
   });
 }
 

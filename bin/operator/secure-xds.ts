@@ -20,6 +20,8 @@ export interface SecureXdsOptions {
   readonly namespace: string;
   readonly serverName: string;
   readonly tokenFile: string;
+  /** Names of the ServiceAccounts, in the gateway's namespace, that may take the configuration, or tell what other replicas' proxies hold. */
+  readonly serviceAccounts: { readonly proxies: readonly string[]; readonly operators: readonly string[] };
   /** Whether this replica may renew certificates. */
   readonly leading: () => boolean;
   /** Runs something once, later; the result takes it back. */
@@ -27,7 +29,7 @@ export interface SecureXdsOptions {
 }
 
 /** Resolves once there are certificates. */
-export async function secureXds({ client, log, namespace, serverName, tokenFile, leading, after }: SecureXdsOptions): Promise<Extract<DistributionSecurity, { insecure: false }> & { stop(): void }> {
+export async function secureXds({ client, log, namespace, serverName, tokenFile, serviceAccounts, leading, after }: SecureXdsOptions): Promise<Extract<DistributionSecurity, { insecure: false }> & { stop(): void }> {
   const tls = await keepCertificates({
     store: certificateStore<StoredCertificates>({ client, namespace, secretName: SECRET, configMapName: CONFIG_MAP }, isStored),
     serverNames: [serverName, `${serverName}.cluster.local`], mayWrite: leading, log,
@@ -36,9 +38,10 @@ export async function secureXds({ client, log, namespace, serverName, tokenFile,
   const authenticate = createTokenReviewer({
     post: (path, body) => client.request({ method: 'POST', path, body }), audience: XDS_AUDIENCE, nowMs: () => SYSTEM_CLOCK.nowMs(),
   });
-  return { insecure: false, authenticate, tls, serverName, token: async () => (await readFile(tokenFile, 'utf8')).trim(), stop: () => tls.stop() };
+  return { insecure: false, authenticate, tls, serverName, serviceAccounts, token: async () => (await readFile(tokenFile, 'utf8')).trim(), stop: () => tls.stop() };
 }
 
-function isStored(entries: Readonly<Record<string, string | undefined>>): entries is Readonly<Record<string, string | undefined>> & StoredCertificates {
+/** Whether nothing is missing of what the operator has stored. */
+export function isStored(entries: Readonly<Record<string, string | undefined>>): entries is Readonly<Record<string, string | undefined>> & StoredCertificates {
   return ['caCertificate', 'caKey', 'servingCertificate', 'servingKey'].every((name) => entries[name] !== undefined);
 }

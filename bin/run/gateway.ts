@@ -35,6 +35,8 @@ export interface Gateway {
   readonly adminPort: number;
   /** The one in force. */
   snapshot(): Snapshot;
+  /** The folder of manifests, for whoever changes it. */
+  readonly manifests: Operator['manifests'];
   /** No new calls; resolves when the running ones have ended. */
   stop(): Promise<void>;
 }
@@ -108,6 +110,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     port: started.port,
     adminPort: started.adminPort,
     snapshot: () => inForce ?? first,
+    manifests: operator.manifests,
     async stop() {
       clearInterval(timer);
       clearTimeout(refreshSoon);

@@ -2,10 +2,19 @@
 import { Endpoint, Protocol } from '../../dataplane/snapshot/snapshot.gen.ts';
 import type { Snapshot } from '../../dataplane/snapshot/snapshot.gen.ts';
 
+export interface ConsoleFacts {
+  readonly url: string;
+  /** The admin token, where it was made just now; it is never told again. */
+  readonly newToken: string | undefined;
+  readonly tokenFile: string;
+}
+
 export interface HelloFacts {
   readonly url: string;
   readonly adminUrl: string;
   readonly demoUrl: string | undefined;
+  /** undefined: there is none. */
+  readonly console: ConsoleFacts | undefined;
   readonly configDir: string;
   /** The key, where it was made just now; it is never told again. */
   readonly key: string | undefined;
@@ -16,15 +25,17 @@ export interface HelloFacts {
 
 /** The whole text, with a line break at its end. */
 export function helloText(facts: HelloFacts): string {
-  const { url, adminUrl, demoUrl, configDir, key, keyFile } = facts;
+  const { url, adminUrl, demoUrl, configDir, key, keyFile, console } = facts;
   const places = [
     ['SDKs', `${url}/v1 (OpenAI), ${url} (Anthropic)`],
     ['Prices', `${url}/pricing`],
+    ...(console === undefined ? [] : [['Console', `${console.url}: keys and credit in a browser; its admin token is in ${console.tokenFile}`]]),
     ['Admin', `${adminUrl}/metrics, /config_dump, /readyz, /healthz`],
     ['Manifests', `${configDir}: edit one, and it is in force within a second`],
     ...(demoUrl === undefined ? [] : [['Provider', `${demoUrl}, a demo that answers by rule: nothing here costs real money`]]),
   ];
   const lines = ['', 'Model Gateway is ready.', '', ...places.map(([name = '', place = '']) => `  ${name.padEnd(10)} ${place}`), ''];
+  if (console?.newToken !== undefined) lines.push('The console\'s admin token, printed only this once:', '', `  ${console.newToken}`, '');
   if (keyFile !== undefined) lines.push(...keyLines(key, keyFile), ...tryLines(facts, keyFile));
   return `${lines.join('\n')}\n`;
 }

@@ -4,6 +4,7 @@
  */
 import { flushCompileCache } from 'node:module';
 import { resolve } from 'node:path';
+import type { Logger } from 'pino';
 import type { Ledger } from '../../dataplane/ledger/ledger.ts';
 import { createLogger } from '../../dataplane/telemetry/log.ts';
 import type { LogOptions } from '../../dataplane/telemetry/log.ts';
@@ -13,6 +14,7 @@ import { EXIT } from '../exit.ts';
 import { openLedger } from '../open-ledger.ts';
 import { urlOf } from '../options.ts';
 import type { Address, LedgerPlace } from '../options.ts';
+import type { MachineConsole } from './console.ts';
 import { assertFolder, defaultDataFolder, prepareDataFolder, shortPath } from './data-folder.ts';
 import { startGateway } from './gateway.ts';
 import type { Gateway } from './gateway.ts';
@@ -26,6 +28,8 @@ export interface RunFlags {
   readonly config: string;
   readonly listen: Address;
   readonly admin: Address;
+  /** False: none. Undefined: at its default address, where that is free. */
+  readonly console?: Address | boolean;
   readonly data?: string;
   readonly ledger?: LedgerPlace;
   readonly ledgerSync: 'normal' | 'full';
@@ -42,6 +46,7 @@ interface Parts {
   readonly gateway: Gateway;
   readonly ledger: Ledger;
   readonly demo: DemoProvider | undefined;
+  readonly console: MachineConsole | undefined;
   /** Keys made while it started, and not told yet. */
   readonly minted: ReadonlySet<string>;
 }
@@ -56,6 +61,7 @@ export async function run(flags: RunFlags): Promise<number> {
   if (flags.hello) process.stdout.write(hello(flags, parts));
   const signal = await signals.first;
   log.info({ signal }, 'no new calls; waiting for the running ones');
+  await parts.console?.close();
   await parts.gateway.stop();
   await parts.demo?.stop();
   await parts.ledger.close();
@@ -86,12 +92,14 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
         else tellKey(`${namespace}/${name}`, key, dataDir);
       },
     }), (each) => each.stop());
+    const console = started.adopt(await openConsole(flags, { gateway, dataDir, log }), (each) => each?.close());
     answering = true;
     started.move();
-    return { gateway, ledger, demo, minted };
+    return { gateway, ledger, demo, console, minted };
   } catch (error) {
     throw explainStart(error, [
       { flag: '--listen', ...flags.listen }, { flag: '--admin', ...flags.admin },
+      ...(typeof flags.console === 'object' ? [{ flag: '--console', ...flags.console }] : []),
       ...(demoAddress ? [{ flag: '--with-demo-provider', ...demoAddress }] : []),
     ]);
   }
@@ -102,6 +110,20 @@ async function startDemo(address: Address): Promise<DemoProvider> {
   return startDemoProvider(address);
 }
 
+/** It comes after the gateway answers, and is loaded only then. */
+async function openConsole(flags: RunFlags, { gateway, dataDir, log }: { readonly gateway: Gateway; readonly dataDir: string; readonly log: Logger }): Promise<MachineConsole | undefined> {
+  if (flags.console === false) return undefined;
+  const { startMachineConsole } = await import('./console.ts');
+  const asked = typeof flags.console === 'object' ? flags.console : undefined;
+  const machine = await startMachineConsole({
+    asked, gateway, dataDir, log, gatewayNamespace: flags.gatewayNamespace, ledger: flags.ledger, gatewayUrl: urlOf({ ...flags.listen, port: gateway.port }),
+  });
+  if (machine) log.info({ address: machine.url, tokenFile: shortPath(machine.tokenFile) }, 'the console answers');
+  if (machine?.newToken !== undefined && !flags.hello)
+    process.stdout.write(`admin token of the console, printed only this once; it is kept in ${shortPath(machine.tokenFile)}: ${machine.newToken}\n`);
+  return machine;
+}
+
 /** Its one and only time. */
 function tellKey(apiKey: string, key: string, dataDir: string): void {
   const file = keyFiles(dataDir).find((each) => each.key === key);
@@ -109,7 +131,7 @@ function tellKey(apiKey: string, key: string, dataDir: string): void {
 }
 
 /** Tells of one key: one that was made just now, if there is such a one. Further new ones get a line each. */
-function hello(flags: RunFlags, { gateway, demo, minted }: Parts): string {
+function hello(flags: RunFlags, { gateway, demo, console, minted }: Parts): string {
   const files = keyFiles(dataFolder(flags));
   const shown = files.find(({ key }) => minted.has(key)) ?? files[0];
   const further = files.filter(({ key }) => minted.has(key) && key !== shown?.key);
@@ -117,6 +139,7 @@ function hello(flags: RunFlags, { gateway, demo, minted }: Parts): string {
     url: urlOf({ ...flags.listen, port: gateway.port }),
     adminUrl: urlOf({ ...flags.admin, port: gateway.adminPort }),
     demoUrl: demo?.url,
+    console: console && { url: console.url, newToken: console.newToken, tokenFile: shortPath(console.tokenFile) },
     configDir: shortPath(flags.config),
     key: shown && minted.has(shown.key) ? shown.key : undefined,
     keyFile: shown && shortPath(shown.path),

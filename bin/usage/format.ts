@@ -1,5 +1,5 @@
 /** Records of calls as people and programs read them: a table, JSON (one list) or CSV. Money is a decimal of USD. */
-import { formatDecimal } from '../../dataplane/snapshot/decimal.ts';
+import { USAGE_COLUMNS, usageCsvHead, usageCsvRow, usd } from '../../dataplane/ledger/usage-record-csv.ts';
 import type { UsageRecord } from '../../dataplane/ledger/usage-record.ts';
 
 export type UsageFormat = 'table' | 'json' | 'csv';
@@ -10,31 +10,6 @@ export interface UsageWriter {
   row(record: UsageRecord): string;
   end(): string;
 }
-
-type Column = readonly [name: string, value: (record: UsageRecord) => string | number];
-
-/** At least, as people write money; nano-dollars have nine. */
-const PLACES = 2;
-const COLUMNS: readonly Column[] = [
-  ['id', ({ callId }) => callId],
-  ['created_at', ({ createdMs }) => new Date(createdMs).toISOString()],
-  ['key', ({ keyUid }) => keyUid],
-  ['account', ({ account }) => account],
-  ['group', ({ group }) => group],
-  ['model', ({ model }) => model],
-  ['channel', ({ channel }) => channel],
-  ['catalog', ({ catalog }) => catalog],
-  ['status', ({ status }) => status],
-  ['usage_source', ({ usageSource }) => usageSource],
-  ['input_tokens', ({ tokens }) => tokens.input],
-  ['cached_tokens', ({ tokens }) => tokens.cached],
-  ['cache_write_5m_tokens', ({ tokens }) => tokens.cacheWrite5m],
-  ['cache_write_1h_tokens', ({ tokens }) => tokens.cacheWrite1h],
-  ['output_tokens', ({ tokens }) => tokens.output],
-  ['cost_usd', ({ costNanoUsd }) => usd(costNanoUsd)],
-  ['unbilled_usd', ({ unbilledNanoUsd }) => usd(unbilledNanoUsd)],
-  ['duration_ms', ({ durationMs }) => durationMs],
-];
 
 /** What fits a terminal: the rest is in JSON and CSV. */
 const TABLE: readonly (readonly [name: string, width: number, value: (record: UsageRecord) => string])[] = [
@@ -72,7 +47,7 @@ function jsonWriter(): UsageWriter {
   return {
     begin: '[',
     row: (record) => {
-      const text = JSON.stringify(Object.fromEntries(COLUMNS.map(([name, value]) => [name, value(record)])));
+      const text = JSON.stringify(Object.fromEntries(USAGE_COLUMNS.map(([name, value]) => [name, value(record)])));
       const separator = first ? '\n' : ',\n';
       first = false;
       return `${separator}  ${text}`;
@@ -82,16 +57,5 @@ function jsonWriter(): UsageWriter {
 }
 
 function csvWriter(): UsageWriter {
-  const line = (cells: readonly (string | number)[]): string => `${cells.map(csvCell).join(',')}\r\n`;
-  return { begin: line(COLUMNS.map(([name]) => name)), row: (record) => line(COLUMNS.map(([, value]) => value(record))), end: () => '' };
-}
-
-/** RFC 4180. What a spreadsheet would take for a formula is kept from being one: names of models come from outside. */
-function csvCell(value: string | number): string {
-  const text = typeof value === 'string' && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-function usd(nanoUsd: bigint): string {
-  return formatDecimal(nanoUsd, PLACES);
+  return { begin: usageCsvHead(), row: usageCsvRow, end: () => '' };
 }

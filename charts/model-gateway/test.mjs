@@ -1,15 +1,27 @@
 // What `helm test` runs: whether SDKs can call, and whether every proxy is configured. Exit code 1 where something is not right.
 import { lookup } from 'node:dns/promises';
+import { setTimeout } from 'node:timers/promises';
 
 const { FRONT, FLEET, ADMIN_PORT, KEY } = process.env;
+/** What has only just been installed may take a moment yet, network policies for this pod among it. */
+const PATIENCE_MS = Number(process.env.PATIENCE_MS ?? 20_000);
 let failed = 0;
 
 async function check(name, run) {
-  try {
-    process.stdout.write(`ok    ${name}: ${await run()}\n`);
-  } catch (error) {
-    failed += 1;
-    process.stdout.write(`WRONG ${name}: ${error.cause?.message ?? error.message}\n`);
+  const deadline = Date.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      process.stdout.write(`ok    ${name}: ${await run()}\n`);
+      return;
+    } catch (error) {
+      if (Date.now() < deadline) {
+        await setTimeout(1000);
+        continue;
+      }
+      failed += 1;
+      process.stdout.write(`WRONG ${name}: ${error.cause?.message ?? error.message}\n`);
+      return;
+    }
   }
 }
 

@@ -94,13 +94,7 @@ async function holdMoney(deps: PipelineDeps, { routed, candidate, record, slots 
     return admitted(record, admittedOn(routed, candidate, bounds, held.outputLimit));
   for (let tries = 1; tries <= STALE_TRIES; tries++) {
     const request = holdRequest(deps, routed, candidate, bounds);
-    const startedAt = deps.clock.monotonicMs();
-    let result: AdmitResult | undefined;
-    try {
-      result = await (slots && deps.ledger.admit ? deps.ledger.admit(request, slots) : deps.ledger.hold(request));
-    } finally {
-      deps.telemetry.ledger('hold', deps.clock.monotonicMs() - startedAt, result?.outcome ?? 'unavailable');
-    }
+    const result = await askForMoney(deps, request, slots);
     if (result.outcome === 'Held')
       return admitted(record, admittedOn(routed, candidate, bounds, affordableOutput(routed.call, bounds, result.heldNanoUsd)));
     if (result.outcome === 'Full') return result;
@@ -128,6 +122,17 @@ function admittedOn(routed: Routed, candidate: Candidate, bounds: CallBounds, ou
 
 function sameBounds(a: CallBounds, b: CallBounds): boolean {
   return a.inputTokens === b.inputTokens && a.outputTokens === b.outputTokens && a.amountNanoUsd === b.amountNanoUsd && a.minimumNanoUsd === b.minimumNanoUsd && a.price === b.price;
+}
+
+/** `slots`: to be had in the same step. */
+async function askForMoney({ ledger, clock, telemetry }: PipelineDeps, request: HoldRequest, slots: readonly SlotLimit[] | undefined): Promise<AdmitResult> {
+  const startedAt = clock.monotonicMs();
+  let result: AdmitResult | undefined;
+  try {
+    return result = await (slots && ledger.admit ? ledger.admit(request, slots) : ledger.hold(request));
+  } finally {
+    telemetry.ledger('hold', clock.monotonicMs() - startedAt, result?.outcome ?? 'unavailable');
+  }
 }
 
 /** With the limits in force now, whatever was in force when the call came in. */

@@ -86,6 +86,7 @@ function convertRequest(admitted: Admitted, converter: Converter): UpstreamBody 
       upstreamModel: candidate.upstreamModel,
       maxOutputTokens: call.output ? admitted.outputLimit : undefined,
       outputLimitField: candidate.model.outputLimitField,
+      scanned: admitted.body.scanned,
     });
   } catch (error) {
     if (error instanceof RequestFault) throw faultError(error);

@@ -6,9 +6,11 @@ import { LedgerUnavailable } from '../ledger/ledger.ts';
 
 interface Waiting {
   readonly dueMs: number;
-  /** Undefined: it is over. Let go of, as an outgrown table of the set may keep this until a full collection. */
+  /** Undefined: it is over, and this only waits to be taken out of the queue. */
   giveUp: ((error: LedgerUnavailable) => void) | undefined;
 }
+
+const LEAST_TIDIED = 64;
 
 /** The work's result, or LedgerUnavailable when so much time has passed first; the work goes on, and its late failure is nobody's. */
 export function createPatience(): <T>(ms: number, work: Promise<T>) => Promise<T> {
@@ -22,8 +24,9 @@ export function createPatience(): <T>(ms: number, work: Promise<T>) => Promise<T
 
 class PatienceQueue {
   readonly #ms: number;
-  /** In the order in which they become due. */
-  readonly #waiting = new Set<Waiting>();
+  /** In the order in which they become due; a list, as a set that is entered and left so often keeps what left it alive. */
+  #waiting: Waiting[] = [];
+  #unfinished = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(ms: number) {
@@ -33,7 +36,8 @@ class PatienceQueue {
   wait<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const waiting: Waiting = { dueMs: performance.now() + this.#ms, giveUp: reject };
-      this.#waiting.add(waiting);
+      this.#waiting.push(waiting);
+      this.#unfinished++;
       if (!this.#timer) this.#arm(this.#ms);
       work.then((result) => {
         this.#end(waiting);
@@ -46,8 +50,11 @@ class PatienceQueue {
   }
 
   #end(waiting: Waiting): void {
-    this.#waiting.delete(waiting);
+    if (!waiting.giveUp) return;
     waiting.giveUp = undefined;
+    this.#unfinished--;
+    // at most half of the list is over
+    if (this.#waiting.length > LEAST_TIDIED + 2 * this.#unfinished) this.#waiting = this.#waiting.filter(isUnfinished);
   }
 
   /** What is waited for keeps the process, not the waiting. */
@@ -57,14 +64,16 @@ class PatienceQueue {
 
   #expire(): void {
     const nowMs = performance.now();
-    for (const waiting of this.#waiting) {
-      if (waiting.dueMs > nowMs) {
-        return this.#arm(waiting.dueMs - nowMs);
-      }
+    for (const waiting of this.#waiting.filter(isUnfinished)) {
+      if (waiting.dueMs > nowMs) return this.#arm(waiting.dueMs - nowMs);
       const { giveUp } = waiting;
       this.#end(waiting);
       giveUp?.(new LedgerUnavailable(`no answer within ${this.#ms} ms`));
     }
     this.#timer = undefined;
   }
+}
+
+function isUnfinished({ giveUp }: Waiting): boolean {
+  return giveUp !== undefined;
 }

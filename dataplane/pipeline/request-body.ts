@@ -2,7 +2,8 @@
  * A request's body for as long as it may be needed. A stream lasts for minutes, and its context has megabytes, as text and once
  * more as a value: once a provider has answered, no other channel is asked, and both are let go.
  */
-import { parseBody } from '../protocol/parse-body.ts';
+import type { JsonObject } from '../protocol/json-scan.ts';
+import { readBody } from '../protocol/parse-body.ts';
 
 const NO_BYTES = Buffer.alloc(0);
 
@@ -11,6 +12,7 @@ export type ParsedBody = Readonly<Record<string, unknown>>;
 export class RequestBody {
   #bytes: Buffer;
   #parsed: ParsedBody | undefined;
+  #scanned: JsonObject | undefined;
   #onDrop: (() => void) | undefined;
 
   /** `onDrop` is called once, with the bytes' last use. */
@@ -28,15 +30,26 @@ export class RequestBody {
    * The same as a value. Throws RequestFault where it is not what nearly every endpoint takes: a JSON object. Who reads it first
    * may read it otherwise.
    */
-  parse(read: (bytes: Uint8Array) => ParsedBody = parseBody): ParsedBody {
-    this.#parsed ??= read(this.#bytes);
-    return this.#parsed;
+  parse(read?: (bytes: Uint8Array) => ParsedBody): ParsedBody {
+    return this.#parsed ??= read ? read(this.#bytes) : this.#read();
+  }
+
+  /** Where its members are, once it has been read as what nearly every endpoint takes. */
+  get scanned(): JsonObject | undefined {
+    return this.#scanned;
+  }
+
+  #read(): ParsedBody {
+    const { parsed, scanned } = readBody(this.#bytes);
+    this.#scanned = scanned;
+    return parsed;
   }
 
   drop(): void {
     const onDrop = this.#onDrop;
     this.#onDrop = undefined;
     this.#parsed = undefined;
+    this.#scanned = undefined;
     this.#bytes = NO_BYTES;
     onDrop?.();
   }

@@ -42,22 +42,35 @@ export function faultError(fault: RequestFault): GatewayError {
 
 /** The candidates that this very call may go to. Where none is left, the first one's refusal is the answer. */
 function servable(call: EndpointCall, offer: Offer, ordered: readonly Candidate[]): readonly Candidate[] {
-  const serving = ordered.filter((candidate) => candidate.model.endpoints.has(call.kind) && call.converter(candidate) !== undefined);
-  if (serving.length === 0) throw notServed(call);
-  const priced = serving.filter((candidate) => candidate.price !== undefined && isBounded(call, offer, candidate));
-  if (priced.length === 0) throw notPriced(call, offer);
-  let refusal: unknown;
-  const willing = priced.filter((candidate) => {
-    try {
-      call.check(candidate);
-      return true;
-    } catch (error) {
-      refusal ??= error;
-      return false;
-    }
-  });
-  if (willing.length === 0) throw refusal;
+  const willing: Candidate[] = [];
+  const said: Said = { served: false, priced: false, refusal: undefined };
+  for (const candidate of ordered) if (isWilling(call, offer, candidate, said)) willing.push(candidate);
+  if (!said.served) throw notServed(call);
+  if (!said.priced) throw notPriced(call, offer);
+  if (willing.length === 0) throw said.refusal;
   return willing;
+}
+
+/** How far any candidate came. */
+interface Said {
+  served: boolean;
+  priced: boolean;
+  /** The first one's. */
+  refusal: unknown;
+}
+
+function isWilling(call: EndpointCall, offer: Offer, candidate: Candidate, said: Said): boolean {
+  if (!candidate.model.endpoints.has(call.kind) || call.converter(candidate) === undefined) return false;
+  said.served = true;
+  if (candidate.price === undefined || !isBounded(call, offer, candidate)) return false;
+  said.priced = true;
+  try {
+    call.check(candidate);
+    return true;
+  } catch (error) {
+    said.refusal ??= error;
+    return false;
+  }
 }
 
 function notServed(call: EndpointCall): GatewayError {

@@ -33,7 +33,7 @@ function editRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): U
   const edits = new Map<string, JsonEdit>();
   if (parsed['model'] !== plan.upstreamModel) edits.set('model', JSON.stringify(plan.upstreamModel));
   if (plan.maxOutputTokens !== undefined && parsed['max_tokens'] !== plan.maxOutputTokens) edits.set('max_tokens', String(plan.maxOutputTokens));
-  return { path: '/v1/messages', body: editObject(body, edits) };
+  return { path: '/v1/messages', body: editObject(body, edits, plan.scanned) };
 }
 
 class PassingEvents implements EventHandler, Skimming {

@@ -4,6 +4,7 @@
  *
  * Order of calls: request → (response | failure | stream: push* then end).
  */
+import type { JsonObject } from './json-scan.ts';
 import type { Dialect } from './call-facts.ts';
 
 /** Figures as the provider gave them, folded over the answer; undefined is "not said", which is not zero. Input excludes cached and written. */
@@ -32,6 +33,8 @@ export interface RequestPlan {
   readonly maxOutputTokens: number | undefined;
   /** OpenAI protocol: the field that this model's provider understands. */
   readonly outputLimitField: 'max_completion_tokens' | 'max_tokens';
+  /** Where the members of the client's body are, if that is known already. */
+  readonly scanned?: JsonObject | undefined;
 }
 
 export interface UpstreamBody {

@@ -5,6 +5,10 @@ import type { UnboundedFeature, UnboundedUse } from './call-facts.ts';
 import { isGiven, isRecord } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
 
+/** As bytes: a text would be made into bytes for each search. */
+const TTL = Buffer.from('"ttl"');
+const ESCAPE = Buffer.from('\\u');
+
 export interface FactsTally {
   textBytes: number;
   units: number;
@@ -57,7 +61,7 @@ export function dataUrlBytes(url: string): number {
  */
 export function asksForLongCache(body: Uint8Array, parsed: JsonRecord): boolean {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  if (!bytes.includes('"ttl"') && !bytes.includes('\\u')) return false;
+  if (!bytes.includes(TTL) && !bytes.includes(ESCAPE)) return false;
   const pending: unknown[] = [parsed];
   for (let value = pending.pop(); value !== undefined; value = pending.pop()) {
     if (Array.isArray(value)) for (const item of value) pushContainer(pending, item);

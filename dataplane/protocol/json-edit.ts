@@ -10,11 +10,11 @@ export type JsonEdit = string | Uint8Array | undefined;
 
 /**
  * The same object with the named members replaced, added at its end, or removed. White space around the object stays.
- * Throws SyntaxError where the bytes hold no JSON object.
+ * Throws SyntaxError where the bytes hold no JSON object. `scanned`: spares a scan, if it is of these bytes.
  */
-export function editObject(bytes: Uint8Array, edits: ReadonlyMap<string, JsonEdit>): Uint8Array {
+export function editObject(bytes: Uint8Array, edits: ReadonlyMap<string, JsonEdit>, scanned?: JsonObject): Uint8Array {
   if (edits.size === 0) return bytes;
-  const object = scanObject(bytes);
+  const object = scanned?.bytes === bytes ? scanned : scanObject(bytes);
   if (!object) throw new SyntaxError('not a JSON object');
   if (!object.members.some(({ name }) => edits.has(name))) return appendMembers(bytes, object, edits);
   const pieces: Uint8Array[] = [bytes.subarray(0, object.start + 1)];

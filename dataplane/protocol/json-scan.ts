@@ -16,6 +16,8 @@ export interface JsonMember {
 }
 
 export interface JsonObject {
+  /** What was scanned. */
+  readonly bytes: Uint8Array;
   /** At the opening brace. */
   readonly start: number;
   /** After the closing brace. */
@@ -59,13 +61,13 @@ export function scanObject(bytes: Uint8Array, from = 0): JsonObject | undefined 
   const members: JsonMember[] = [];
   const budget: Budget = { values: 0, members: 0 };
   let at = skipSpace(text, start + 1);
-  if (text[at] === CLOSE_BRACE) return { start, end: at + 1, members, nestedMembers: budget.members };
+  if (text[at] === CLOSE_BRACE) return { bytes, start, end: at + 1, members, nestedMembers: budget.members };
   for (;;) {
     const member = scanMember(text, at, budget);
     if (!member) return undefined;
     members.push(member);
     at = skipSpace(text, member.valueEnd);
-    if (text[at] === CLOSE_BRACE) return { start, end: at + 1, members, nestedMembers: budget.members };
+    if (text[at] === CLOSE_BRACE) return { bytes, start, end: at + 1, members, nestedMembers: budget.members };
     if (text[at] !== COMMA) return undefined;
     at = skipSpace(text, at + 1);
   }

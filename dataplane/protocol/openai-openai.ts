@@ -37,7 +37,7 @@ function editRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): U
   if (parsed['model'] !== plan.upstreamModel) edits.set('model', JSON.stringify(plan.upstreamModel));
   if (plan.maxOutputTokens !== undefined) editLimit(edits, parsed, plan.maxOutputTokens, plan.outputLimitField);
   if (parsed['stream'] === true) editStreamOptions(edits, body, parsed['stream_options']);
-  return { path: '/chat/completions', body: editObject(body, edits) };
+  return { path: '/chat/completions', body: editObject(body, edits, plan.scanned) };
 }
 
 /** One limit only: OpenAI refuses both. */

@@ -20,8 +20,19 @@ const READ_MEMBERS: ReadonlySet<string> = new Set([
   'previous_response_id', 'conversation', 'background', 'max_output_tokens', 'text', 'moderation', 'input_reference', 'image', 'image_url',
 ]);
 
-/** Throws RequestFault: invalid_json with the position, invalid_request for duplicate or ambiguous members. */
+/** A body as a value, and where its members are in its bytes. */
+export interface ReadBody {
+  readonly parsed: JsonRecord;
+  readonly scanned: JsonObject | undefined;
+}
+
+/** The value alone. Throws as `readBody` does. */
 export function parseBody(bytes: Uint8Array): JsonRecord {
+  return readBody(bytes).parsed;
+}
+
+/** Throws RequestFault: invalid_json with the position, invalid_request for duplicate or ambiguous members. */
+export function readBody(bytes: Uint8Array): ReadBody {
   if (bytes.length === 0) throw new RequestFault('invalid_json', 'The body is empty; it must be a JSON object.');
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf)
     throw new RequestFault('invalid_json', 'The body starts with a byte order mark; send UTF-8 without one.');
@@ -31,7 +42,7 @@ export function parseBody(bytes: Uint8Array): JsonRecord {
   const parsed = parseText(bytes);
   if (!isRecord(parsed)) throw new RequestFault('invalid_json', 'The body must be a JSON object.');
   if (object) checkNames(bytes, object, parsed);
-  return parsed;
+  return { parsed, scanned: object };
 }
 
 function parseText(bytes: Uint8Array): unknown {
@@ -58,6 +69,8 @@ function decode(bytes: Uint8Array): string {
 function checkNames(bytes: Uint8Array, object: JsonObject, parsed: JsonRecord): void {
   if (countMembers(parsed) !== object.members.length + object.nestedMembers) throw duplicate(findDuplicate(bytes) ?? '');
   for (const { name } of object.members) {
+    // they are written as they fold
+    if (READ_MEMBERS.has(name)) continue;
     const folded = fold(name);
     if (folded !== name && READ_MEMBERS.has(folded))
       throw new RequestFault('invalid_request', `The field is called "${folded}"; names are case-sensitive.`, name);

@@ -9,11 +9,12 @@ import { authenticateHeaders } from '../pipeline/authenticate.ts';
 import { bodyOf, createBodyReader, LARGE_BODY_BYTES } from './body.ts';
 import type { BodyReader } from './body.ts';
 import { goOn, heedExpectations, isWaiting } from './expect.ts';
+import { serveDirectly } from './direct.ts';
 import { refuseMalformed } from './malformed.ts';
 import { dialectOf, errorReply } from './reply-error.ts';
 import type { ServerDeps } from './deps.ts';
 import { reportPlain } from './plain.ts';
-import { registerRoutes } from './routes.ts';
+import { BILLED_ROUTES, registerRoutes } from './routes.ts';
 import { allowedMethods } from './paths.ts';
 import { watchQueued } from './queued.ts';
 import { newRequestId } from './request-id.ts';
@@ -65,6 +66,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   app.setErrorHandler((error: FastifyError, request, reply) => { sendError(deps, { reply, request, error: gatewayError(deps, request, error) }); });
   app.setNotFoundHandler((request, reply) => { sendError(deps, { reply, request, error: unknownPath(request) }); });
   registerRoutes(app, deps);
+  serveDirectly(app, { ...deps, bodies, routes: BILLED_ROUTES });
   heedExpectations(app.server);
   return app;
 }
@@ -77,7 +79,7 @@ function withoutSchemas(): never {
 /** What can be said before the body is read. */
 function earlyRefusal(deps: ServerDeps, bodies: BodyReader, request: FastifyRequest): Error | undefined {
   try {
-    if (deps.draining()) throw new GatewayError('shutting_down', 'This process is shutting down. Try again.', { retryAfterSeconds: 1, headers: { connection: 'close' } });
+    if (deps.tooLate(request.socket)) throw new GatewayError('shutting_down', 'This process is shutting down. Try again.', { retryAfterSeconds: 1, headers: { connection: 'close' } });
     if (!deps.configured()) throw new GatewayError('not_ready', 'This process has just started and has no configuration yet. Try again.', { retryAfterSeconds: 1 });
     if (request.is404) throw unknownPath(request);
     checkHead(request);

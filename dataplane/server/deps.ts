@@ -1,4 +1,5 @@
 /** What the HTTP edge works with, and what it remembers of a request. */
+import type { Socket } from 'node:net';
 import type { CountDeps } from '../pipeline/count-tokens.ts';
 import type { InFlight } from './in-flight.ts';
 
@@ -8,8 +9,8 @@ export interface ServerDeps extends CountDeps {
   readonly maxBufferedBytes: number;
   /** False until the first configuration is in force: nobody's key is known yet. */
   readonly configured: () => boolean;
-  /** True once the process drains: no new calls. */
-  readonly draining: () => boolean;
+  /** True for connections that were made when the process drained already: they get no call. */
+  readonly tooLate: (connection: Socket) => boolean;
   readonly inFlight: InFlight;
 }
 

@@ -1,5 +1,7 @@
 /** Every route in one place; each file in routes/ is one endpoint. */
 import type { FastifyInstance } from 'fastify';
+import { billed } from './billed.ts';
+import type { BilledRoute } from './billed.ts';
 import type { ServerDeps } from './deps.ts';
 import { chatCompletions } from './routes/chat-completions.ts';
 import { countTokens } from './routes/count-tokens.ts';
@@ -11,8 +13,12 @@ import { models } from './routes/models.ts';
 import { pricing } from './routes/pricing.ts';
 import { responses } from './routes/responses.ts';
 import { usage } from './routes/usage.ts';
-import { videos } from './routes/videos.ts';
+import { videoCreation, videos } from './routes/videos.ts';
+
+/** Endpoints that cost money: POST, each at one path. */
+export const BILLED_ROUTES: readonly BilledRoute[] = [chatCompletions, messages, embeddings, images, videoCreation, responses];
 
 export function registerRoutes(app: FastifyInstance, deps: ServerDeps): void {
-  for (const register of [chatCompletions, messages, countTokens, embeddings, images, videos, responses, models, key, usage, pricing]) register(app, deps);
+  for (const route of BILLED_ROUTES) app.post(route.path, billed(deps, route));
+  for (const register of [countTokens, videos, models, key, usage, pricing]) register(app, deps);
 }

@@ -7,6 +7,7 @@ const DECIMAL = /^(-?)(\d{1,10})(?:\.(\d{1,9}))?$/;
 const PLACES = 9;
 const ZERO = 0x30;
 export const ONE_E9 = 1_000_000_000n;
+const LARGEST_EXACT = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** Billionths of a decimal string ("1.5" → 1_500_000_000n), or undefined where it is not one. */
 export function parseDecimal(text: string): bigint | undefined {
@@ -24,11 +25,17 @@ export function parseDecimal(text: string): bigint | undefined {
 export function formatDecimal(billionths: bigint, minPlaces = 0): string {
   const magnitude = billionths < 0n ? -billionths : billionths;
   const sign = billionths < 0n ? '-' : '';
-  const rest = Number(magnitude % ONE_E9);
-  const whole = `${sign}${magnitude / ONE_E9}`;
+  const [units, rest] = magnitude <= LARGEST_EXACT ? splitNumber(Number(magnitude)) : [magnitude / ONE_E9, Number(magnitude % ONE_E9)];
+  const whole = `${sign}${units}`;
   if (rest === 0 && minPlaces === 0) return whole;
   const digits = String(rest).padStart(PLACES, '0');
   let end = PLACES;
   while (end > minPlaces && digits.charCodeAt(end - 1) === ZERO) end--;
   return `${whole}.${digits.slice(0, end).padEnd(minPlaces, '0')}`;
+}
+
+/** As numbers, which cost a fraction of BigInt; both steps are exact up to 2⁵³. */
+function splitNumber(billionths: number): [units: number, rest: number] {
+  const rest = billionths % 1e9;
+  return [(billionths - rest) / 1e9, rest];
 }

@@ -1,17 +1,17 @@
 /**
- * [P] Prices by model, and the rows of the public price page.
+ * [P] Prices by model, and the groups of the public price page.
  */
 import { QuotaType } from '../snapshot/snapshot.gen.ts';
 import type { Group, Price, PriceCatalog } from '../snapshot/snapshot.gen.ts';
 import { compilePrice } from '../ledger/price.ts';
 import type { CompiledPrice } from '../ledger/price.ts';
-import type { GroupState, PricingGroup, PricingRow } from './state.ts';
+import { makePricingGroups } from '#web/pricing/price-rows.ts';
+import type { ModelPrice } from '#web/pricing/price-rows.ts';
+import type { PricingGroup } from '#web/pricing/price-list.ts';
+import type { GroupState } from './state.ts';
 
 /** A model's price before any group's ratio. */
-export interface PriceEntry {
-  readonly price: Price;
-  readonly quotaType: 'Token' | 'Request';
-  readonly ratioBaseE9: bigint;
+export interface PriceEntry extends ModelPrice {
   /** "namespace/name@generation" */
   readonly catalog: string;
   /** At a group's ratio (10^-18); the same object for the same ratio. */
@@ -57,55 +57,11 @@ function compileAt({ quotaType, ratioBaseE9, price }: PriceEntry, groupRatioE18:
   }, groupRatioE18);
 }
 
-/** Every priced model, by name; one that no group offers has no group. */
-export function compilePricingRows(prices: ReadonlyMap<string, PriceEntry>, groups: ReadonlyMap<string, GroupState>): PricingRow[] {
-  const enabled = displayNamesByModel(groups);
-  return [...prices.values()]
-    .map((entry) => pricingRow(entry, [...enabled.get(entry.price.name) ?? []].sort(compareText)))
-    .sort((a, b) => compareText(a.modelName, b.modelName));
-}
-
-function displayNamesByModel(groups: ReadonlyMap<string, GroupState>): Map<string, Set<string>> {
-  const names = new Map<string, Set<string>>();
-  for (const { displayName, offers } of groups.values()) {
-    for (const model of offers.keys()) {
-      const known = names.get(model);
-      if (known) known.add(displayName);
-      else names.set(model, new Set([displayName]));
-    }
-  }
-  return names;
-}
-
-function pricingRow({ price, quotaType, ratioBaseE9 }: PriceEntry, enabledGroups: readonly string[]): PricingRow {
-  return {
-    modelName: price.name,
-    vendor: price.vendor,
-    quotaType,
-    ratioBaseE9,
-    modelRatioE9: price.modelRatioE9,
-    completionRatioE9: price.completionRatioE9,
-    cacheRatioE9: price.cacheRatioE9,
-    cacheWriteRatioE9: price.cacheWriteRatioE9,
-    cacheWrite1hRatioE10: price.cacheWrite1hRatioE9 === undefined ? price.cacheWriteRatioE9 * 16n : price.cacheWrite1hRatioE9 * 10n,
-    requestNanoUsd: price.requestNanoUsd,
-    enabledGroups,
-  };
-}
-
-/** The groups that offer something with a price, by display name. */
+/** The price list's groups: those that offer something with a price. */
 export function compilePricingGroups(groups: readonly Group[], compiled: ReadonlyMap<string, GroupState>): PricingGroup[] {
-  return groups
-    .filter(({ name }) => offersSomethingPriced(compiled.get(name)))
-    .map(({ name, displayName, priceRatioE9 }) => ({ name, displayName, priceRatioE9 }))
-    .sort((a, b) => compareText(a.displayName, b.displayName) || compareText(a.name, b.name));
+  return makePricingGroups(groups.filter(({ name }) => offersSomethingPriced(compiled.get(name))));
 }
 
 function offersSomethingPriced(group: GroupState | undefined): boolean {
   return group !== undefined && group.offers.values().some(({ catalog }) => catalog !== undefined);
-}
-
-/** By code units: the same order on every machine, whatever its locale. */
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : Number(a > b);
 }

@@ -6,11 +6,12 @@
  * compile-pricing (prices and the public page). Expects a snapshot that snapshot/validate has passed; references to what is
  * not there offer nothing.
  */
+import { makePricingRows } from '#web/pricing/price-rows.ts';
 import type { Snapshot } from '../snapshot/snapshot.gen.ts';
 import { compileCredentials, compileAccounts } from './compile-keys.ts';
 import type { SharedFilters } from './compile-keys.ts';
 import { compileGroups } from './compile-groups.ts';
-import { compilePricingGroups, compilePricingRows, indexPrices } from './compile-pricing.ts';
+import { compilePricingGroups, indexPrices } from './compile-pricing.ts';
 import type { PriceEntry } from './compile-pricing.ts';
 import { compileRoutes } from './compile-routes.ts';
 import type { State } from './state.ts';
@@ -39,7 +40,7 @@ export function compileOffering(snapshot: Pick<Snapshot, 'groups' | 'routes' | '
     groups,
     pricing: {
       groups: compilePricingGroups(snapshot.groups, groups),
-      rows: compilePricingRows(prices, groups),
+      rows: makePricingRows(prices.values(), groups.values()),
     },
     targets,
     channelSlots,

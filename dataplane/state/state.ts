@@ -6,6 +6,7 @@ import type { CompiledPrice } from '../ledger/price.ts';
 import type { QuotaPeriod, SlotLimit } from '../ledger/ledger.ts';
 import type { UnboundedFeature } from '../protocol/call-facts.ts';
 import type { UpstreamTarget } from '../upstream/upstream.ts';
+import type { PricingGroup, PricingRow } from '#web/pricing/price-list.ts';
 
 export type EndpointKind = 'Chat' | 'Embeddings' | 'Images' | 'Videos';
 
@@ -95,34 +96,12 @@ export interface GroupState {
   readonly offers: ReadonlyMap<string, Offer>;
 }
 
-/** One row of the public price page. Ratios are billionths. */
-export interface PricingRow {
-  readonly modelName: string;
-  readonly vendor: string;
-  readonly quotaType: 'Token' | 'Request';
-  readonly ratioBaseE9: bigint;
-  readonly modelRatioE9: bigint;
-  readonly completionRatioE9: bigint;
-  readonly cacheRatioE9: bigint;
-  readonly cacheWriteRatioE9: bigint;
-  /** In 10^-10, so that the default (cacheWriteRatio x 1.6) is exact. */
-  readonly cacheWrite1hRatioE10: bigint;
-  readonly requestNanoUsd: bigint;
-  /** Display names, sorted. */
-  readonly enabledGroups: readonly string[];
-}
-
-export interface PricingGroup {
-  readonly name: string;
-  readonly displayName: string;
-  readonly priceRatioE9: bigint;
-}
-
 export interface State {
   /** By SHA-256 of the key, 64 lower-case hex digits. */
   readonly credentials: ReadonlyMap<string, Credential>;
   readonly accounts: ReadonlyMap<string, AccountState>;
   readonly groups: ReadonlyMap<string, GroupState>;
+  /** The public price page. */
   readonly pricing: { readonly groups: readonly PricingGroup[]; readonly rows: readonly PricingRow[] };
   /** All targets by id, so that upstream pools of vanished ones can be closed. */
   readonly targets: ReadonlyMap<string, UpstreamTarget>;

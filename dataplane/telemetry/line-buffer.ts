@@ -1,11 +1,13 @@
 /**
- * Where log lines wait to be written together. Collected as one text and handed on whole: the destination below measures what it
- * holds anew with each piece that it is given, which makes many small ones dear.
+ * Where log lines wait to be written together, as bytes: a line is put together from dozens of pieces, which are copied once, while
+ * they are at hand, and then forgotten. Kept as text they would outlive a collection or two, and be walked through again when they
+ * are written.
  */
 import type { DestinationStream } from 'pino';
 
 /** pino's own, which knows of slow and broken outputs. */
-export interface Output extends DestinationStream {
+export interface Output {
+  write(lines: Uint8Array): unknown;
   /** Nothing can be written any more. */
   readonly destroyed?: boolean;
   flush(done?: (error?: Error) => void): void;
@@ -13,17 +15,25 @@ export interface Output extends DestinationStream {
 }
 
 export interface LineBufferOptions {
-  /** So many characters are written without waiting for more. */
+  /** So many bytes are written without waiting for more. */
   readonly writeLength: number;
   /** So late at most. */
   readonly writeEveryMs: number;
 }
 
-export class LineBuffer implements Output {
+/** A character takes at most three bytes. */
+const MOST_BYTES = 3;
+/** Beyond what is written at once: the line that reaches it fits in most cases. */
+const ROOM_BYTES = 4096;
+const NOTHING = Buffer.alloc(0);
+
+export class LineBuffer implements DestinationStream {
   readonly #output: Output;
   readonly #writeLength: number;
   readonly #writeEveryMs: number;
-  #lines = '';
+  /** Given away when it is handed on: who writes it may keep it for a while. */
+  #bytes = NOTHING;
+  #filled = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(output: Output, { writeLength, writeEveryMs }: LineBufferOptions) {
@@ -33,10 +43,13 @@ export class LineBuffer implements Output {
   }
 
   write(line: string): void {
-    this.#lines += line;
-    if (this.#lines.length >= this.#writeLength) return this.flush();
+    const most = line.length * MOST_BYTES;
+    if (this.#filled + most > this.#bytes.length) this.#makeRoom(most);
+    const isFirst = this.#filled === 0;
+    this.#filled += this.#bytes.write(line, this.#filled);
+    if (this.#filled >= this.#writeLength) return this.flush();
     // refreshed, not made anew, and never what keeps a process
-    if (this.#lines.length > line.length) return;
+    if (!isFirst) return;
     if (this.#timer) this.#timer.refresh();
     else this.#timer = setTimeout(() => this.flush(), this.#writeEveryMs).unref();
   }
@@ -55,9 +68,15 @@ export class LineBuffer implements Output {
 
   /** Gives the output what has been collected, to be written when it sees fit. */
   handOn(): void {
-    if (this.#lines === '') return;
-    const lines = this.#lines;
-    this.#lines = '';
+    if (this.#filled === 0) return;
+    const lines = this.#bytes.subarray(0, this.#filled);
+    this.#bytes = NOTHING;
+    this.#filled = 0;
     if (!this.#output.destroyed) this.#output.write(lines);
+  }
+
+  #makeRoom(bytes: number): void {
+    this.handOn();
+    this.#bytes = Buffer.allocUnsafeSlow(Math.max(bytes, this.#writeLength + ROOM_BYTES));
   }
 }

@@ -6,6 +6,7 @@
 import { pino } from 'pino';
 import type { DestinationStream, Level, Logger } from 'pino';
 import { LineBuffer } from './line-buffer.ts';
+import type { Output } from './line-buffer.ts';
 
 /** Node's `process`, as far as its end goes. */
 export interface Ending {
@@ -19,7 +20,7 @@ export interface LogOptions {
   readonly to: DestinationStream | Ending;
 }
 
-/** Lines are written together, at most so many characters and so late: a write per line costs as much as all else of a line. */
+/** Lines are written together, at most so many bytes and so late: a write per line costs as much as all else of a line. */
 const WRITE_LENGTH = 64 * 1024;
 const WRITE_EVERY_MS = 50;
 
@@ -54,8 +55,10 @@ export function createLogger({ level = 'info', to }: LogOptions): Logger {
 
 function standardOutput(process: Ending): LineBuffer {
   // its own timer is for what it could not write at once
-  const output = pino.destination({ dest: 1, sync: false, minLength: WRITE_LENGTH, maxWrite: 2 * WRITE_LENGTH, periodicFlush: WRITE_EVERY_MS });
-  const lines = new LineBuffer(output, { writeLength: WRITE_LENGTH, writeEveryMs: WRITE_EVERY_MS });
+  const output = pino.destination({ dest: 1, sync: false, contentMode: 'buffer', minLength: WRITE_LENGTH, maxWrite: 2 * WRITE_LENGTH, periodicFlush: WRITE_EVERY_MS });
+  // it takes bytes in this mode, which its declared type does not know
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  const lines = new LineBuffer(output as unknown as Output, { writeLength: WRITE_LENGTH, writeEveryMs: WRITE_EVERY_MS });
   // before pino's own listeners, which write what it has been given, and then end it
   process.prependListener('beforeExit', () => lines.handOn());
   process.prependListener('exit', () => lines.flushSync());

@@ -10,6 +10,7 @@ import { credentialHeaders, headerList } from './credentials.ts';
 import { decoderFor } from './decompress.ts';
 import { Exchange } from './exchange.ts';
 import type { ExchangeHead } from './exchange.ts';
+import { buildOneWriteConnector } from './one-write.ts';
 import { sendOnce } from './once.ts';
 import { UpstreamPool } from './pool.ts';
 import { UpstreamFailure } from './upstream.ts';
@@ -78,7 +79,7 @@ function openPool(target: UpstreamTarget, { ca }: UpstreamOptions): ChannelPool 
     // the exchange has its own timer, which knows what it waits for
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: { timeout: target.timeouts.connectMs, ...(ca ? { ca: [...ca] } : {}) },
+    connect: buildOneWriteConnector({ allowH2: false, timeout: target.timeouts.connectMs, ...(ca ? { ca: [...ca] } : {}) }),
   });
   return { pool, base, credential: credentialHeaders(target) };
 }

@@ -25,6 +25,12 @@ export interface FilesProvider {
   readonly resources: Resources;
   /** Where its objects stand, by "Kind namespace/name". */
   readonly origins: ReadonlyMap<string, Origin>;
+  /** The files' texts that it was read from, by path. */
+  readonly texts: ReadonlyMap<string, string>;
+  /** What keeps the folder as it was read last from being in force; empty: nothing. */
+  readonly problems: readonly ConfigProblem[];
+  /** Reads the folder now, without waiting for a notice. Resolves when it has been taken, or its problems told. */
+  refresh(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -39,22 +45,35 @@ export async function provideFolder(options: ProviderOptions): Promise<FilesProv
   if (first.problems.length > 0) throw new ConfigProblems(first.problems);
 
   let good = first;
+  let goodFiles = files;
+  let goodTexts: ReadonlyMap<string, string> | undefined;
   let texts: readonly FileText[] | undefined = files;
-  let broken = false;
+  let problems: readonly ConfigProblem[] = [];
+  let running: Promise<void> = Promise.resolve();
 
-  function take(loaded: LoadedFolder): void {
-    if (loaded.problems.length > 0) {
-      broken = true;
-      options.onProblems(loaded.problems);
-      return;
-    }
-    if (broken) options.onProblems([]);
-    broken = false;
+  function tell(found: readonly ConfigProblem[]): void {
+    const before = problems.length;
+    problems = found;
+    if (found.length > 0 || before > 0) options.onProblems(found);
+  }
+
+  function take(loaded: LoadedFolder, from: readonly FileText[]): void {
+    tell(loaded.problems);
+    if (loaded.problems.length > 0) return;
     good = loaded;
+    goodFiles = from;
+    goodTexts = undefined;
     options.onResources(loaded.resources);
   }
 
-  async function reload(): Promise<void> {
+  /** One at a time. */
+  function reload(): Promise<void> {
+    running = readAfter(running);
+    return running;
+  }
+
+  async function readAfter(before: Promise<void>): Promise<void> {
+    await before;
     try {
       let next = (await readFolder(options.folder)).files;
       if (texts && isEmptied(texts, next)) {
@@ -63,23 +82,31 @@ export async function provideFolder(options: ProviderOptions): Promise<FilesProv
       }
       if (texts && isSame(texts, next)) return;
       texts = next;
-      take(options.load(next));
+      take(options.load(next), next);
     } catch (error) {
       report(error);
     }
   }
 
   function report(error: unknown): void {
-    broken = true;
     texts = undefined;
-    options.onProblems(error instanceof ConfigProblems ? error.problems : [unreadable(options.folder, error)]);
+    tell(error instanceof ConfigProblems ? error.problems : [unreadable(options.folder, error)]);
   }
 
   const watch = watchFolder({ folder: options.folder, onChange: reload, onUnreadable: (error) => error === undefined ? undefined : report(error) }, signature);
   return {
     get resources() { return good.resources; },
     get origins() { return good.origins; },
-    stop: () => watch.stop(),
+    get texts() {
+      goodTexts ??= new Map(goodFiles.map(({ path, text }) => [path, text]));
+      return goodTexts;
+    },
+    get problems() { return problems; },
+    refresh: reload,
+    async stop() {
+      await watch.stop();
+      await running;
+    },
   };
 }
 

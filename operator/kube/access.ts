@@ -20,6 +20,15 @@ export interface KubeAccess {
   close(): Promise<void>;
 }
 
+/** A server that others may be shown to as themselves. */
+export interface SharedAccess extends KubeAccess {
+  /**
+   * The same server for somebody else: with their bearer token and nothing of ours. They have connections of their own, since a
+   * client certificate of ours would speak for us whatever token is sent. Closed together with this one.
+   */
+  as(token: string): KubeAccess;
+}
+
 export interface AccessOptions {
   /** A kubeconfig file; absent: as kubectl looks for one, and in a pod its ServiceAccount. */
   readonly kubeconfig?: string;
@@ -30,6 +39,8 @@ export interface AccessOptions {
 const REFRESH_MS = 30_000;
 const KEEP_ALIVE_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 5_000;
+/** Of all the people together. */
+const PEOPLES_CONNECTIONS = 64;
 /** What client-node makes up where it finds nothing. */
 const NOTHING_FOUND = 'http://localhost:8080';
 
@@ -39,26 +50,37 @@ export class NoKubeAccess extends Error {
 }
 
 /** Finds the API server. Throws NoKubeAccess where there is none to be found. */
-export function openAccess({ kubeconfig, nowMs }: AccessOptions): KubeAccess {
+export function openAccess({ kubeconfig, nowMs }: AccessOptions): SharedAccess {
   const config = loadConfig(kubeconfig);
   const cluster = config.getCurrentCluster();
   if (!cluster || cluster.server === NOTHING_FOUND)
     throw new NoKubeAccess(`No Kubernetes API server is known${kubeconfig === undefined ? '' : ` from ${kubeconfig}`}. In a pod the ServiceAccount's token must be mounted; elsewhere name a kubeconfig file with --kubeconfig or KUBECONFIG.`);
   const pool = openPool(cluster.proxyUrl);
-  let current: { readonly atMs: number; readonly headers: Readonly<Record<string, string>>; readonly dispatcher: Dispatcher } | undefined;
+  const peoples = openPool(cluster.proxyUrl, PEOPLES_CONNECTIONS);
+  const server = cluster.server.replace(/\/+$/, '');
+  const namespace = config.getContextObject(config.getCurrentContext())?.namespace;
+  let current: { readonly atMs: number; readonly headers: Readonly<Record<string, string>>; readonly dispatcher: Dispatcher; readonly forPeople: Dispatcher } | undefined;
+  const open = async (): Promise<NonNullable<typeof current>> => {
+    if (!current || nowMs() - current.atMs > REFRESH_MS) {
+      const options: RequestOptions = {};
+      await config.applyToHTTPSOptions(options);
+      const { ca, rejectUnauthorized, servername } = options;
+      current = { atMs: nowMs(), headers: headersOf(options), dispatcher: pool.for(options), forPeople: peoples.for({ ca, rejectUnauthorized, servername }) };
+    }
+    return current;
+  };
   return {
-    server: cluster.server.replace(/\/+$/, ''),
-    namespace: config.getContextObject(config.getCurrentContext())?.namespace,
-    async open() {
-      if (!current || nowMs() - current.atMs > REFRESH_MS) {
-        const options: RequestOptions = {};
-        await config.applyToHTTPSOptions(options);
-        current = { atMs: nowMs(), headers: headersOf(options), dispatcher: pool.for(options) };
-      }
-      return current;
-    },
+    server, namespace, open,
+    as: (token) => ({
+      server, namespace,
+      open: async () => ({ dispatcher: (await open()).forPeople, headers: { authorization: `Bearer ${token}` } }),
+      refused: () => undefined, // it was not ours
+      close: async () => undefined,
+    }),
     refused() { current = undefined; },
-    close: () => pool.close(),
+    async close() {
+      await Promise.all([pool.close(), peoples.close()]);
+    },
   };
 }
 
@@ -75,7 +97,7 @@ function loadConfig(kubeconfig: string | undefined): KubeConfig {
 }
 
 /** Connections for one set of certificates; a new set replaces the old one, whose requests go on to their end. */
-function openPool(proxyUrl: string | undefined): { for(options: RequestOptions): Dispatcher; close(): Promise<void> } {
+function openPool(proxyUrl: string | undefined, connections?: number): { for(options: RequestOptions): Dispatcher; close(): Promise<void> } {
   let known: { readonly print: string; readonly dispatcher: Agent | ProxyAgent } | undefined;
   const closing = new Set<Promise<void>>();
   return {
@@ -85,7 +107,8 @@ function openPool(proxyUrl: string | undefined): { for(options: RequestOptions):
       if (known?.print === print) return known.dispatcher;
       if (known) closing.add(known.dispatcher.close());
       const connect = { ...tls, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS, timeout: CONNECT_TIMEOUT_MS };
-      const dispatcher = proxyUrl === undefined ? new Agent({ connect }) : new ProxyAgent({ uri: proxyUrl, requestTls: connect });
+      const bound = connections === undefined ? {} : { connections };
+      const dispatcher = proxyUrl === undefined ? new Agent({ connect, ...bound }) : new ProxyAgent({ uri: proxyUrl, requestTls: connect, ...bound });
       known = { print, dispatcher };
       return dispatcher;
     },

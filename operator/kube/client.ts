@@ -121,14 +121,15 @@ function parse(text: string): KubeJson {
 interface Status {
   readonly message?: string;
   readonly reason?: string;
-  readonly details?: { readonly retryAfterSeconds?: number };
+  readonly details?: { readonly retryAfterSeconds?: number; readonly causes?: readonly { readonly field?: string; readonly message?: string }[] };
 }
 
 function refusalOf({ method, path }: KubeRequest, { statusCode, headers }: Dispatcher.ResponseData, body: unknown): KubeError {
   const { message = 'without a word', reason, details }: Status = typeof body === 'object' && body !== null ? body : {};
   const seconds = Number(headers['retry-after'] ?? details?.retryAfterSeconds);
   return new KubeError(`${method} ${path.split('?')[0]}: ${statusCode} ${message}`, {
-    status: statusCode, ...(reason === undefined ? {} : { reason }), retryAfterMs: seconds > 0 ? seconds * MS : undefined,
+    status: statusCode, ...(reason === undefined ? {} : { reason }), retryAfterMs: seconds > 0 ? seconds * MS : undefined, words: message,
+    causes: (details?.causes ?? []).map(({ field = '', message: words = '' }) => ({ field, message: words })),
   });
 }
 

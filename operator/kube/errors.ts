@@ -3,6 +3,22 @@
  * object's content.
  */
 
+/** One of the reasons in a metav1.Status. */
+export interface KubeCause {
+  /** "spec.quota.limitUsd"; "": of the object as a whole. */
+  readonly field: string;
+  readonly message: string;
+}
+
+interface KubeErrorDetails {
+  readonly status: number;
+  readonly reason?: string;
+  readonly retryAfterMs?: number | undefined;
+  /** Default: the message. */
+  readonly words?: string;
+  readonly causes?: readonly KubeCause[];
+}
+
 /** The API server answered, and not with what was asked for. */
 export class KubeError extends Error {
   override readonly name = 'KubeError';
@@ -12,12 +28,17 @@ export class KubeError extends Error {
   readonly reason: string;
   /** The server's wish to be left alone for so long. */
   readonly retryAfterMs: number | undefined;
+  /** What the server itself says, without the request. They may tell a value that it refuses: for whoever sent it, not for logs. */
+  readonly words: string;
+  readonly causes: readonly KubeCause[];
 
-  constructor(message: string, { status, reason = '', retryAfterMs }: { readonly status: number; readonly reason?: string; readonly retryAfterMs?: number | undefined }) {
+  constructor(message: string, { status, reason = '', retryAfterMs, words = message, causes = [] }: KubeErrorDetails) {
     super(message);
     this.status = status;
     this.reason = reason;
     this.retryAfterMs = retryAfterMs;
+    this.words = words;
+    this.causes = causes;
   }
 }
 

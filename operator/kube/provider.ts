@@ -28,6 +28,8 @@ export interface ClusterProviderOptions extends Pick<ListWatchOptions, 'client' 
   readonly onResources: () => void;
   /** A live object has changed, or is gone: "Kind namespace/name". */
   readonly onLive: (id: string) => void;
+  /** What people see of an object may be another. */
+  readonly onChange?: (id: string) => void;
 }
 
 export interface ClusterProvider {
@@ -56,6 +58,7 @@ export function provideCluster(options: ClusterProviderOptions): ClusterProvider
   const secrets = openLiveSecrets(onResources);
   const objects = openLiveObjects({
     onLive,
+    ...options.onChange && { onChange: options.onChange },
     ...options.admit && { admit: options.admit },
     onSpecs(kind) {
       if (kind === 'ModelRoute') followCredentials();

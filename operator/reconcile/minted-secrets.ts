@@ -20,6 +20,8 @@ export interface MintedSecrets extends KeySecrets {
   readonly unreadable: ReadonlyMap<string, string>;
   /** Reads all files again; resolves to whether anything is different. */
   reload(): Promise<boolean>;
+  /** Deletes the file of this Secret, where there is one. */
+  discard(id: string): Promise<void>;
 }
 
 const FILE = /^(?<name>.+)\.yaml$/;
@@ -45,6 +47,13 @@ export async function openMintedSecrets(dataDir: string): Promise<MintedSecrets>
       writtenMeanwhile = undefined;
       found = { secrets: new Map([...secrets, ...written]), unreadable };
       return fingerprint(found) !== before;
+    },
+    async discard(id) {
+      const secret = found.secrets.get(id);
+      if (!secret) return;
+      await rm(join(folder, secret.namespace, `${secret.name}.yaml`), { force: true });
+      await syncFolder(join(folder, secret.namespace));
+      found.secrets.delete(id);
     },
     joined: (resources) => withSecrets(resources, found.secrets),
     find: (id, resources) => resources.secrets.get(id) ?? found.secrets.get(id),

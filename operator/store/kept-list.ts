@@ -74,13 +74,25 @@ export function keepMapped<T, R>(): KeptMap<T, R> {
   }
 }
 
-/** A value that is worked out again only when one of its inputs is another object. */
-export function keepResult<R>(): (inputs: readonly unknown[], work: () => R) => R {
+/**
+ * A value that is worked out again only when one of its inputs is another object. Where it comes to the `same` as before, the object
+ * of before is given, so that what follows from it stands.
+ */
+export function keepResult<R>(same: (a: R, b: R) => boolean = Object.is): (inputs: readonly unknown[], work: () => R) => R {
   let kept: { readonly inputs: readonly unknown[]; readonly result: R } | undefined;
   return (inputs, work) => {
-    if (!kept || !sameItems(kept.inputs, inputs)) kept = { inputs, result: work() };
+    if (kept && sameItems(kept.inputs, inputs)) return kept.result;
+    const result = work();
+    kept = { inputs, result: kept && same(kept.result, result) ? kept.result : result };
     return kept.result;
   };
+}
+
+/** Whether two maps have the same entries. */
+export function sameEntries<K, V>(a: ReadonlyMap<K, V>, b: ReadonlyMap<K, V>): boolean {
+  if (a.size !== b.size) return false;
+  for (const [key, value] of a) if (b.get(key) !== value || !b.has(key)) return false;
+  return true;
 }
 
 /** The next of some moments that items of a list tell of; undefined: none is to come. */

@@ -3,7 +3,7 @@
  * the one that translate reads, which stays the same as long as nothing changes that matters to it, and the live status, which
  * is compared with what it should be.
  */
-import type { Kind, Resource } from '#crds/types.gen.ts';
+import type { Kind, ObjectMeta, Resource } from '#crds/types.gen.ts';
 import { differsForTranslate, isLeaving, isNewer } from './relevance.ts';
 import { freezeDeep, objectId } from './resources.ts';
 import type { MalformedObject } from './resources.ts';
@@ -27,6 +27,11 @@ export interface LiveObjects {
   written(object: Resource): void;
   /** By "Kind namespace/name". */
   live(id: string): LiveObject | undefined;
+  /**
+   * An object that counts, as people see it: with its latest status, labels and annotations. Its generation is that of the spec
+   * beside it, also where a later one is known already: whoever changes it must have seen what they change.
+   */
+  current(id: string): Resource | undefined;
   /** Those of a kind that count, the same list as long as nothing has changed. */
   ofKind<K extends Kind>(kind: K): readonly Extract<Resource, { kind: K }>[];
   /** Those that do not count because of faults, the same list as long as nothing has changed. */
@@ -51,31 +56,26 @@ export interface LiveObjectsOptions {
   readonly onSpecs: (kind: Kind) => void;
   /** Something of the live object has changed, or it is gone. */
   readonly onLive: (id: string) => void;
+  /** What `current` says of it may be another: told of each change, also of those that only a write told. */
+  readonly onChange?: (id: string) => void;
 }
 
 interface Entry {
   readonly spec: Resource;
   readonly live: LiveObject;
+  /** As of the live version. */
+  readonly metadata: ObjectMeta;
+  readonly counts: boolean;
 }
 
-export function openLiveObjects({ onSpecs, onLive, admit = (object) => ({ object, faults: [] }) }: LiveObjectsOptions): LiveObjects {
+export function openLiveObjects({ onSpecs, onLive, onChange = () => undefined, admit = (object) => ({ object, faults: [] }) }: LiveObjectsOptions): LiveObjects {
   const sources = new Map<string, Map<string, Entry>>();
-  const lists: { readonly [K in Kind]: ObjectList<Resource> } = { Account: openList<Resource>(), ApiKey: openList<Resource>(), Group: openList<Resource>(), ModelRoute: openList<Resource>(), PriceCatalog: openList<Resource>() };
+  const counted = openCounted();
 
   function entriesOf(source: string): Map<string, Entry> {
     const known = sources.get(source) ?? new Map<string, Entry>();
     sources.set(source, known);
     return known;
-  }
-
-  const malformed = openList<MalformedObject>();
-
-  function put(id: string, spec: Resource, { faults, gatewayNamespace }: Admitted): void {
-    const counts = !isLeaving(spec);
-    if (counts && faults.length === 0) lists[spec.kind].set(id, spec);
-    else lists[spec.kind].delete(id);
-    if (counts && faults.length > 0) malformed.set(id, { kind: spec.kind, metadata: spec.metadata, faults, ...gatewayNamespace !== undefined && { gatewayNamespace } });
-    else malformed.delete(id);
   }
 
   function apply(source: string, object: Resource): void {
@@ -84,11 +84,11 @@ export function openLiveObjects({ onSpecs, onLive, admit = (object) => ({ object
     const before = entries.get(id);
     const matters = !before || differsForTranslate(before.spec, object);
     const overtaken = before && !isNewer(object.metadata.resourceVersion, before.live.resourceVersion);
-    const admitted = matters ? admit(object) : undefined;
-    const spec = admitted ? freezeDeep(admitted.object) : before?.spec ?? object;
-    entries.set(id, { spec, live: overtaken ? before.live : liveOf(object) });
-    if (admitted) {
-      put(id, spec, admitted);
+    const view = matters ? viewOf(admit(object)) : { ...before, malformed: undefined };
+    entries.set(id, { spec: view.spec, counts: view.counts, ...overtaken ? { live: before.live, metadata: before.metadata } : { live: liveOf(object), metadata: object.metadata } });
+    onChange(id);
+    if (matters) {
+      counted.put(id, view);
       onSpecs(object.kind);
     }
     if (!overtaken) onLive(id);
@@ -97,8 +97,8 @@ export function openLiveObjects({ onSpecs, onLive, admit = (object) => ({ object
   function remove(source: string, object: Pick<Resource, 'kind' | 'metadata'>): void {
     const id = objectId(object);
     if (!entriesOf(source).delete(id)) return;
-    lists[object.kind].delete(id);
-    malformed.delete(id);
+    counted.delete(id, object.kind);
+    onChange(id);
     onSpecs(object.kind);
     onLive(id);
   }
@@ -123,18 +123,63 @@ export function openLiveObjects({ onSpecs, onLive, admit = (object) => ({ object
       const id = objectId(object);
       const [entries, entry] = find(id) ?? [];
       if (!entries || !entry || entry.live.uid !== object.metadata.uid || !isNewer(object.metadata.resourceVersion, entry.live.resourceVersion)) return;
-      entries.set(id, { ...entry, live: liveOf(object) });
+      entries.set(id, { ...entry, live: liveOf(object), metadata: object.metadata });
+      onChange(id);
     },
     live(id) {
       const entry = find(id)?.[1];
       return entry && !isLeaving(entry.spec) ? entry.live : undefined;
+    },
+    current(id) {
+      const entry = find(id)?.[1];
+      return entry?.counts ? currentOf(entry) : undefined;
+    },
+    ofKind: (kind) => counted.ofKind(kind),
+    malformed: () => counted.malformed(),
+    count: (kind) => counted.ofKind(kind).length,
+  };
+}
+
+/** What an admitted object is to translate and to people. */
+interface View extends Pick<Entry, 'spec' | 'counts'> {
+  readonly malformed: MalformedObject | undefined;
+}
+
+function viewOf({ object, faults, gatewayNamespace }: Admitted): View {
+  const spec = freezeDeep(object);
+  const stays = !isLeaving(spec);
+  const isFaulty = faults.length > 0;
+  return {
+    spec, counts: stays && !isFaulty,
+    malformed: stays && isFaulty ? { kind: spec.kind, metadata: spec.metadata, faults, ...gatewayNamespace !== undefined && { gatewayNamespace } } : undefined,
+  };
+}
+
+/** The lists that are given out. */
+interface Counted extends Pick<LiveObjects, 'ofKind' | 'malformed'> {
+  put(id: string, view: View): void;
+  delete(id: string, kind: Kind): void;
+}
+
+function openCounted(): Counted {
+  const lists: { readonly [K in Kind]: ObjectList<Resource> } = { Account: openList<Resource>(), ApiKey: openList<Resource>(), Group: openList<Resource>(), ModelRoute: openList<Resource>(), PriceCatalog: openList<Resource>() };
+  const malformed = openList<MalformedObject>();
+  return {
+    put(id, view) {
+      if (view.counts) lists[view.spec.kind].set(id, view.spec);
+      else lists[view.spec.kind].delete(id);
+      if (view.malformed) malformed.set(id, view.malformed);
+      else malformed.delete(id);
+    },
+    delete(id, kind) {
+      lists[kind].delete(id);
+      malformed.delete(id);
     },
     ofKind<K extends Kind>(kind: K) {
       const list = lists[kind].items();
       return isOfKind(list, kind) ? list : [];
     },
     malformed: () => malformed.items(),
-    count: (kind) => lists[kind].items().length,
   };
 }
 
@@ -185,6 +230,17 @@ function openList<T>(): ObjectList<T> {
       return items;
     },
   };
+}
+
+function currentOf({ spec, live, metadata }: Entry): Resource {
+  const { generation } = spec.metadata;
+  const current: unknown = { ...spec, metadata: { ...metadata, ...generation !== undefined && { generation } }, status: live.status };
+  return isSameKind(current, spec) ? current : spec;
+}
+
+/** The same object with a status that the server has of it. */
+function isSameKind(_current: unknown, _spec: Resource): _current is Resource {
+  return true;
 }
 
 function liveOf({ kind, metadata, status = {} }: Resource): LiveObject {

@@ -5,7 +5,7 @@
 import type { Account, ApiKey, Group, ModelRoute, PriceCatalog, Resource } from '#crds/types.gen.ts';
 import type { Account as AccountMessage, Key, ModelRoute as ModelRouteMessage, PriceCatalog as PriceCatalogMessage, QuotaType } from '#snapshot/snapshot.gen.ts';
 import type { Findings } from '../status/findings.ts';
-import { keepMapped, keepNextMoment, keepResult, keepSorted } from '../store/kept-list.ts';
+import { keepMapped, keepNextMoment, keepResult, keepSorted, sameEntries } from '../store/kept-list.ts';
 import { claimedHashes } from './api-key.ts';
 import type { GatheredKey, TranslatedKey } from './api-key.ts';
 import { compareName, compareSeniority, keepLosses } from './conflicts.ts';
@@ -49,7 +49,7 @@ export function createMemory(gatewayNamespace: string) {
     groups: keepResult<readonly TranslatedGroup[]>(),
     groupsByName: keepResult<ReadonlyMap<string, TranslatedGroup>>(),
     accounts: keepMapped<Account, Translated<AccountMessage>>(),
-    acceptance: keepResult<ReadonlyMap<string, boolean>>(),
+    acceptance: keepResult<ReadonlyMap<string, boolean>>(sameEntries),
     keys: keepMapped<GatheredKey, TranslatedKey>(),
     assembled: {
       keyOrder: keepSorted<TranslatedKey>(compareTranslated),

@@ -51,6 +51,10 @@ export interface KeepCertificatesOptions {
   /** Runs something once, later; the result takes it back. */
   readonly after: (ms: number, run: () => void) => () => void;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  /** What they are for, in names and in the log; default xDS. */
+  readonly of?: string;
+  /** Default LIFETIMES. */
+  readonly lifetimes?: Lifetimes;
 }
 
 export interface KeptCertificates extends TlsMaterial {
@@ -60,18 +64,23 @@ export interface KeptCertificates extends TlsMaterial {
 }
 
 const DAY_MS = 86_400_000;
-export const LIFETIMES = {
-  caMs: 365 * DAY_MS,
-  servingMs: 30 * DAY_MS,
+export interface Lifetimes {
+  readonly caMs: number;
+  readonly servingMs: number;
   /** From publishing an authority to its first signature. */
-  overlapMs: DAY_MS,
-} as const;
+  readonly overlapMs: number;
+}
+
+/** For clients that read the authorities again and again. */
+export const LIFETIMES: Lifetimes = { caMs: 365 * DAY_MS, servingMs: 30 * DAY_MS, overlapMs: DAY_MS };
+/** For clients that are told the authorities once, when their pods are made: a pod may live as long as the overlap. */
+export const LASTING_LIFETIMES: Lifetimes = { caMs: 3650 * DAY_MS, servingMs: 30 * DAY_MS, overlapMs: 730 * DAY_MS };
 const LOOK_MS = 10 * 60_000;
 const RETRY_MS = 1_000;
 
 /** Resolves once there are certificates. */
 export async function keepCertificates(options: KeepCertificatesOptions): Promise<KeptCertificates> {
-  const { store, serverNames, mayWrite, nowMs, after, log } = options;
+  const { store, serverNames, mayWrite, nowMs, after, log, of = 'xDS', lifetimes = LIFETIMES } = options;
   const listeners = new Set<(material: ServingMaterial) => void>();
   const first = Promise.withResolvers<ServingMaterial>();
   let inUse: ServingMaterial | undefined;
@@ -81,7 +90,7 @@ export async function keepCertificates(options: KeepCertificatesOptions): Promis
   let stopped = false;
 
   async function renewed(before: StoredCertificates | undefined): Promise<StoredCertificates | undefined> {
-    const next = renew(before, { serverNames, nowMs: nowMs() });
+    const next = renew(before, { serverNames, nowMs: nowMs(), of, lifetimes });
     if (!next) return before;
     return await store.store(next, before) ? next : store.load();
   }
@@ -97,7 +106,7 @@ export async function keepCertificates(options: KeepCertificatesOptions): Promis
     }
     if (material.certificate === inUse?.certificate && material.authorities === inUse.authorities) return;
     inUse = material;
-    log.info('the xDS server has other certificates now');
+    log.info({ of }, 'there are other certificates now');
     for (const listener of listeners) listener(material);
     first.resolve(material);
   }
@@ -108,7 +117,7 @@ export async function keepCertificates(options: KeepCertificatesOptions): Promis
     let failed = false;
     looking ??= look().catch((error: unknown) => {
       failed = true;
-      log.error({ err: error }, 'the certificates of the xDS server cannot be read or renewed; it is tried again');
+      log.error({ err: error, of }, 'the certificates cannot be read or renewed; it is tried again');
     }).finally(() => {
       looking = undefined;
       if (!stopped) cancel = after(failed || !inUse ? RETRY_MS : LOOK_MS, () => void lookAgain());
@@ -145,33 +154,31 @@ function authoritiesOf({ caCertificate, nextCaCertificate, previousCaCertificate
 interface Naming {
   readonly serverNames: readonly string[];
   readonly nowMs: number;
+  readonly of?: string;
+  readonly lifetimes?: Lifetimes;
 }
 
 /** What should be stored instead; undefined: nothing is due. */
 export function renew(stored: StoredCertificates | undefined, naming: Naming): StoredCertificates | undefined {
-  const { nowMs } = naming;
-  if (!stored) return signedBy(makeAuthority(nowMs, LIFETIMES.caMs), naming);
+  const { nowMs, of, lifetimes = LIFETIMES } = naming;
+  if (!stored) return signedBy(makeAuthority(nowMs, lifetimes.caMs, of), naming);
   const { caCertificate, caKey, nextCaCertificate, nextCaKey } = stored;
-  if (nextCaCertificate !== undefined && nextCaKey !== undefined && (known(nextCaCertificate, nowMs) || lifeOf(caCertificate).untilMs <= nowMs)) {
+  // every client has had the time to read of it
+  if (nextCaCertificate !== undefined && nextCaKey !== undefined && (nowMs >= lifeOf(nextCaCertificate).fromMs + lifetimes.overlapMs || lifeOf(caCertificate).untilMs <= nowMs)) {
     return { ...signedBy({ certificate: nextCaCertificate, key: nextCaKey }, naming), previousCaCertificate: caCertificate };
   }
   if (nextCaCertificate === undefined && due(caCertificate, nowMs)) {
-    const next = makeAuthority(nowMs, LIFETIMES.caMs);
+    const next = makeAuthority(nowMs, lifetimes.caMs, of);
     return { ...stored, nextCaCertificate: next.certificate, nextCaKey: next.key };
   }
   return servingDue(stored, naming) ? { ...stored, ...signedBy({ certificate: caCertificate, key: caKey }, naming) } : undefined;
 }
 
-function signedBy(authority: KeyPair, { serverNames, nowMs }: Naming): StoredCertificates {
+function signedBy(authority: KeyPair, { serverNames, nowMs, lifetimes = LIFETIMES }: Naming): StoredCertificates {
   // a certificate must not outlive its authority
-  const untilMs = Math.min(nowMs + LIFETIMES.servingMs, lifeOf(authority.certificate).untilMs);
+  const untilMs = Math.min(nowMs + lifetimes.servingMs, lifeOf(authority.certificate).untilMs);
   const made = makeServing(authority, serverNames, { fromMs: nowMs, untilMs });
   return { caCertificate: authority.certificate, caKey: authority.key, servingCertificate: made.certificate, servingKey: made.key };
-}
-
-/** Whether every client has had the time to read of it. */
-function known(authority: string, nowMs: number): boolean {
-  return nowMs >= lifeOf(authority).fromMs + LIFETIMES.overlapMs;
 }
 
 function servingDue({ servingCertificate }: StoredCertificates, { serverNames, nowMs }: Naming): boolean {

@@ -39,11 +39,11 @@ interface Wish {
   readonly extensions: readonly Buffer[];
 }
 
-/** A new authority. */
-export function makeAuthority(nowMs: number, lifetimeMs: number): KeyPair {
+/** A new authority. `of`: what it vouches for, in its name. */
+export function makeAuthority(nowMs: number, lifetimeMs: number, of = 'xDS'): KeyPair {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   // a name of its own: during a rotation two authorities are trusted at once
-  const name = `Model Gateway xDS authority ${randomBytes(4).toString('hex')}`;
+  const name = `Model Gateway ${of} authority ${randomBytes(4).toString('hex')}`;
   const certificate = certificateOf({
     issuer: name, subject: name, life: { fromMs: nowMs, untilMs: nowMs + lifetimeMs }, publicKey, signingKey: privateKey,
     extensions: [

@@ -210,7 +210,7 @@ async function admitted(metadata: Metadata, role: Role, admission: Admission | u
   if ('refused' in answer) throw new Refusal(answer.refused === 'Unavailable' ? status.UNAVAILABLE : status.UNAUTHENTICATED, answer.message);
   if (answer.namespace !== admission.namespace) throw new Refusal(status.PERMISSION_DENIED, `only the namespace ${admission.namespace} is served, not ${answer.namespace}`);
   const names = admission.serviceAccounts?.[role];
-  if (names && !names.includes(answer.serviceAccount)) throw new Refusal(status.PERMISSION_DENIED, `the ServiceAccount ${answer.serviceAccount} may not do this`);
+  if (names && !names.includes(answer.serviceAccount)) throw new Refusal(status.PERMISSION_DENIED, `the ServiceAccount ${answer.serviceAccount} may not do this; the operator's flag --xds-${role} names those that may`);
   return answer;
 }
 

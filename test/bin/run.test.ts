@@ -115,6 +115,67 @@ describe('mgw run --hello', () => {
   });
 });
 
+describe('mgw run --console', () => {
+  it('prints the admin token once, which opens it', async () => {
+    await using folder = await tempFolder();
+    await cp(QUICKSTART, join(folder.path, 'manifests'), { recursive: true });
+    const args = ['run', '--config', 'manifests', '--console', '127.0.0.1:0', ...FREE_PORTS];
+    await using first = startMgw([...args, '--hello'], { cwd: folder.path });
+    const [, url = '', file = ''] = await first.until(/Console +(http:\S+): .* in (\S+)\n/);
+    const [, token = ''] = await first.until(/^ {2}(mgw-[\w-]{43})$/m);
+    assert.equal((await readFile(join(folder.path, file), 'utf8')).trim(), token);
+    const signIn = (shown: string): Promise<Response> => fetch(`${url}/sign-in`, { method: 'POST', redirect: 'manual', headers: { origin: url }, body: new URLSearchParams({ token: shown }) });
+    assert.equal((await signIn(`${token}x`)).status, 422);
+    const answer = await signIn(token);
+    assert.equal(answer.headers.get('location'), '/keys');
+    const keys = await fetch(`${url}/keys`, { headers: { cookie: (answer.headers.getSetCookie()[0] ?? '').split(';', 1)[0] ?? '' } });
+    assert.match(await keys.text(), /first/);
+    assert.equal(await end(first), 0);
+
+    await using second = startMgw(args, { cwd: folder.path });
+    await addressOf(second);
+    await second.until(/the console answers/);
+    assert.equal(await end(second), 0);
+    assert.ok(!second.stdout().includes(token) && !second.stderr().includes(token));
+  });
+
+  it('goes without at its default port where another program is there, and fails at one that was asked for', async () => {
+    await using folder = await tempFolder();
+    await cp(QUICKSTART, join(folder.path, 'manifests'), { recursive: true });
+    const taken = createServer();
+    await new Promise<void>((resolve) => { taken.once('error', () => resolve()).listen(8081, '127.0.0.1', resolve); }); // or another program has it already
+    try {
+      await using cli = startMgw(['run', '--config', 'manifests', ...FREE_PORTS], { cwd: folder.path, env: { MGW_CONSOLE: '' } });
+      await addressOf(cli);
+      await cli.until(/no console: its port is in use/);
+      assert.equal(await end(cli), 0);
+      const { exitCode, stderr } = await mgw(['run', '--config', 'manifests', '--console', '127.0.0.1:8081', ...FREE_PORTS], { cwd: folder.path });
+      assert.equal(exitCode, 1);
+      assert.match(stderr, /--console 127\.0\.0\.1:8081: the port is in use by another program/);
+    } finally {
+      taken.close();
+    }
+  });
+
+  it('says what is wrong with a token that was brought along', async () => {
+    await using folder = await tempFolder({ 'data/console/admin-token': 'short\n' });
+    await cp(QUICKSTART, join(folder.path, 'manifests'), { recursive: true });
+    const { exitCode, stderr } = await mgw(['run', '--config', 'manifests', '--data', 'data', '--console', '127.0.0.1:0', ...FREE_PORTS], { cwd: folder.path });
+    assert.equal(exitCode, 1);
+    assert.match(stderr, /^\S+data\/console\/admin-token must hold one line of at least 32 characters/m);
+    assert.ok(!stderr.includes('    at '), stderr);
+  });
+
+  it('is nowhere where nobody wants it', async () => {
+    await using folder = await tempFolder();
+    await cp(QUICKSTART, join(folder.path, 'manifests'), { recursive: true });
+    await using cli = startMgw(['run', '--config', 'manifests', '--no-console', ...FREE_PORTS], { cwd: folder.path, env: { MGW_CONSOLE: '' } });
+    await addressOf(cli);
+    assert.equal(await end(cli), 0);
+    assert.ok(!cli.stdout().includes('console') && !existsSync(join(folder.path, 'manifests.mgw-data', 'console')));
+  });
+});
+
 describe('mgw run, at the start', () => {
   it('names every mistake in the manifests with file and line, and starts nothing', async () => {
     await using folder = await tempFolder({

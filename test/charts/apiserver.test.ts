@@ -24,7 +24,7 @@ const FOREIGN = [
 ] as const;
 const RESTRICTED = Object.fromEntries(['enforce', 'warn'].map((mode) => [`pod-security.kubernetes.io/${mode}`, 'restricted']));
 /** Plurals that are not the kind in lower case with an s. */
-const PLURALS: Readonly<Record<string, string>> = { NetworkPolicy: 'networkpolicies', Ingress: 'ingresses' };
+const PLURALS: Readonly<Record<string, string>> = { NetworkPolicy: 'networkpolicies', ValidatingAdmissionPolicy: 'validatingadmissionpolicies', Ingress: 'ingresses' };
 
 const helm = await needHelm();
 const missing = await kubeApiserverMissing() ?? (helm.skip || undefined) ?? (await hasGo() ? undefined : 'no Go, with which others\' definitions are fetched');
@@ -33,7 +33,7 @@ const situations = await readSituations();
 function pathOf({ apiVersion, kind, metadata }: Rendered): string {
   const plural = PLURALS[kind] ?? `${String(kind).toLowerCase()}s`;
   const base = apiVersion === 'v1' ? '/api/v1' : `/apis/${apiVersion}`;
-  const where = /^Cluster|^Namespace$/.test(kind) ? '' : `/namespaces/${metadata.namespace ?? NAMESPACE}`;
+  const where = /^Cluster|^Namespace$|^(?:Valid|Mut)ating/.test(kind) ? '' : `/namespaces/${metadata.namespace ?? NAMESPACE}`;
   return `${base}${where}/${plural}`;
 }
 

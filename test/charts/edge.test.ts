@@ -1,12 +1,15 @@
 /** The edge's Envoys are given the bootstrap of docs/examples/kubernetes/edge.yaml, which the tests of operator/xds/envoy run. */
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
 import { needHelm, renderedObjects } from '../support/helm.ts';
 import type { Rendered } from '../support/helm.ts';
-import { ROOT, TESTDATA, renderAll } from './situations.ts';
+import { CHART, ROOT, TESTDATA, renderAll } from './situations.ts';
 
 const helm = await needHelm();
 
@@ -17,6 +20,25 @@ function filesOf(objects: readonly Rendered[], name: string): Record<string, unk
 }
 
 const situation = (name: string) => ({ name, valuesFile: join(TESTDATA, `${name}.values.yaml`), only: [] });
+
+/** Stands in for Envoy's admin port. */
+async function adminServer(onRequest: (method: string, url: string) => void): Promise<AsyncDisposable & { readonly port: number }> {
+  const server = createServer(({ method = '', url = '' }, response) => {
+    onRequest(method, url);
+    response.end('OK\n');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address ? address.port : 0,
+    async [Symbol.asyncDispose]() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}
 
 describe('the edge', { skip: helm.skip }, () => {
   it('has the bootstrap of the example', async () => {
@@ -31,6 +53,18 @@ describe('the edge', { skip: helm.skip }, () => {
       assert.equal(front.spec.selector['app.kubernetes.io/component'], component);
       assert.equal(objects.some(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'model-gateway-edge'), component === 'edge');
     }
+  });
+
+  it('tells Envoy to close its connections when its pod ends', async () => {
+    const ended: string[] = [];
+    await using server = await adminServer((method, url) => { ended.push(`${method} ${url}`); });
+    const script = (await readFile(join(CHART, 'edge-drain.mjs'), 'utf8')).replace('127.0.0.1:9901', `127.0.0.1:${server.port}`);
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', `${script}\nprocess.stdout.write('begun');`], { stdio: ['ignore', 'pipe', 'inherit'] });
+    await once(child.stdout, 'data');
+    assert.deepEqual(ended, []);
+    child.kill('SIGTERM');
+    assert.deepEqual(await once(child, 'exit'), [0, null]);
+    assert.deepEqual(ended, ['POST /drain_listeners?graceful&skip_exit']);
   });
 
   it('lets streams end before Envoy does', async () => {

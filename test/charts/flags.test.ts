@@ -37,7 +37,9 @@ function parsed(name: keyof typeof COMMANDS, args: readonly string[], env: Reado
 
 describe('every container\'s flags', { skip: helm.skip }, () => {
   for (const situation of situations) it(situation.name, async () => {
-    const containers = podTemplates(await renderAll(helm, situation)).flatMap(({ template }) => template.spec.containers as Rendered[]);
+    const pods = podTemplates(await renderAll(helm, situation)).map(({ template }) => template.spec);
+    const containers = pods.flatMap((spec) => spec.containers as Rendered[]);
+    const accountOf = (name: string): unknown => pods.find((spec) => spec.containers[0].name === name)?.serviceAccountName;
     const options: Record<string, Record<string, unknown>> = {};
     for (const { name, args, ...container } of containers) {
       if (name !== 'operator' && name !== 'dataplane') continue;
@@ -47,6 +49,7 @@ describe('every container\'s flags', { skip: helm.skip }, () => {
     }
     const { operator = {}, dataplane = {} } = options;
     assert.deepEqual(dataplane['xds'], [`${String(operator['xdsName'])}:${(operator['xdsListen'] as { port: number }).port}`]);
+    assert.deepEqual([operator['xdsProxies'], operator['xdsOperators']], [[accountOf('dataplane')], [accountOf('operator')]]);
     assert.match(String(operator['advertise']), /^(?:10\.0\.0\.7|\[10\.0\.0\.7\]):18000$/);
   });
 

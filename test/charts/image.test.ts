@@ -6,30 +6,16 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, matchesGlob, relative } from 'node:path';
+import { join, relative } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { lintDockerfile, needHadolint } from '../support/image-lint.ts';
+import { readDockerfile } from '../support/image/dockerfile.ts';
 import { ROOT } from './situations.ts';
 
 const run = promisify(execFile);
 const hadolint = await needHadolint();
-const text = await readFile(join(ROOT, 'Dockerfile'), 'utf8');
-const ignored = (await readFile(join(ROOT, '.dockerignore'), 'utf8')).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
-const instructions = text.replace(/\\\n/g, ' ').split('\n').filter((line) => /^[A-Z]+ /.test(line));
-const lastStage = instructions.slice(instructions.findLastIndex((line) => line.startsWith('FROM ')));
-/** Files and folders of this repository that the image takes. */
-const copied = instructions.filter((line) => line.startsWith('COPY ') && !line.includes('--from')).flatMap((line) => line.split(/\s+/).slice(1, -1)).map((path) => path.replace(/\/$/, ''));
-
-/** Whether a file reaches the build: the last pattern that matches it, or a folder above it, decides. */
-function reachesBuild(path: string): boolean {
-  const above = path.split('/').map((_, index, parts) => parts.slice(0, index + 1).join('/'));
-  return ignored.reduce((reaches, line) => {
-    const pattern = line.replace(/^!/, '');
-    // Docker's * takes names that begin with a dot too
-    return pattern === '*' || above.some((each) => matchesGlob(each, pattern)) ? line.startsWith('!') : reaches;
-  }, true);
-}
+const { text, instructions, lastStage, copied, reachesBuild, compileScript } = await readDockerfile(ROOT);
 
 it('Hadolint finds nothing', { skip: hadolint.skip }, async () => {
   assert.equal(await lintDockerfile(hadolint, join(ROOT, 'Dockerfile')), '');
@@ -76,8 +62,8 @@ describe('with exactly these files', () => {
   const env = { PATH: process.env['PATH'] };
 
   it('every program is loaded', async () => {
-    const script = /"--eval",\s+"(.+)"\]/.exec(text.replace(/\\\n/g, ''))?.[1]?.replace('/app', folder);
-    assert.ok(script);
+    assert.ok(compileScript);
+    const script = compileScript.replace('/app', folder);
     await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: folder, env });
     await run(process.execPath, [join(folder, 'bin/mgw.ts'), 'demo-provider', '--help'], { cwd: tmpdir(), env });
   });

@@ -6,7 +6,7 @@ import { it } from 'node:test';
 import { parse } from 'yaml';
 import { METRICS } from '../../dataplane/telemetry/metric-table.ts';
 import { OPERATOR_METRICS } from '../../operator/metrics.ts';
-import { CHART, ROOT } from './situations.ts';
+import { CHART } from './situations.ts';
 
 interface Alert {
   readonly alert: string;
@@ -79,10 +79,4 @@ it('wrong expressions are found', () => {
   assert.deepEqual(wrongIn('sum by (pods) (modelgateway_holds{namespace="a"})'), ['modelgateway_holds has no label pods']);
   assert.deepEqual(wrongIn('gen_ai_client_token_usage{namespace="a"}'), ['there is no metric gen_ai_client_token_usage']);
   assert.deepEqual(wrongIn('sum(modelgateway_holds'), ['brackets do not match', 'modelgateway_holds is not narrowed to one gateway\'s namespace']);
-});
-
-it('docs/helm.md says what to do at each alert', async () => {
-  const page = await readFile(join(ROOT, 'docs/helm.md'), 'utf8');
-  const told = [...page.matchAll(/^\| `(ModelGateway\w+)` \|/gm)].map(([, name = '']) => name);
-  assert.deepEqual(told.toSorted(), alerts.map(({ alert }) => alert).toSorted());
 });

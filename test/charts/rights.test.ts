@@ -23,7 +23,7 @@ interface Rule {
 function grantsOf(objects: readonly Rendered[], account: string): Record<string, string[]> {
   const grants: Record<string, string[]> = {};
   for (const binding of objects) {
-    if (!String(binding.kind).endsWith('Binding') || !binding.subjects.some(({ name }: { name: string }) => name === account)) continue;
+    if (!String(binding.kind).endsWith('RoleBinding') || !binding.subjects.some(({ name }: { name: string }) => name === account)) continue;
     const where = binding.metadata.namespace ?? 'everywhere';
     const role = objects.find(({ kind, metadata }) => kind === binding.roleRef.kind && metadata.name === binding.roleRef.name && (metadata.namespace ?? 'everywhere') === where);
     assert.ok(role, `${binding.roleRef.name} is bound and not there`);

@@ -57,8 +57,8 @@ export interface PodTemplate {
   readonly template: Rendered;
 }
 
-/** Those of all workloads among the objects. */
+/** Those of all workloads among the objects, and what is a pod itself. */
 export function podTemplates(objects: readonly Rendered[]): PodTemplate[] {
-  return objects.filter((object) => object.spec?.template?.spec?.containers !== undefined)
-    .map((object) => ({ owner: `${object.kind}/${object.metadata.name}`, template: object.spec.template }));
+  return objects.map((object) => ({ owner: `${object.kind}/${object.metadata.name}`, template: object.kind === 'Pod' ? object : object.spec?.template }))
+    .filter(({ template }) => template?.spec?.containers !== undefined);
 }

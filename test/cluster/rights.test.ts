@@ -86,8 +86,8 @@ for (const [file, watchNamespaces] of [['rbac.yaml', undefined], ['rbac-namespac
     }
 
     it('mgw operator runs, says when it is ready, and ends in order', async () => {
-      const [xds, admin] = [await freePort(), await freePort()];
-      const args = ['bin/mgw.ts', 'operator', '--kubeconfig', kubeconfig, '--xds-listen', `127.0.0.1:${xds}`, '--xds-name', 'localhost', '--admin', `127.0.0.1:${admin}`, ...watchNamespaces ? ['--watch-namespaces', watchNamespaces.join()] : []];
+      const [xds, admin, web] = [await freePort(), await freePort(), await freePort()];
+      const args = ['bin/mgw.ts', 'operator', '--kubeconfig', kubeconfig, '--xds-listen', `127.0.0.1:${xds}`, '--xds-name', 'localhost', '--admin', `127.0.0.1:${admin}`, '--console', `127.0.0.1:${web}`, ...watchNamespaces ? ['--watch-namespaces', watchNamespaces.join()] : []];
       const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
       const output: string[] = [];
       for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => output.push(String(chunk)));
@@ -105,6 +105,7 @@ for (const [file, watchNamespaces] of [['rbac.yaml', undefined], ['rbac-namespac
         const { body } = await cluster.admin.call('GET', '/api/v1/namespaces/model-gateway/configmaps/model-gateway-xds-ca');
         assert.match(body.data['ca.crt'], /^-----BEGIN CERTIFICATE-----/);
         await proxyConnects(xds, body.data['ca.crt']);
+        await until('the console', () => fetch(`http://127.0.0.1:${web}/sign-in`).then(({ status }) => status, () => 0), (status) => status === 200);
       } finally {
         await endOf(child);
       }

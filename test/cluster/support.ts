@@ -41,15 +41,15 @@ export interface Cluster {
   stop(): Promise<void>;
 }
 
-/** A server with the definitions installed and some namespaces. */
-export async function startCluster(namespaces: readonly string[] = ['team-a', 'team-b']): Promise<Cluster> {
+/** A server with the definitions installed (others than today's where they are given, as YAML texts) and some namespaces. */
+export async function startCluster(namespaces: readonly string[] = ['team-a', 'team-b'], definitions?: readonly string[]): Promise<Cluster> {
   const server = await startKubeApiserver();
   const admin = kubeClient(server);
   const folder = await mkdtemp(join(tmpdir(), 'mgw-cluster-'));
   const kubeconfig = join(folder, 'kubeconfig');
   await writeFile(kubeconfig, kubeconfigFor(server, server.token), { mode: 0o600 });
   for (const name of [GATEWAY_NAMESPACE, ...namespaces]) await admin.call('POST', '/api/v1/namespaces', { metadata: { name } });
-  await installCrds(admin, (await readCrdTexts()).map((text) => parse(text) as Definition));
+  await installCrds(admin, (definitions ?? await readCrdTexts()).map((text) => parse(text) as Definition));
   const cluster: Cluster = {
     server, admin, kubeconfig,
     async apply(text) {

@@ -18,11 +18,13 @@ export interface Seen {
   readonly text: string;
   /** The client saw the whole answer: all of its bytes, or of a stream its last event. */
   readonly ended: boolean;
+  /** How the connection broke; '' where it did not. */
+  readonly broken: string;
 }
 
 /** Never rejects for a connection that is refused or breaks. */
 export async function ask(url: string, { path, key, body, signal, onText }: Ask): Promise<Seen> {
-  let [id, status, text, ended, headers] = ['', 0, '', false, new Headers()];
+  let [id, status, text, ended, headers, broken] = ['', 0, '', false, new Headers(), ''];
   try {
     const response = await fetch(url + path, {
       method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` }, body: JSON.stringify(body), signal: signal ?? null,
@@ -37,8 +39,9 @@ export async function ask(url: string, { path, key, body, signal, onText }: Ask)
     ended = ended || !(headers.get('content-type') ?? '').startsWith('text/event-stream');
   } catch (error) {
     if (!(error instanceof TypeError || (error instanceof DOMException && error.name === 'AbortError'))) throw error;
+    broken = error.cause instanceof Error ? `${'code' in error.cause ? String(error.cause.code) : ''} ${error.cause.message}` : error.message;
   }
-  return { id, status, headers, text, ended };
+  return { id, status, headers, text, ended, broken };
 }
 
 function isStreamEnd(text: string): boolean {

@@ -1,6 +1,6 @@
 /** SIGTERM: no new calls, running ones end, all of it is in the books, exit code 0; a second signal ends at once. */
 import assert from 'node:assert/strict';
-import { request } from 'node:http';
+import { Agent, request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { after, afterEach, before, describe, it, mock } from 'node:test';
@@ -60,6 +60,28 @@ describe('SIGTERM', () => {
       const record = books.records.find(({ id }) => id === each.id);
       assert.deepEqual([record?.status, record?.costNanoUsd], ['Succeeded', calls[index]!.costNanoUsd]);
     }
+  });
+
+  it('answers what comes on connections from before, and closes them', async () => {
+    const gateway = await scene.home.start();
+    const waiting = gate();
+    scene.provider.script((request, index) => insertAt(answerNumbered(request), index === 1 ? 2 : 0, index === 1 ? waiting : ''));
+    const kept = new Agent({ keepAlive: true, maxSockets: 1 });
+    const before = await whole(gateway, kept);
+    assert.deepEqual([before.status, before.connection], [200, 'keep-alive']);
+    const running = ask(gateway.url, { ...OPENAI_STREAM, key: KEY });
+    await waiting.reached;
+    gateway.signal('SIGTERM');
+    await eventually('the gateway says that it is not ready', async () => await readiness(gateway) === 503);
+    const late = await whole(gateway, kept);
+    assert.deepEqual([late.status, late.connection], [200, 'close']);
+    const next = await whole(gateway, kept);
+    assert.deepEqual([next.status, next.connection], [503, 'close']);
+    waiting.open();
+    assert.ok((await running).ended);
+    assert.equal(await gateway.exited, 0);
+    kept.destroy();
+    assertBalanced(readBooks(scene.home.dataDir));
   });
 
   it('waits for calls whose clients have left, and bills their exact usage', async () => {
@@ -130,6 +152,16 @@ describe('SIGTERM', () => {
     assert.ok(hold.costNanoUsd > 0n);
     await second.terminate();
   });
+
+  /** A call that does not stream, by an agent's connection. */
+  function whole(gateway: GatewayProcess, agent: Agent): Promise<{ status: number | undefined; connection: string | undefined }> {
+    return new Promise((resolve, reject) => {
+      const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json', 'content-length': Buffer.byteLength(JSON.stringify(OPENAI_WHOLE.body)) };
+      request(`${gateway.url}/v1/chat/completions`, { method: 'POST', agent, headers }, (answer) => {
+        answer.resume().once('end', () => resolve({ status: answer.statusCode, connection: answer.headers.connection }));
+      }).once('error', reject).end(JSON.stringify(OPENAI_WHOLE.body));
+    });
+  }
 
   /** A call whose answer's head has come, and of whose body nothing was read. */
   function untilHead(gateway: GatewayProcess, body: unknown): Promise<{ answer: IncomingMessage; id: unknown }> {

@@ -9,6 +9,7 @@ import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { startDataplane } from '../../dataplane/main.ts';
 import type { Dataplane, Timers } from '../../dataplane/main.ts';
+import type { TlsMaterial } from '../../dataplane/server/tls-listener.ts';
 import { openEmbeddedLedger } from '../../dataplane/ledger/embedded.ts';
 import type { Ledger } from '../../dataplane/ledger/ledger.ts';
 import { startOperator } from '../../operator/main.ts';
@@ -37,13 +38,15 @@ export interface GatewayOptions {
   readonly nowMs?: () => number;
   readonly monotonicMs?: () => number;
   readonly timers?: Timers;
+  /** Served over TLS besides. */
+  readonly tls?: TlsMaterial;
   /** Faults of the ledger's file: see embedded-faults.ts. */
   readonly faults?: Int32Array;
 }
 
 /** Starts it with the given manifests in force. */
 export async function startGateway(options: GatewayOptions): Promise<TestGateway> {
-  const { files, maxBodyBytes = 64 * 1024 * 1024, nowMs = Date.now, monotonicMs = () => performance.now(), timers = {}, faults, maxBufferedBytes } = options;
+  const { files, maxBodyBytes = 64 * 1024 * 1024, nowMs = Date.now, monotonicMs = () => performance.now(), timers = {}, faults, maxBufferedBytes, tls } = options;
   const root = await mkdtemp(join(tmpdir(), 'mgw-test-'));
   const configDir = join(root, 'config');
   const dataDir = join(root, 'data');
@@ -57,7 +60,7 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
   const dataplane = await startDataplane({
     onRouteWarning: (warning) => refused(warning),
     listen: { host: '127.0.0.1', port: 0 }, admin: { host: '127.0.0.1', port: 0 }, ledger, log, maxBodyBytes, version: 'test', ...(maxBufferedBytes === undefined ? {} : { maxBufferedBytes }),
-    clock: { nowMs, monotonicMs }, timers,
+    clock: { nowMs, monotonicMs }, timers, ...(tls ? { tls: { listen: { host: '127.0.0.1', port: 0 }, material: tls } } : {}),
   });
   let applied: (() => void)[] = [];
   const stop = async (): Promise<void> => {

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { loadKinds, type KindSchema } from '#crds/kind-schema.ts';
 import { readCrdTexts } from '#crds/load.ts';
 import { renderMetricsDoc } from '../../dataplane/telemetry/metrics-doc.ts';
+import { OPERATOR_METRICS } from '../../operator/metrics.ts';
 import { crdTemplate } from './generate/crds-chart.ts';
 import { errorsText } from './generate/errors-doc.ts';
 import { chartReadme, readValues, schemaText } from './generate/helm-values.ts';
@@ -36,7 +37,7 @@ export async function generateAll(): Promise<Generated[]> {
     { path: 'crds/structures.gen.ts', text: structuresText(kinds) },
     { path: 'docs/reference.md', text: referenceText(kinds, await readExamples(kinds)) },
     { path: 'docs/errors.md', text: errorsText() },
-    { path: 'docs/metrics.md', text: renderMetricsDoc() },
+    { path: 'docs/metrics.md', text: renderMetricsDoc(OPERATOR_METRICS) },
     { path: 'docs/protocols.md', text: protocolsText() },
     { path: 'docs/adding-a-provider.md', text: await providerText(ROOT) },
     ...await crdTemplates(),

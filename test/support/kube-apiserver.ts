@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { findBinaries } from './kube/binaries.ts';
 import { kubeClient, readCertificate, type KubeEndpoint } from './kube/client.ts';
+import { borrowCluster, otherCluster } from './kube/other-cluster.ts';
 import { exited, freePort, logTail, startProcess, stopProcess, watchOver, type Process } from './kube/processes.ts';
 
 const READY_WITHIN_MS = 120_000;
@@ -30,14 +31,17 @@ export interface KubeApiserver extends KubeEndpoint {
  * In CI (CI=true) a missing server is an error, so that a suite is never left out unnoticed.
  */
 export async function kubeApiserverMissing(): Promise<string | undefined> {
+  if (otherCluster(process.env)) return undefined;
   const binaries = await findBinaries(process.env);
   if (!('missing' in binaries)) return undefined;
   if (process.env['CI'] === 'true') throw new Error(`no Kubernetes API server: ${binaries.missing}`);
   return `no Kubernetes API server: ${binaries.missing}`;
 }
 
-/** Starts a server with an empty store; its administrator's token is in the result. */
+/** Starts a server with an empty store, or takes the cluster that tests are to run on; its administrator's token is in the result. */
 export async function startKubeApiserver(): Promise<KubeApiserver> {
+  const other = otherCluster(process.env);
+  if (other) return borrowCluster(other);
   const binaries = await findBinaries(process.env);
   if ('missing' in binaries) throw new Error(`no Kubernetes API server: ${binaries.missing}`);
   const folder = await mkdtemp(join(tmpdir(), 'kube-apiserver-'));

@@ -28,6 +28,8 @@ const PROGRAMS = {
   chromium: { commands: ['chromium', 'chromium-browser', 'google-chrome'], variable: 'MGW_TEST_CHROMIUM', debianPackage: 'chromium' },
   // Debian 12 has no Valkey; the ledger takes either
   valkey: { commands: ['valkey-server', 'redis-server'], variable: 'MGW_TEST_VALKEY', debianPackage: 'redis-server' },
+  // what Argo CD's health scripts are written in
+  lua: { commands: ['lua5.1', 'lua'], variable: 'MGW_TEST_LUA', debianPackage: 'lua5.1' },
   openssl: { commands: ['openssl'], variable: 'MGW_TEST_OPENSSL', debianPackage: 'openssl' },
   curl: { commands: ['curl'], variable: 'MGW_TEST_CURL', debianPackage: 'curl' },
 } as const satisfies Record<string, Program>;
@@ -70,9 +72,15 @@ function isExecutable(path: string): Promise<boolean> {
 
 /** Installs the package under a lock, since test files run side by side; returns why it could not. */
 async function install({ debianPackage }: Program): Promise<string | undefined> {
+  return installPackages([debianPackage]);
+}
+
+/** The same for packages by their names. */
+export async function installPackages(names: readonly string[]): Promise<string | undefined> {
+  const packages = names.join(' ');
   if (process.getuid?.() !== 0) return 'not root, so it was not installed';
   if (!(await isExecutable('/usr/bin/apt-get'))) return 'no apt-get, so it was not installed';
-  const script = `dpkg -s ${debianPackage} >/dev/null 2>&1 || { apt-get update && apt-get install -y --no-install-recommends ${debianPackage}; }`;
+  const script = `dpkg -s ${packages} >/dev/null 2>&1 || { apt-get update && apt-get install -y --no-install-recommends ${packages}; }`;
   try {
     await run('flock', [join(tmpdir(), 'model-gateway-apt.lock'), 'sh', '-c', script], {
       timeout: APT_TIMEOUT_MS, maxBuffer: 64 * 1024 * 1024, env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },

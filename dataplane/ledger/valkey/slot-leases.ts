@@ -44,10 +44,9 @@ export function createSlotLeases(buckets: readonly Bucket[], bucketOf: (slot: Sl
       inUse[scope]++;
     }
   };
-  const giveBack = (callId: string, bucket: number, ids: readonly string[]): void => {
-    // a ledger that is closed gives nothing back: its slots end by themselves
-    buckets[bucket]?.askSurely({ name: 'give', args: [callId, ...ids] }).catch(() => undefined);
-  };
+  // a ledger that is closed gives nothing back: its slots end by themselves
+  const giveBack = (callId: string, bucket: number, ids: readonly string[]): void =>
+    void buckets[bucket]?.askSurely({ name: 'give', args: [callId, ...ids] }).catch(() => undefined);
   const takeBy: SlotLeases['takeBy'] = async (step, { callId, bucket, slots }, isTaken) => {
     const fresh = slots.filter(({ id }) => !owned.get(callId)?.has(id)).map(({ id }) => id);
     const place = bucketAt(buckets, bucket);
@@ -63,7 +62,7 @@ export function createSlotLeases(buckets: readonly Bucket[], bucketOf: (slot: Sl
     }
   };
   const takeIn = async (callId: string, bucket: number, slots: readonly SlotLimit[]): Promise<SlotLimit | undefined> => {
-    const [word, at] = await takeBy(takeStep(callId, slots), { callId, bucket, slots }, ([said]) => said === 'taken');
+    const [word, at] = await takeBy(takeStep(callId, slots), { callId, bucket, slots }, (reply) => reply[0] === 'taken');
     return word === 'full' ? slots[Number(at)] : undefined;
   };
   /** By bucket. */

@@ -22,7 +22,7 @@ const JOB_STATES: readonly JobState[] = ['Running', 'Completed', 'Failed'];
 
 /** What ends a word, and a reply. Neither may be in a word: identifiers of this product have no control characters. */
 const [WORD_END, REPLY_END] = ['\x1f', '\x1e'];
-const ENDS = /[\x1e\x1f]/g;
+const NO_END = '\uFFFD';
 
 /**
  * A batch as one text, since a client spends more on each argument than on what is in it: what heads it, then each step with its
@@ -33,7 +33,7 @@ export function encodeBatch(head: readonly string[], steps: readonly Step[]): st
   for (const { name, args } of steps) words.push(name, String(args.length), ...args);
   const text = words.join(WORD_END);
   // somebody asked for an identifier that cannot be
-  return countEnds(text) === words.length - 1 && !text.includes(REPLY_END) ? text : words.map((word) => word.replaceAll(ENDS, '\uFFFD')).join(WORD_END);
+  return countEnds(text) === words.length - 1 && !text.includes(REPLY_END) ? text : words.map((word) => word.replaceAll(WORD_END, NO_END).replaceAll(REPLY_END, NO_END)).join(WORD_END);
 }
 
 function countEnds(text: string): number {

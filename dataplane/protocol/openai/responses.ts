@@ -34,11 +34,11 @@ export const responsesConverter: Converter = {
   stream: (request) => openEventStream(new PassingResponse(request), { client: 'OpenAI', requestId: request.id, maxEventBytes: MAX_EVENT_BYTES }),
 };
 
-function editRequest(body: Uint8Array, parsed: JsonRecord, { upstreamModel, maxOutputTokens }: RequestPlan): UpstreamBody {
+function editRequest(body: Uint8Array, parsed: JsonRecord, { upstreamModel, maxOutputTokens, scanned }: RequestPlan): UpstreamBody {
   const edits = new Map<string, JsonEdit>();
   if (parsed['model'] !== upstreamModel) edits.set('model', JSON.stringify(upstreamModel));
   if (maxOutputTokens !== undefined && parsed['max_output_tokens'] !== maxOutputTokens) edits.set('max_output_tokens', String(maxOutputTokens));
-  return { path: '/responses', body: editObject(body, edits) };
+  return { path: '/responses', body: editObject(body, edits, scanned) };
 }
 
 /** Failed, with neither figures nor output. */

@@ -5,15 +5,16 @@
  */
 import { hash } from 'node:crypto';
 import type { State } from '../../state/state.ts';
+import { pricingJson } from '#web/pricing/json.ts';
+import { renderPricingPage } from '#web/pricing/page.ts';
+import type { PricingSite } from '#web/pricing/page.ts';
+import { renderCalculationPart } from '#web/pricing/prices.ts';
+import { DEFAULT_QUERY, parsePricingQuery, queryKey } from '#web/pricing/query.ts';
+import { rankRows } from '#web/pricing/rows.ts';
+import type { RankedRow } from '#web/pricing/rows.ts';
 import { assetHref, findAsset } from './assets.ts';
-import { pricingJson } from './json.ts';
 import { negotiate } from './negotiate.ts';
-import { renderPricingPage } from './page.ts';
-import type { PricedState, PricingSite } from './page.ts';
-import { DEFAULT_QUERY, parsePricingQuery, queryKey } from './query.ts';
 import type { RenderLimit } from './render-budget.ts';
-import { rankRows } from './rows.ts';
-import type { RankedRow } from './rows.ts';
 
 /** A GET or HEAD request, as far as it matters here. */
 export interface PricingRequest {
@@ -51,6 +52,9 @@ interface PriceListCache {
 /** Views by configuration, so that they vanish with it. */
 const caches = new WeakMap<State['pricing'], PriceListCache>();
 const VIEWS_KEPT = 16;
+/** What is priced, out of a state. */
+type PricedState = Pick<State, 'pricing' | 'groups'>;
+
 const PLAIN_VIEW = queryKey(DEFAULT_QUERY);
 
 export interface PricingOptions {
@@ -100,7 +104,11 @@ function renderJson(state: PricedState): Rendered {
 }
 
 function renderPage(search: string, state: PricedState, { title, limit }: Required<PricingOptions>): Rendered {
-  const query = parsePricingQuery(new URLSearchParams(search), state.pricing);
+  const parameters = new URLSearchParams(search);
+  const query = parsePricingQuery(parameters, state.pricing);
+  // what the calculator's script asks for is a few lines
+  const part = parameters.get('part') === 'calculation' ? renderCalculationPart(state, query) : undefined;
+  if (part) return rendered(part.markup);
   const cache = cacheOf(state);
   const site: PricingSite = {
     title, styleHref: assetHref('pricing.css'), scriptHref: assetHref('pricing.js'), iconHref: assetHref('icon.svg'),
@@ -110,8 +118,8 @@ function renderPage(search: string, state: PricedState, { title, limit }: Requir
     // the page that everybody opens is always to be had
     return queryKey(query) === PLAIN_VIEW ? page() : limit(page);
   };
-  // Free text has too many values to be worth keeping.
-  return query.text ? rendered(render()) : remembered(cache, `${title} ${queryKey(query)}`, render);
+  // Free text and counts have too many values to be worth keeping.
+  return query.text || query.calculation ? rendered(render()) : remembered(cache, `${title} ${queryKey(query)}`, render);
 }
 
 function cacheOf({ pricing }: PricedState): PriceListCache {

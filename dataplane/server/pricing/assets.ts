@@ -16,16 +16,17 @@ export const ASSET_ROOT = '/pricing/assets/';
 const HASH_DIGITS = 12;
 const HASHED_NAME = new RegExp(`^(.+)-[0-9a-f]{${HASH_DIGITS}}(\\.[a-z]+)$`);
 
+/** One request each for style and script: what the page wears is made of several files. */
 const FILES = [
-  { file: 'pricing.css', contentType: 'text/css; charset=utf-8' },
-  { file: 'pricing.js', contentType: 'text/javascript; charset=utf-8' },
-  { file: 'icon.svg', contentType: 'image/svg+xml' },
+  { file: 'pricing.css', contentType: 'text/css; charset=utf-8', parts: ['dress/dress.css', 'pricing/browser/pricing.css'] },
+  { file: 'pricing.js', contentType: 'text/javascript; charset=utf-8', parts: ['pricing/browser/pricing.js', 'pricing/browser/calculator.js'] },
+  { file: 'icon.svg', contentType: 'image/svg+xml', parts: ['pricing/browser/icon.svg'] },
 ] as const;
 
 type AssetFile = (typeof FILES)[number]['file'];
 
-const loaded = new Map<string, PricingAsset & { readonly path: string }>(FILES.map(({ file, contentType }) => {
-  const body = readFileSync(new URL(`browser/${file}`, import.meta.url));
+const loaded = new Map<string, PricingAsset & { readonly path: string }>(FILES.map(({ file, contentType, parts }) => {
+  const body = Buffer.concat(parts.map((part) => readFileSync(new URL(`../../../web/${part}`, import.meta.url))));
   const path = ASSET_ROOT + file.replace('.', `-${hash('sha256', body, 'hex').slice(0, HASH_DIGITS)}.`);
   return [file, { path, contentType, body }];
 }));

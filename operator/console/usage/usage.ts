@@ -19,6 +19,7 @@ export interface CallQuery {
 export interface SpendingSum {
   readonly calls: number;
   readonly costNanoUsd: bigint;
+  /** Cached and written ones included. */
   readonly inputTokens: number;
   readonly outputTokens: number;
 }
@@ -40,7 +41,11 @@ export interface CallPage {
   readonly next: string | undefined;
 }
 
-/** Rejects with LedgerUnavailable, and with nothing else, where the ledger cannot be read. */
+/**
+ * Calls that are over, in the order of their admission; what runs still is not among them. A refunded call counts as a call that
+ * cost nothing. Sums are those of the records that are kept: the older ones leave the ledger one day.
+ * Rejects with LedgerUnavailable, and with nothing else, where the ledger cannot be read.
+ */
 export interface UsageBook {
   sums(query: CallQuery): Promise<SpendingSums>;
   page(query: CallQuery, page: { readonly size: number; readonly before?: string }): Promise<CallPage>;

@@ -52,6 +52,18 @@ test('slots follow a model: never over a limit, all or none, nothing left behind
       assert.deepEqual(countSlots(slots), { Key: inUse('Key'), Group: inUse('Group'), Channel: inUse('Channel') });
     }
     for (let call = 0; call <= 8; call++) releaseSlots(slots, `call-${call}`);
-    assert.deepEqual([slots.uses.size, slots.owned.size, countSlots(slots)], [0, 0, { Key: 0, Group: 0, Channel: 0 }]);
+    assert.deepEqual([slots.owned.size, countSlots(slots)], [0, { Key: 0, Group: 0, Channel: 0 }]);
+    assert.ok([...slots.uses.values()].every(({ inUse }) => inUse === 0));
   }));
+});
+
+test('slots that nobody uses do not pile up, and those in use stay', () => {
+  const slots = createSlots();
+  takeSlots(slots, 'long', [slot('Key', 'kept', 1)]);
+  for (let n = 0; n < 10_000; n++) {
+    takeSlots(slots, 'short', [slot('Key', `key-${n}`, 1)]);
+    releaseSlots(slots, 'short');
+    assert.ok(slots.uses.size <= 1000, `${slots.uses.size} after ${n}`);
+  }
+  assert.equal(takeSlots(slots, 'other', [slot('Key', 'kept', 1)]).outcome, 'Full');
 });

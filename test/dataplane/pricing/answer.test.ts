@@ -4,7 +4,7 @@ import { GatewayError } from '../../../dataplane/errors.ts';
 import { answerPricing, CONTENT_SECURITY_POLICY } from '../../../dataplane/server/pricing/answer.ts';
 import type { PricingAnswer, PricingRequest } from '../../../dataplane/server/pricing/answer.ts';
 import { pricingAssets } from '../../../dataplane/server/pricing/assets.ts';
-import { pricingJson } from '../../../dataplane/server/pricing/json.ts';
+import { pricingJson } from '#web/pricing/json.ts';
 import { createRenderBudget } from '../../../dataplane/server/pricing/render-budget.ts';
 import { REALISTIC, sampleState } from './sample.ts';
 

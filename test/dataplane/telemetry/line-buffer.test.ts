@@ -10,7 +10,7 @@ function note() {
   const told: string[] = [];
   return {
     told, destroyed: false,
-    write(text: string) { told.push(text); },
+    write(lines: Uint8Array) { told.push(Buffer.from(lines).toString()); },
     flush(done?: () => void) { told.push('flush'); done?.(); },
     flushSync() { told.push('flushSync'); },
   };
@@ -39,6 +39,22 @@ test('but not when there are many', () => {
   assert.deepEqual(output.told, ['123456\n789\n', 'flush']);
   lines.flushSync();
   assert.deepEqual(output.told.slice(2), ['x\n', 'flushSync']);
+});
+
+test('text of any length and in any writing stays whole', () => {
+  const output = note();
+  const lines = new LineBuffer(output, { writeLength: 64, writeEveryMs: 1e6 });
+  const written = ['ä'.repeat(5000), '𝄞'.repeat(70), '语'.repeat(3000), 'x'].map((text) => `${text}\n`);
+  for (const line of written) lines.write(line);
+  lines.flushSync();
+  assert.equal(output.told.filter((text) => !text.startsWith('flush')).join(''), written.join(''));
+});
+
+test('what was handed on stays as it is while more is collected', () => {
+  const handedOn: Uint8Array[] = [];
+  const lines = new LineBuffer({ ...note(), write: (bytes) => handedOn.push(bytes) }, { writeLength: 4, writeEveryMs: 1e6 });
+  for (const line of ['one\n', 'two\n', 'six\n']) lines.write(line);
+  assert.deepEqual(handedOn.map((bytes) => Buffer.from(bytes).toString()), ['one\n', 'two\n', 'six\n']);
 });
 
 test('a destination that has ended is told nothing, and who waits goes on', () => {

@@ -20,18 +20,27 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   bin: { may: ['crds', 'operator', 'dataplane', 'demo', 'package.json'], packages: ['commander', 'pino'] },
   demo: { may: [] },
 
+  web: { may: ['dataplane/snapshot'] },
+
   crds: { may: [], packages: ['ajv', 'yaml', '@marcbachmann/cel-js'] },
 
   'operator/main.ts': { may: ['crds', 'operator', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
   'operator/kubernetes.ts': { may: ['crds', 'operator', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
   'operator/metrics.ts': { may: [] },
   'operator/files': { may: ['crds', 'operator/store'], packages: ['yaml'] },
+  'operator/console': {
+    may: ['web', 'crds', 'operator/store', 'operator/status', 'operator/translate', 'operator/console/access', 'operator/console/usage', 'dataplane/snapshot', 'dataplane/ledger/usage-record-csv.ts', ...LEDGER_CONTRACT],
+    packages: ['fastify', 'pino'],
+  },
+  'operator/console/access': { may: ['crds', 'operator/files', 'operator/kube', 'operator/reconcile', 'operator/store', 'operator/status', 'dataplane/snapshot'], packages: ['yaml', '@kubernetes/client-node', 'undici', 'pino'] },
+  'operator/console/usage': { may: ['dataplane/ledger/usage-file.ts', 'dataplane/ledger/usage-place.ts', 'dataplane/ledger/valkey-reader.ts', ...LEDGER_CONTRACT] },
   'operator/kube': { may: ['crds', 'operator/store', 'operator/metrics.ts'], packages: ['@kubernetes/client-node', 'undici', 'pino'] },
   'operator/store': { may: ['crds'] },
   'operator/status': { may: ['crds', 'operator/metrics.ts', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
   'operator/translate': { may: ['crds', 'operator/store', 'operator/status', 'dataplane/snapshot'] },
   'operator/xds': { may: ['dataplane/snapshot'], packages: ['@grpc/grpc-js', 'pino'] },
   'operator/xds/envoy': { may: [], packages: ['@bufbuild/protobuf'] },
+  'operator/webhook': { may: ['crds', 'operator/kube', 'operator/metrics.ts', 'operator/store'], packages: ['pino'] },
   'operator/reconcile': { may: ['crds', 'operator/files', 'operator/kube', 'operator/metrics.ts', 'operator/store', 'operator/status', 'operator/translate', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
 
   'dataplane/errors.ts': { may: [] },
@@ -40,7 +49,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/protocol': { may: [] },
   'dataplane/ledger': { may: ['dataplane/snapshot'], packages: ['@redis/client'] },
   'dataplane/upstream': { may: ['dataplane/protocol/provider.ts', 'dataplane/protocol/providers.ts'], packages: ['undici'] },
-  'dataplane/state': { may: ['dataplane/snapshot', 'dataplane/protocol/call-facts.ts', 'dataplane/upstream/upstream.ts', ...LEDGER_CONTRACT] },
+  'dataplane/state': { may: ['web/pricing/price-list.ts', 'web/pricing/price-rows.ts', 'dataplane/snapshot', 'dataplane/protocol/call-facts.ts', 'dataplane/upstream/upstream.ts', ...LEDGER_CONTRACT] },
   'dataplane/xds': { may: ['dataplane/snapshot', 'dataplane/state'], packages: ['@grpc/grpc-js', '@bufbuild/protobuf', 'pino'] },
   'dataplane/telemetry': { may: ['dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
   'dataplane/admin': { may: ['dataplane/node-http.ts'] },
@@ -52,8 +61,17 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   },
   'dataplane/tokenizer': { may: [], packages: ['gpt-tokenizer'] },
   'dataplane/server': {
-    may: ['dataplane/errors.ts', 'dataplane/node-http.ts', 'dataplane/jobs', 'dataplane/snapshot', 'dataplane/state', 'dataplane/protocol', 'dataplane/pipeline', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT],
+    may: ['web', 'dataplane/errors.ts', 'dataplane/node-http.ts', 'dataplane/jobs', 'dataplane/snapshot', 'dataplane/state', 'dataplane/protocol', 'dataplane/pipeline', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT],
     packages: ['fastify'],
+  },
+  'dataplane/polled-files.ts': { may: [] },
+  // of the server only what every HTTP server of ours says and does; nothing that knows of calls, money or configuration
+  'dataplane/sidecar': {
+    may: [
+      'dataplane/errors.ts', 'dataplane/node-http.ts', 'dataplane/server/expect.ts', 'dataplane/server/in-flight.ts', 'dataplane/server/malformed.ts', 'dataplane/server/reply-error.ts',
+      'dataplane/server/request-id.ts', 'dataplane/upstream/address.ts', 'dataplane/upstream/pool.ts', 'dataplane/telemetry',
+    ],
+    packages: ['undici', 'pino'],
   },
   'dataplane/main.ts': { may: ['dataplane'], packages: ['pino'] },
 };
@@ -73,6 +91,7 @@ export const PURE: readonly RegExp[] = [
   /^operator\/kube\/(?:backoff|parse-)/,
   /^operator\/reconcile\/(?:last-good|status-book|known-spending)/,
   /^operator\/xds\/envoy\//,
+  /^operator\/console\/(?:views|forms)\//,
   /^operator\/xds\/(?:acknowledgements|resource-cache|session|same-message|snapshot-changes|subscription)/,
   /^dataplane\/xds\/(?:inventory|kind-inventory|stream)/,
   /^dataplane\/errors\.ts$/,
@@ -82,6 +101,9 @@ export const PURE: readonly RegExp[] = [
   /^dataplane\/ledger\/(?:price|ledger-core|books|amounts|periods|slots|usage-record)/,
   /^dataplane\/upstream\/(?:pick|retry)/,
   /^dataplane\/tokenizer\/slices/,
+  /^dataplane\/sidecar\/(?:headers|key)/,
+  /^operator\/webhook\/(?:inject|review|settings|overrides|json-patch|pod)/,
+  /^web\//,
 ];
 
 /** What a pure file may import although it is not the repository's: pure functions only. An empty list: everything in it. */

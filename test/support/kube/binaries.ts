@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buildFailure, cacheFolder, goBuild, hasGo, isExecutable, moduleFolder, once, type GoProgram } from './go-build.ts';
 
-const KUBERNETES_VERSION = '1.36.3';
+export const KUBERNETES_VERSION = '1.36.3';
 const ETCD_VERSION = '3.6.16';
 const BINARIES = ['etcd', 'kube-apiserver'] as const;
 
@@ -17,7 +17,7 @@ export type Binaries = { readonly folder: string } | { readonly missing: string 
 export async function findBinaries(env: NodeJS.ProcessEnv): Promise<Binaries> {
   const assets = env['KUBEBUILDER_ASSETS'];
   if (assets) return (await holdsAll(assets)) ? { folder: assets } : { missing: `KUBEBUILDER_ASSETS=${assets} lacks etcd or kube-apiserver` };
-  const folder = cacheFolder(env, `kube-${KUBERNETES_VERSION}`);
+  const folder = kubeFolder(env);
   if (await holdsAll(folder)) return { folder };
   if (!(await hasGo())) return { missing: 'install Go, or set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver' };
   try {
@@ -26,6 +26,11 @@ export async function findBinaries(env: NodeJS.ProcessEnv): Promise<Binaries> {
   } catch (error) {
     return { missing: `it could not be built: ${buildFailure(error)}` };
   }
+}
+
+/** Where what is built is kept. */
+export function kubeFolder(env: NodeJS.ProcessEnv): string {
+  return cacheFolder(env, `kube-${KUBERNETES_VERSION}`);
 }
 
 async function holdsAll(folder: string): Promise<boolean> {
@@ -37,14 +42,15 @@ async function build(folder: string): Promise<void> {
   console.error(`building etcd ${ETCD_VERSION} and kube-apiserver ${KUBERNETES_VERSION} into ${folder}, once; this takes some minutes`);
   const etcd = 'go.etcd.io/etcd/server/v3';
   await goBuild(folder, { name: 'etcd', package: etcd, modules: [`${etcd}@v${ETCD_VERSION}`], files: { 'tools.go': importing(etcd) } });
-  await goBuild(folder, await kubeApiserver());
+  await goBuild(folder, await kubernetesProgram('kube-apiserver'));
 }
 
-async function kubeApiserver(): Promise<GoProgram> {
+/** A program of Kubernetes itself, such as kubelet, at the pinned version. */
+export async function kubernetesProgram(name: string): Promise<GoProgram> {
   const module = `k8s.io/kubernetes@v${KUBERNETES_VERSION}`;
-  const path = 'k8s.io/kubernetes/cmd/kube-apiserver';
+  const path = `k8s.io/kubernetes/cmd/${name}`;
   const goMod = stagingReplaces(await readFile(join(await moduleFolder(module), 'go.mod'), 'utf8'));
-  return { name: 'kube-apiserver', package: path, modules: [module], goMod, ldflags: versionStamps(), files: { 'tools.go': importing(path) } };
+  return { name, package: path, modules: [module], goMod, ldflags: versionStamps(), files: { 'tools.go': importing(path) } };
 }
 
 /** A file that keeps a program among the requirements of the build's go.mod. */

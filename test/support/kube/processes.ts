@@ -18,9 +18,8 @@ export interface Process {
   readonly log: string;
 }
 
-/** Starts a program with its output in `<folder>/<name>.log`. */
-export function startProcess(folder: string, path: string, args: readonly string[]): Process {
-  const name = path.slice(path.lastIndexOf('/') + 1);
+/** Starts a program with its output in `<folder>/<name>.log`; by default it is called as it is. */
+export function startProcess(folder: string, path: string, args: readonly string[], name: string = path.slice(path.lastIndexOf('/') + 1)): Process {
   const log = join(folder, `${name}.log`);
   const output = openSync(log, 'w');
   const child = spawn(path, args, { stdio: ['ignore', output, output] });

@@ -1,0 +1,40 @@
+/** The certificate with which a proxy of the fleet is reached over TLS: files of a mounted Secret, taken up anew when they change. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { pollFiles } from '../../dataplane/polled-files.ts';
+import type { TlsMaterial } from '../../dataplane/server/tls-listener.ts';
+import { CommandFailed } from '../exit.ts';
+
+const EVERY_MS = 5000;
+
+/** Both files as they are now. */
+export async function readTlsFiles(folder: string): Promise<TlsMaterial> {
+  try {
+    const [certificate, key] = await Promise.all(pathsIn(folder).map((path) => readFile(path, 'utf8')));
+    return { certificate: certificate ?? '', key: key ?? '' };
+  } catch (error) {
+    throw new CommandFailed(`--tls ${folder}: there must be tls.crt and tls.key, which this user may read.`, undefined, error);
+  }
+}
+
+/** Takes up what they become; a pair that is none is told of, and the one before stays. */
+export async function watchTlsFiles(folder: string, { renew, log }: { readonly renew: (material: TlsMaterial) => void; readonly log: Pick<Logger, 'info' | 'error'> }): Promise<void> {
+  let first = true;
+  await pollFiles({
+    paths: pathsIn(folder), everyMs: EVERY_MS,
+    onRead([certificate = '', key = '']) {
+      try {
+        renew({ certificate, key });
+        if (!first) log.info('another certificate is in use now');
+      } catch (error) {
+        log.error({ err: error }, 'the certificate cannot be used; the one before stays');
+      }
+      first = false;
+    },
+  });
+}
+
+function pathsIn(folder: string): string[] {
+  return [join(folder, 'tls.crt'), join(folder, 'tls.key')];
+}

@@ -1,0 +1,104 @@
+/**
+ * The sidecar: a small proxy beside an app, on the pod's own loopback address. It takes the app's requests, adds the pod's key and
+ * passes them to the fleet over TLS; all else (models, prices, money, retries at providers) is the fleet's. It holds one key and
+ * knows one address. A request goes: server → forward.ts (key, attempts) → passage.ts (bytes both ways).
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { nodeHttp } from '../node-http.ts';
+import { heedExpectations } from '../server/expect.ts';
+import { createInFlight } from '../server/in-flight.ts';
+import { refuseMalformed } from '../server/malformed.ts';
+import { newRequestId } from '../server/request-id.ts';
+import type { Fleet } from './fleet.ts';
+import { forward } from './forward.ts';
+import type { Forwarded } from './forward.ts';
+import type { KeyHolder } from './key.ts';
+import type { SidecarMetrics } from './metrics.ts';
+
+export interface SidecarOptions {
+  readonly fleet: Fleet;
+  readonly key: KeyHolder;
+  readonly metrics: SidecarMetrics;
+  readonly log: Pick<Logger, 'debug' | 'warn'>;
+  readonly listen: { readonly host: string; readonly port: number };
+  readonly monotonicMs: () => number;
+  readonly random: () => number;
+}
+
+export interface Sidecar {
+  readonly port: number;
+  /** No new connections; resolves when the requests that run have ended. */
+  drain(): Promise<void>;
+}
+
+/** Longer than apps keep a connection idle: it is theirs to close. */
+const KEEP_ALIVE_MS = 120_000;
+const HEAD_TIMEOUT_MS = 60_000;
+const MAX_HEADER_BYTES = 64 * 1024;
+
+/** Resolves once it listens. */
+export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
+  const { listen, monotonicMs, metrics } = options;
+  const inFlight = createInFlight();
+  let draining = false;
+  const server = nodeHttp.createServer({ keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: HEAD_TIMEOUT_MS, requestTimeout: 0, maxHeaderSize: MAX_HEADER_BYTES, noDelay: true }, (request, response) => {
+    const begunMs = monotonicMs();
+    const end = inFlight.begin();
+    // a connection that stays open is told that the next request will not be answered on it
+    if (draining) response.shouldKeepAlive = false;
+    metrics.begun();
+    void serve(options, { request, response, begunMs }).finally(end);
+  });
+  server.on('clientError', (error, socket) => { if (socket instanceof Socket) refuseMalformed(error, socket, newRequestId()); });
+  heedExpectations(server);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(listen.port, listen.host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address ? address.port : listen.port,
+    async drain() {
+      draining = true;
+      const closed = new Promise<void>((resolve) => { server.close(() => resolve()); });
+      await inFlight.ended();
+      server.closeAllConnections();
+      await Promise.all([closed, options.fleet.close()]);
+    },
+  };
+}
+
+interface Served {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly begunMs: number;
+}
+
+/** Resolves when the answer has gone out, or nobody waits for it. */
+async function serve({ fleet, key, metrics, log, monotonicMs, random }: SidecarOptions, { request, response, begunMs }: Served): Promise<void> {
+  const sinceMs = (): number => monotonicMs() - begunMs;
+  const closed = new Promise<void>((resolve) => { response.on('close', resolve); });
+  const forwarded = await forward({
+    fleet, key, random,
+    wait: (ms, signal) => delay(ms, undefined, { signal }).catch(() => undefined),
+    observe: { head: () => metrics.firstByte(sinceMs()), retried: metrics.retried, bytes: metrics.bytes },
+  }, request, response);
+  if (!response.closed) await closed;
+  const status = response.headersSent ? response.statusCode : undefined;
+  metrics.ended({ result: forwarded.result, status, durationMs: sinceMs() });
+  tell(log, forwarded, { method: request.method, path: request.url?.split('?', 1)[0], status, duration_ms: Math.round(sinceMs()) });
+}
+
+/** An error's code and words; its properties may hold what was sent. */
+function tell(log: SidecarOptions['log'], { result, error, requestId }: Forwarded, call: Readonly<Record<string, unknown>>): void {
+  const code = error && 'code' in error ? String(error.code) : undefined;
+  const line = { ...call, result, ...requestId === undefined ? {} : { request_id: requestId }, ...error ? { error: code ?? error.name, message: error.message } : {} };
+  if (result === 'answered' || result === 'left') log.debug(line, 'request');
+  else log.warn(line, 'a request was not answered by the fleet');
+}

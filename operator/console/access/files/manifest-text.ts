@@ -1,0 +1,130 @@
+/**
+ * [P] A file's text with one of its objects changed, added or taken away. What comes out has been read again: it holds exactly
+ * the wanted object, and every other document as it was.
+ */
+import { isMap, parseDocument } from 'yaml';
+import { formatPath } from '#crds/field-path.ts';
+import { isJsonObject } from '#crds/json.ts';
+import type { JsonObject } from '#crds/json.ts';
+import type { KindSchema } from '#crds/kind-schema.ts';
+import { admit } from '#crds/schema.ts';
+import type { Origin } from '../../../files/load-folder.ts';
+import { parseDocuments } from '../../../files/parse-document.ts';
+import type { ParseOptions } from '../../../files/parse-document.ts';
+import { splitDocuments } from '../../../files/split-documents.ts';
+import { AccessError } from '../access.ts';
+import { editYaml } from './edit-yaml.ts';
+import { sameValue } from './merge-patch.ts';
+import { renderFields } from './render-yaml.ts';
+import { EditObstacle } from './yaml-text.ts';
+
+/** An object where it stands in a file. */
+export interface PlacedText {
+  readonly id: string;
+  readonly origin: Origin;
+  /** Of the whole file. */
+  readonly text: string;
+  readonly options: ParseOptions;
+}
+
+interface Split {
+  readonly before: string;
+  readonly own: string;
+  readonly after: string;
+  /** Of the file, from 0, at which the own text begins. */
+  readonly firstLine: number;
+}
+
+/** The manifest as it is written, without defaults. @throws AccessError */
+export function readManifest(place: PlacedText): JsonObject {
+  const { own } = split(place);
+  const object: unknown = parseDocument(own, { merge: true, stringKeys: true, logLevel: 'silent' }).toJS({ maxAliasCount: 100 });
+  if (isJsonObject(object)) return object;
+  throw new AccessError('Invalid', `${place.origin.file}:${place.origin.line}: this is not one object.`);
+}
+
+/** The file's text with this manifest in the place of the former one. @throws AccessError */
+export function replaceManifest(place: PlacedText, manifest: JsonObject): string {
+  const parts = split(place);
+  const { before, own, after } = parts;
+  const edited = attempt(place, parts, () => editYaml(own, manifest));
+  const result = before + edited + after;
+  const again = readDocument(edited, place);
+  if (!again || !sameValue(again, manifest) || splitDocuments(edited).length !== 1) throw unsafe(place, place.origin.line, 'its text is too unusual');
+  return result;
+}
+
+/** The file's text without the object; undefined: nothing is left in it that says anything. */
+export function removeManifest(place: PlacedText): string | undefined {
+  const { before, own, after } = split(place);
+  const comments = before === '' && after !== '' ? leadingComments(own) : '';
+  const rest = comments + before + after;
+  return rest.trim() === '' || /^(?:\s|---)*$/.test(rest) ? undefined : rest;
+}
+
+/** The text of a new file. */
+export function newManifest(manifest: JsonObject): string {
+  return `${renderFields(manifest, 0, { step: 2, eol: '\n', json: false })}\n`;
+}
+
+/** What an API server would say to the manifest. @throws AccessError (Invalid) */
+export function assertAdmitted(schema: KindSchema, manifest: JsonObject): void {
+  const { errors } = admit(schema, manifest);
+  if (errors.length === 0) return;
+  const fields = errors.map(({ segments, message }) => ({ path: formatPath(segments), message }));
+  throw new AccessError('Invalid', 'Some fields are not valid. Nothing was changed.', { fields });
+}
+
+/** A spec without what defaults would put there anyway, so that a new file says what its author said. */
+export function withoutDefaults(schema: KindSchema, manifest: JsonObject): JsonObject {
+  const wanted = admit(schema, manifest).object;
+  const trim = (value: JsonObject, rebuild: (inner: JsonObject) => JsonObject): JsonObject => {
+    let current = value;
+    for (const [field, inner] of Object.entries(value)) {
+      const { [field]: _, ...without } = current;
+      if (sameValue(admit(schema, rebuild(without)).object, wanted)) current = without;
+      else if (isJsonObject(inner)) current = { ...current, [field]: trim(inner, (smaller) => rebuild({ ...current, [field]: smaller })) };
+    }
+    return current;
+  };
+  const { spec } = manifest;
+  return isJsonObject(spec) ? { ...manifest, spec: trim(spec, (inner) => ({ ...manifest, spec: inner })) } : manifest;
+}
+
+/** The documents around the one that holds the object. */
+function split({ id, origin, text, options }: PlacedText): Split {
+  const documents = splitDocuments(text);
+  const index = documents.findLastIndex(({ firstLine }) => firstLine < origin.line);
+  const own = documents[index];
+  const parsed = own && parseDocuments(own.text, options);
+  if (!own || parsed?.length !== 1 || parsed[0]?.id !== id)
+    throw new AccessError('Invalid', `${origin.file}:${origin.line}: this document cannot be told from its neighbours; change it in the file.`);
+  const join = (from: number, to: number): string => documents.slice(from, to).map((each) => each.text).join('');
+  return { before: join(0, index), own: own.text, after: join(index + 1, documents.length), firstLine: own.firstLine };
+}
+
+function attempt(place: PlacedText, { own, firstLine }: Split, edit: () => string): string {
+  try {
+    return edit();
+  } catch (error) {
+    if (error instanceof EditObstacle) throw unsafe(place, firstLine + own.slice(0, error.offset).split('\n').length, error.message);
+    throw error;
+  }
+}
+
+function unsafe({ id, origin: { file } }: PlacedText, line: number, why: string): AccessError {
+  return new AccessError('Invalid', `${id} cannot be changed here without harm to its file, ${file}:${line}: ${why}. Change it in the file; it is in force within a second.`);
+}
+
+function readDocument(text: string, { id, options }: PlacedText): JsonObject | undefined {
+  const [parsed, ...more] = parseDocuments(text, options);
+  if (parsed?.id !== id || parsed.problems.length > 0 || more.length > 0) return undefined;
+  const document = parseDocument(text, { merge: true, stringKeys: true, logLevel: 'silent' });
+  const object: unknown = isMap(document.contents) ? document.toJS({ maxAliasCount: 100 }) : undefined;
+  return isJsonObject(object) ? object : undefined;
+}
+
+/** What a file begins with and an empty line sets off belongs to the file, not to its first object. */
+function leadingComments(text: string): string {
+  return /^(?:[ \t]*#[^\n]*\n)+(?=[ \t]*\r?\n)/.exec(text)?.[0] ?? '';
+}

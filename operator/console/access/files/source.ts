@@ -1,0 +1,29 @@
+/** The folder of manifests as the operator has read it, and what it keeps beside it: what an editor of the folder needs. */
+import type { Resource } from '#crds/types.gen.ts';
+import type { Origin } from '../../../files/load-folder.ts';
+import type { ConfigProblem } from '../../../files/problem.ts';
+import type { Resources, SecretObject } from '../../../store/resources.ts';
+
+export interface ManifestSource {
+  readonly folder: string;
+  /** Of objects without a namespace, too. */
+  readonly gatewayNamespace: string;
+  /** The last good state … */
+  readonly resources: Resources;
+  /** … where its objects stand, by "Kind namespace/name" … */
+  readonly origins: ReadonlyMap<string, Origin>;
+  /** … and the texts that it was read from, by path. */
+  readonly texts: ReadonlyMap<string, string>;
+  /** What keeps the folder as it is now from being in force; empty: nothing. */
+  readonly problems: readonly ConfigProblem[];
+  /** Reads the folder now. */
+  refresh(): Promise<void>;
+  /** What is said of an object at this moment. */
+  statusOf(object: { readonly kind: Resource['kind']; readonly namespace: string; readonly name: string }): Resource['status'];
+  /** Brings the spending in statuses up to date, where it is not; waits a moment for it, no longer. */
+  readSpending(): Promise<void>;
+  /** A Secret of the manifests or of a generated key, by "namespace/name". */
+  secretOf(id: string): SecretObject | undefined;
+  /** Forgets a generated key. */
+  discardSecret(id: string): Promise<void>;
+}

@@ -1,0 +1,148 @@
+/**
+ * Writes manifests: whole or not at all, with the permissions that they had, and only over the very text that the writer has
+ * read. What the file system does not let happen is said in words.
+ */
+import { randomUUID } from 'node:crypto';
+import { access, chmod, chown, constants, link, open, readFile, realpath, rename, rm, stat, unlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { AccessError } from '../access.ts';
+
+const NEW_FILE_MODE = 0o644;
+const REFUSED = new Set(['EACCES', 'EPERM', 'EROFS']);
+const WORDS: Readonly<Record<string, string>> = {
+  EACCES: 'this process may not write there', EPERM: 'this process may not write there', EROFS: 'it is on a read-only file system', ENOSPC: 'the disk is full', EDQUOT: 'the disk quota is used up',
+};
+
+/** Rejects with Conflict where the file does not hold `before` any more. */
+export async function replaceFile(path: string, before: string, after: string): Promise<void> {
+  await inWords(path, async () => {
+    const target = await realpath(path); // a link stays one
+    const { mode, uid, gid } = await stat(target);
+    await access(target, constants.W_OK); // a folder's permissions would let a file be replaced that may not be written
+    await withPartial(target, { text: after, mode: mode & 0o7777, owner: { uid, gid } }, async (partial) => {
+      await assertHolds(path, before);
+      await rename(partial, target);
+    });
+  });
+}
+
+/** Rejects with Conflict where the file does not hold `before` any more. */
+export async function removeFile(path: string, before: string): Promise<void> {
+  await inWords(path, async () => {
+    await access(await realpath(path), constants.W_OK);
+    await assertHolds(path, before);
+    await unlink(path);
+  });
+}
+
+/** Makes a file with the first of these names that is free, and gives its path. */
+export async function createFile(folder: string, names: readonly string[], text: string): Promise<string> {
+  return inWords(folder, async () => {
+    for (const name of names) {
+      const path = join(folder, name);
+      const made = await withPartial(path, { text, mode: NEW_FILE_MODE }, (partial) => linkNew(partial, path));
+      if (made) return path;
+    }
+    throw new AccessError('Conflict', `Files of all fitting names are in ${folder} already.`);
+  });
+}
+
+/** Why nothing can be written into a folder; undefined: it seems that it can. */
+export async function obstacleOf(folder: string): Promise<string | undefined> {
+  try {
+    await access(folder, constants.W_OK);
+    return undefined;
+  } catch (error) {
+    return WORDS[codeOf(error)] ?? 'it cannot be written';
+  }
+}
+
+async function assertHolds(path: string, text: string): Promise<void> {
+  const now = await readFile(path, 'utf8').catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (now !== text) throw new AccessError('Conflict', `${path} was changed at the same moment. Nothing was written; look at what it says now and repeat the change.`);
+}
+
+interface Content {
+  readonly text: string;
+  readonly mode: number;
+  readonly owner?: { readonly uid: number; readonly gid: number };
+}
+
+/** Beside its place, with a name that no scan sees, and on disk before it counts. */
+async function withPartial<T>(target: string, { text, mode, owner }: Content, use: (partial: string) => Promise<T>): Promise<T> {
+  const folder = dirname(target);
+  const partial = join(folder, `.${basename(target).slice(0, 100)}.${randomUUID()}`);
+  try {
+    const file = await open(partial, 'wx', mode);
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await chmod(partial, mode);
+    if (owner) await keepOwner(partial, owner);
+    const result = await use(partial);
+    await syncFolder(folder);
+    return result;
+  } finally {
+    await rm(partial, { force: true });
+  }
+}
+
+/** Only root may give files away; another's file that this process may write becomes its own. */
+async function keepOwner(path: string, { uid, gid }: { readonly uid: number; readonly gid: number }): Promise<void> {
+  const made = await stat(path);
+  if (made.uid === uid && made.gid === gid) return;
+  await chown(path, uid, gid).catch((error: unknown) => {
+    if (codeOf(error) !== 'EPERM') throw error;
+  });
+}
+
+/** False: there is such a file already. A link comes whole or not at all; where there are no links, the name is taken first. */
+async function linkNew(partial: string, path: string): Promise<boolean> {
+  try {
+    await link(partial, path);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    if (!['EPERM', 'ENOTSUP', 'ENOSYS', 'EOPNOTSUPP', 'EMLINK'].includes(codeOf(error))) throw error;
+  }
+  try {
+    await (await open(path, 'wx')).close();
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    throw error;
+  }
+  await rename(partial, path);
+  return true;
+}
+
+/** A new name in a folder is durable only once the folder is. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function inWords<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof AccessError) throw error;
+    const code = codeOf(error);
+    const words = WORDS[code] ?? (code === 'ENOENT' ? 'it is gone' : `it cannot be written (${code || 'no reason is known'})`);
+    const advice = REFUSED.has(code) ? ' Change it where it comes from, or give this process the right to write it.' : '';
+    throw new AccessError(code === 'ENOENT' ? 'Conflict' : 'Unavailable', `${path}: ${words}. Nothing was changed.${advice}`, { cause: error });
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}

@@ -1,0 +1,32 @@
+/** Looks again and again whether the key is made, and shows it when it is. */
+const LONGEST_MS = 120_000;
+const FIRST_MS = 300;
+const begun = performance.now();
+
+function schedule(afterMs) {
+  const made = document.getElementById('made');
+  const seconds = Number(made?.dataset.refresh);
+  if (seconds > 0 && performance.now() - begun < LONGEST_MS) setTimeout(() => void look(), afterMs ?? seconds * 500);
+}
+
+async function look() {
+  const made = document.getElementById('made');
+  try {
+    const address = new URL(location.href);
+    address.searchParams.set('part', '');
+    const response = await fetch(address, { credentials: 'same-origin' });
+    if (!response.ok || response.redirected) return location.reload();
+    const template = document.createElement('template');
+    template.innerHTML = await response.text();
+    const next = template.content.getElementById('made');
+    if (next && next.dataset.state !== made.dataset.state) {
+      made.replaceWith(next);
+      document.dispatchEvent(new CustomEvent('console:changed', { detail: next }));
+    }
+  } catch {
+    // the network is away: it may come back
+  }
+  return schedule();
+}
+
+schedule(FIRST_MS);

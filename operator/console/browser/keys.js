@@ -1,0 +1,177 @@
+/**
+ * Keeps the list of keys up to date and filters it while one types. The server has rendered everything and renders it again, in
+ * full, for the very same address: this script compares cell by cell and puts in place only what differs, so that nothing flashes,
+ * nothing that is open closes, and what has the focus keeps it. It sleeps while nobody looks.
+ */
+const POLL_MS = 5_000;
+const LONGEST_WAIT_MS = 60_000;
+const TYPING_MS = 250;
+
+const filters = document.getElementById('keys-filters');
+const switches = document.getElementById('switches');
+const count = document.getElementById('keys-count');
+
+let waitMs = POLL_MS;
+let timer;
+let asked = new AbortController();
+
+if (filters && switches && count) {
+  filters.addEventListener('input', () => {
+    clearTimeout(timer);
+    timer = setTimeout(filter, TYPING_MS);
+  });
+  // A switch turns at once; should the change be refused, the page that says why is shown, as without scripts.
+  document.addEventListener('submit', (event) => {
+    if (event.target !== switches || !event.submitter) return;
+    event.preventDefault();
+    void turn(event.submitter);
+  });
+  document.addEventListener('visibilitychange', () => {
+    if (document.visibilityState === 'visible') void ask();
+    else clearTimeout(timer);
+  });
+  document.addEventListener('keydown', (event) => {
+    if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || event.target.closest('input, select, textarea')) return;
+    event.preventDefault();
+    filters.elements.q.focus();
+  });
+  schedule();
+}
+
+function list() {
+  return document.getElementById('keys');
+}
+
+function schedule() {
+  clearTimeout(timer);
+  if (document.visibilityState === 'visible') timer = setTimeout(() => void ask(), waitMs);
+}
+
+/** The page's own query, without what only says what was done. */
+function query() {
+  const parameters = new URLSearchParams(location.search);
+  for (const name of ['deleted', 'part']) parameters.delete(name);
+  return parameters;
+}
+
+async function ask() {
+  clearTimeout(timer);
+  asked.abort();
+  asked = new AbortController();
+  const { signal } = asked;
+  const parameters = query();
+  parameters.set('part', list().dataset.version);
+  try {
+    const response = await fetch(`/keys?${parameters}`, { signal, credentials: 'same-origin' });
+    // signed out, or not allowed any more: the whole page says so
+    if (response.status === 401 || response.redirected) return location.reload();
+    if (!response.ok) throw new Error(String(response.status));
+    show(await response.text());
+    waitMs = POLL_MS;
+  } catch {
+    if (signal.aborted) return undefined;
+    waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
+  }
+  list().removeAttribute('aria-busy');
+  return schedule();
+}
+
+/** Puts in place what differs. Empty: what is here is still right. */
+function show(markup) {
+  if (markup.trim() === '') return;
+  const template = document.createElement('template');
+  template.innerHTML = markup;
+  const next = template.content.getElementById('keys');
+  if (!next) return;
+  const now = list();
+  now.dataset.version = next.dataset.version;
+  if (count.textContent !== next.dataset.count) count.textContent = next.dataset.count;
+  const [oldTable, newTable] = [now.querySelector('table'), next.querySelector('table')];
+  if (oldTable && newTable) {
+    patchRows(oldTable.tBodies[0], newTable.tBodies[0]);
+    patchElement(oldTable.tHead, newTable.tHead);
+    patchPager(now, next);
+  } else {
+    now.replaceChildren(...next.childNodes);
+  }
+}
+
+/** The view that the controls describe. */
+function filter() {
+  const parameters = new URLSearchParams();
+  for (const control of filters.querySelectorAll('input, select')) {
+    const value = control.value.trim();
+    if (value !== '' && !(control.name === 'sort' && value === 'name')) parameters.set(control.name, value);
+  }
+  const text = parameters.toString();
+  history.replaceState(null, '', text === '' ? '/keys' : `/keys?${text}`);
+  switches.elements.view.value = location.pathname + location.search;
+  document.getElementById('keys-clear').hidden = ![...parameters.keys()].some((name) => name !== 'sort');
+  list().setAttribute('aria-busy', 'true');
+  void ask();
+}
+
+async function turn(button) {
+  if (button.getAttribute('aria-busy') === 'true') return;
+  const before = button.getAttribute('aria-checked');
+  button.setAttribute('aria-checked', before === 'true' ? 'false' : 'true');
+  button.setAttribute('aria-busy', 'true');
+  const body = new URLSearchParams(new FormData(switches));
+  body.set(button.name, button.value);
+  body.set('part', '');
+  asked.abort();
+  try {
+    const response = await fetch(button.formAction, { method: 'POST', body, credentials: 'same-origin' });
+    if (!response.ok) throw new Error(String(response.status));
+    button.removeAttribute('aria-busy');
+    show(await response.text());
+    schedule();
+  } catch {
+    button.setAttribute('aria-checked', before);
+    button.removeAttribute('aria-busy');
+    switches.append(Object.assign(document.createElement('input'), { type: 'hidden', name: button.name, value: button.value }));
+    switches.action = button.formAction;
+    switches.submit();
+  }
+}
+
+/** Rows that are still there keep their element; the others come and go around them. */
+function patchRows(body, next) {
+  const known = new Map([...body.rows].map((row) => [row.dataset.key, row]));
+  let at = body.firstElementChild;
+  for (const row of Array.from(next.rows)) {
+    const old = known.get(row.dataset.key);
+    known.delete(row.dataset.key);
+    if (old) [...row.cells].forEach((cell, index) => patchElement(old.cells[index], cell));
+    if (old && old === at) at = at.nextElementSibling;
+    else body.insertBefore(old ?? row, at);
+  }
+  for (const row of known.values()) row.remove();
+}
+
+/** Only where it says something else. What is open stays open, and what has the focus keeps it. */
+function patchElement(old, next) {
+  if (!old || !next || signature(old) === signature(next)) return;
+  const open = old.querySelector('details')?.open === true;
+  const focused = old.contains(document.activeElement) ? document.activeElement.tagName : undefined;
+  old.replaceChildren(...next.childNodes);
+  const details = old.querySelector('details');
+  if (details && open) details.open = true;
+  if (focused) old.querySelector(focused)?.focus();
+}
+
+/** Markup without what scripts and readers do to it: times in their zone, opened details, a switch on its way. */
+function signature(element) {
+  const copy = element.cloneNode(true);
+  for (const time of copy.querySelectorAll('time')) time.replaceWith(time.getAttribute('datetime') ?? '');
+  for (const details of copy.querySelectorAll('details')) details.removeAttribute('open');
+  for (const busy of copy.querySelectorAll('[aria-busy]')) busy.removeAttribute('aria-busy');
+  return copy.innerHTML;
+}
+
+function patchPager(now, next) {
+  const [old, fresh] = [now.querySelector('.pager'), next.querySelector('.pager')];
+  if (old && fresh) patchElement(old, fresh);
+  else if (old) old.remove();
+  else if (fresh) now.append(fresh);
+}

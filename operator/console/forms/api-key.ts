@@ -1,0 +1,171 @@
+/**
+ * [P] The form of an ApiKey: what was typed ↔ the spec. A form keeps every text as it was typed, so that it can come back with a
+ * fault beside it; what only the API can judge goes to the API as it is. A change names the fields that differ and no others: what
+ * the form does not know stays as it is.
+ */
+import type { ApiKey, ApiKeyQuota, ApiKeySpec } from '#crds/types.gen.ts';
+
+/** Everything that can be typed, under the names that the form's controls have. */
+export interface KeyForm {
+  readonly namespace: string;
+  readonly name: string;
+  readonly group: string;
+  readonly account: string;
+  readonly enabled: boolean;
+  readonly limited: boolean;
+  readonly limitUsd: string;
+  readonly period: string;
+  readonly whenShort: string;
+  /** As `<input type="datetime-local">` has it, in UTC: "2027-01-01T00:00"; empty: never. */
+  readonly expires: string;
+  readonly restricted: boolean;
+  readonly models: readonly string[];
+  readonly maxConcurrency: string;
+  readonly keyType: string;
+  readonly secret: string;
+}
+
+export type KeyField = 'namespace' | 'name' | 'group' | 'account' | 'enabled' | 'limitUsd' | 'period' | 'whenShort' | 'expires' | 'models'
+  | 'maxConcurrency' | 'keyType' | 'secret' | 'overlap' | 'confirm';
+
+/** What is wrong, and where; without a field: with the whole. */
+export interface FormFault {
+  readonly field: KeyField | undefined;
+  readonly message: string;
+}
+
+export type Parsed<T> = { readonly value: T; readonly faults?: never } | { readonly value?: never; readonly faults: readonly FormFault[] };
+
+export const PERIODS = ['Never', 'Daily', 'Monthly'] as const satisfies readonly ApiKeyQuota['period'][];
+export const WHEN_SHORT = ['Lower', 'Refuse'] as const satisfies readonly ApiKeyQuota['whenShort'][];
+export const KEY_TYPES = ['Generated', 'Provided'] as const satisfies readonly ApiKeySpec['key']['type'][];
+export const UNLIMITED = 'Unlimited';
+
+/** A new key's form, before anything is typed. */
+export function newKeyForm(namespace: string): KeyForm {
+  return {
+    namespace, name: '', group: '', account: '', enabled: true, limited: false, limitUsd: '', period: 'Never', whenShort: 'Lower', expires: '',
+    restricted: false, models: [], maxConcurrency: '', keyType: 'Generated', secret: '',
+  };
+}
+
+/** The form of a key as it is. */
+export function formOfKey({ metadata, spec }: ApiKey): KeyForm {
+  const limited = spec.quota.limitUsd !== UNLIMITED;
+  return {
+    namespace: metadata.namespace,
+    name: metadata.name,
+    group: spec.groupRef.name,
+    account: spec.accountRef.name,
+    enabled: spec.enabled,
+    limited,
+    limitUsd: limited ? spec.quota.limitUsd : '',
+    period: spec.quota.period,
+    whenShort: spec.quota.whenShort,
+    expires: spec.expirationTime === undefined ? '' : utcInput(spec.expirationTime),
+    restricted: spec.models !== undefined,
+    models: spec.models ?? [],
+    maxConcurrency: spec.maxConcurrency === undefined ? '' : String(spec.maxConcurrency),
+    keyType: spec.key.type,
+    secret: spec.key.secretRef?.name ?? '',
+  };
+}
+
+/** What was posted. Controls that are missing count as empty; those that no form has are not read. */
+export function readKeyForm(posted: URLSearchParams): KeyForm {
+  const text = (name: string): string => (posted.get(name) ?? '').trim();
+  return {
+    namespace: text('namespace'),
+    name: text('name'),
+    group: text('group'),
+    account: text('account'),
+    enabled: text('enabled') === 'true',
+    limited: text('quota') === 'Limited',
+    limitUsd: text('limitUsd'),
+    period: text('period'),
+    whenShort: text('whenShort'),
+    expires: text('expires'),
+    restricted: text('allowed') === 'Some',
+    models: readModels(posted),
+    maxConcurrency: text('maxConcurrency'),
+    keyType: text('keyType') || 'Generated',
+    secret: text('secret'),
+  };
+}
+
+/** Ticked ones, and those that stand in the text, one a line. */
+function readModels(posted: URLSearchParams): string[] {
+  const lines = [...posted.getAll('model'), ...posted.getAll('models').flatMap((text) => text.split('\n'))];
+  return [...new Set(lines.map((line) => line.trim()).filter((line) => line !== ''))];
+}
+
+/** A new ApiKey's spec. */
+export function specOfForm(form: KeyForm, gatewayNamespace: string): Parsed<ApiKeySpec> {
+  const limit = limitOf(form);
+  const quota = quotaOf(form);
+  const concurrency = concurrencyOf(form);
+  const type = chosen(KEY_TYPES, form.keyType, 'keyType');
+  const faults = [limit, quota, concurrency, type].flatMap((part) => part.faults ?? []);
+  if (limit.faults || quota.faults || concurrency.faults || type.faults) return { faults };
+  return {
+    value: {
+      gatewayNamespace,
+      enabled: form.enabled,
+      groupRef: { name: form.group },
+      accountRef: { name: form.account },
+      quota: { limitUsd: limit.value, ...quota.value },
+      ...(form.expires === '' ? {} : { expirationTime: timeOfInput(form.expires) }),
+      ...(form.restricted ? { models: form.models } : {}),
+      ...(concurrency.value === undefined ? {} : { maxConcurrency: concurrency.value }),
+      key: { type: type.value, rotation: 1, overlapSeconds: 0, ...(form.secret === '' ? {} : { secretRef: { name: form.secret } }) },
+    },
+  };
+}
+
+/** The limit as the spec has it. */
+export function limitOf({ limited, limitUsd }: KeyForm): Parsed<string> {
+  if (!limited) return { value: UNLIMITED };
+  if (limitUsd === '') return fault('limitUsd', 'Type an amount in US dollars, or choose Unlimited.');
+  return { value: limitUsd };
+}
+
+/** Period and whenShort: only what the lists offer. */
+export function quotaOf(form: KeyForm): Parsed<Omit<ApiKeyQuota, 'limitUsd'>> {
+  const period = chosen(PERIODS, form.period, 'period');
+  const whenShort = chosen(WHEN_SHORT, form.whenShort, 'whenShort');
+  if (period.faults) return period;
+  return whenShort.faults ? whenShort : { value: { period: period.value, whenShort: whenShort.value } };
+}
+
+/** undefined: any number. */
+export function concurrencyOf({ maxConcurrency }: KeyForm): Parsed<number | undefined> {
+  if (maxConcurrency === '') return { value: undefined };
+  if (!/^-?\d{1,15}$/.test(maxConcurrency)) return fault('maxConcurrency', 'Type a whole number, or leave it empty for any number.');
+  return { value: Number(maxConcurrency) };
+}
+
+function chosen<const T extends string>(choices: readonly T[], text: string, field: KeyField): Parsed<T> {
+  const choice = choices.find((each) => each === text);
+  return choice === undefined ? fault(field, `Choose one of ${choices.join(', ')}.`) : { value: choice };
+}
+
+function fault(field: KeyField, message: string): { readonly faults: readonly FormFault[] } {
+  return { faults: [{ field, message }] };
+}
+
+/** A moment as the control shows it: in UTC, and no finer than it needs to be. What is no moment stays as it is. */
+export function utcInput(time: string): string {
+  const ms = Date.parse(time);
+  return Number.isNaN(ms) ? time : shorten(new Date(ms).toISOString().slice(0, -1));
+}
+
+/** Without seconds where there are none: browsers leave them out. */
+export function shorten(input: string): string {
+  return input.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '').replace(/^(.*T\d{2}:\d{2}):00$/, '$1');
+}
+
+/** The control's text as the API has moments; the API judges what is none. */
+export function timeOfInput(input: string): string {
+  if (/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}$/.test(input)) return `${input}:00Z`;
+  return /T[\d:.]+$/.test(input) ? `${input}Z` : input;
+}

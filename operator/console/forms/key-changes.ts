@@ -1,0 +1,171 @@
+/**
+ * [P] What an edit changes. A form goes out with the texts that its fields had; when it comes back, a field that was typed into is
+ * its reader's, and every other field is whatever the object has by then. So nobody's change is overwritten without being seen.
+ */
+import type { ApiKey, ApiKeyQuota, NameRef } from '#crds/types.gen.ts';
+import { concurrencyOf, formOfKey, limitOf, quotaOf, shorten, timeOfInput } from './api-key.ts';
+import type { FormFault, KeyForm, Parsed } from './api-key.ts';
+
+/** The parts of a key that can be edited, in the form's order. */
+export const EDIT_FIELDS = ['enabled', 'group', 'limit', 'period', 'whenShort', 'expires', 'models', 'maxConcurrency'] as const;
+export type EditField = (typeof EDIT_FIELDS)[number];
+
+interface EditRow {
+  readonly label: string;
+  /** The same for what means the same, so that two forms can be compared. */
+  readonly text: (form: KeyForm) => string;
+  /** The parts of a form that belong to this field. */
+  readonly take: (form: KeyForm) => Partial<KeyForm>;
+  /** What is merged into the spec; null takes a field out. */
+  readonly patch: (form: KeyForm) => Parsed<SpecPatch>;
+}
+
+/** A merge patch of the spec, or a piece of one. */
+export interface SpecPatch {
+  readonly enabled?: boolean;
+  readonly groupRef?: NameRef;
+  readonly quota?: Partial<ApiKeyQuota>;
+  readonly expirationTime?: string | null;
+  readonly models?: readonly string[] | null;
+  readonly maxConcurrency?: number | null;
+}
+
+export const EDIT_ROWS: Readonly<Record<EditField, EditRow>> = {
+  enabled: {
+    label: 'Enabled',
+    text: ({ enabled }) => enabled ? 'Yes' : 'No',
+    take: ({ enabled }) => ({ enabled }),
+    patch: ({ enabled }) => ({ value: { enabled } }),
+  },
+  group: {
+    label: 'Group',
+    text: ({ group }) => group,
+    take: ({ group }) => ({ group }),
+    patch: ({ group }) => ({ value: { groupRef: { name: group } } }),
+  },
+  limit: {
+    label: 'Quota',
+    text: ({ limited, limitUsd }) => limited ? limitUsd : 'Unlimited',
+    take: ({ limited, limitUsd }) => ({ limited, limitUsd }),
+    patch: (form) => mapped(limitOf(form), (limitUsd) => ({ quota: { limitUsd } })),
+  },
+  period: {
+    label: 'Period',
+    text: ({ period }) => period,
+    take: ({ period }) => ({ period }),
+    patch: (form) => mapped(quotaOf(form), ({ period }) => ({ quota: { period } })),
+  },
+  whenShort: {
+    label: 'When too little is left',
+    text: ({ whenShort }) => whenShort,
+    take: ({ whenShort }) => ({ whenShort }),
+    patch: (form) => mapped(quotaOf(form), ({ whenShort }) => ({ quota: { whenShort } })),
+  },
+  expires: {
+    label: 'Expires',
+    text: ({ expires }) => expires === '' ? 'Never' : shorten(expires),
+    take: ({ expires }) => ({ expires }),
+    patch: ({ expires }) => ({ value: { expirationTime: expires === '' ? null : timeOfInput(expires) } }),
+  },
+  models: {
+    label: 'Models',
+    text: ({ restricted, models }) => restricted ? models.toSorted().join(', ') || 'None' : 'All of the group',
+    take: ({ restricted, models }) => ({ restricted, models }),
+    patch: ({ restricted, models }) => ({ value: { models: restricted ? models : null } }),
+  },
+  maxConcurrency: {
+    label: 'Calls at once',
+    text: ({ maxConcurrency }) => maxConcurrency === '' ? 'Any number' : maxConcurrency,
+    take: ({ maxConcurrency }) => ({ maxConcurrency }),
+    patch: (form) => mapped(concurrencyOf(form), (value) => ({ maxConcurrency: value ?? null })),
+  },
+};
+
+/** The fields' texts as a form found them. */
+export type FieldTexts = Readonly<Partial<Record<EditField, string>>>;
+
+export function textsOfForm(form: KeyForm): Readonly<Record<EditField, string>> {
+  const text = (field: EditField): string => EDIT_ROWS[field].text(form);
+  return {
+    enabled: text('enabled'), group: text('group'), limit: text('limit'), period: text('period'), whenShort: text('whenShort'),
+    expires: text('expires'), models: text('models'), maxConcurrency: text('maxConcurrency'),
+  };
+}
+
+/** What goes out in a form's hidden field; in ASCII, because a page shows some characters as others. */
+export function writeBase(form: KeyForm): string {
+  return JSON.stringify(textsOfForm(form)).replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** What comes back of it. Anything can be posted: what is no text is left out. */
+export function readBase(posted: string): FieldTexts {
+  const texts: Partial<Record<EditField, string>> = {};
+  const parsed = parseJson(posted);
+  if (typeof parsed !== 'object' || parsed === null) return texts;
+  for (const [field, text] of Object.entries(parsed)) {
+    const known = EDIT_FIELDS.find((each) => each === field);
+    if (known && typeof text === 'string') texts[known] = text;
+  }
+  return texts;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Of the fields that differ, and no others; undefined: none does. */
+export function patchOfForm(typed: KeyForm, live: ApiKey): Parsed<SpecPatch | undefined> {
+  const now = formOfKey(live);
+  const parts = EDIT_FIELDS.filter((field) => EDIT_ROWS[field].text(typed) !== EDIT_ROWS[field].text(now)).map((field) => EDIT_ROWS[field].patch(typed));
+  const faults = parts.flatMap((part): readonly FormFault[] => part.faults ?? []);
+  if (faults.length > 0) return { faults: distinct(faults) };
+  const patches = parts.flatMap(({ value }) => value ?? []);
+  if (patches.length === 0) return { value: undefined };
+  return { value: patches.reduce(join) };
+}
+
+/** A field that somebody else has changed since the form went out. */
+export interface OthersChange {
+  readonly field: EditField;
+  /** undefined: the form does not say. */
+  readonly was: string | undefined;
+  readonly now: string;
+  /** What this form's reader typed, where that is something else; it is kept until the form is sent again. */
+  readonly typed: string | undefined;
+}
+
+export interface Merged {
+  readonly form: KeyForm;
+  readonly others: readonly OthersChange[];
+}
+
+/** What was typed, on top of what the object has become. */
+export function mergeForms(base: FieldTexts, typed: KeyForm, live: KeyForm): Merged {
+  let form = live;
+  const others: OthersChange[] = [];
+  for (const field of EDIT_FIELDS) {
+    const { text, take } = EDIT_ROWS[field];
+    const [was, mine, now] = [base[field], text(typed), text(live)];
+    const touched = mine !== was;
+    if (touched) form = { ...form, ...take(typed) };
+    if (now !== was && (was !== undefined || now !== mine)) others.push({ field, was, now, typed: touched && mine !== now ? mine : undefined });
+  }
+  return { form, others };
+}
+
+function join(one: SpecPatch, other: SpecPatch): SpecPatch {
+  const quota = { ...one.quota, ...other.quota };
+  return { ...one, ...other, ...(Object.keys(quota).length === 0 ? {} : { quota }) };
+}
+
+function mapped<T>(parsed: Parsed<T>, map: (value: T) => SpecPatch): Parsed<SpecPatch> {
+  return parsed.faults ? parsed : { value: map(parsed.value) };
+}
+
+function distinct(faults: readonly FormFault[]): FormFault[] {
+  return faults.filter(({ field, message }, index) => faults.findIndex((each) => each.field === field && each.message === message) === index);
+}

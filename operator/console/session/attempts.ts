@@ -1,0 +1,39 @@
+/**
+ * Failed sign-ins per address, in memory: who fails too often waits. Tokens are too long to be guessed; this keeps an API server
+ * from being asked about each guess.
+ */
+
+export interface Attempts {
+  /** Seconds to wait; 0: it may try. */
+  wait(address: string, nowMs: number): number;
+  failed(address: string, nowMs: number): void;
+  succeeded(address: string): void;
+}
+
+const MOST_FAILURES = 20;
+const WINDOW_MS = 300_000;
+/** Beyond it the address that failed first is forgotten. */
+const MOST_ADDRESSES = 10_000;
+
+export function countAttempts(): Attempts {
+  const failures = new Map<string, { count: number; sinceMs: number }>();
+  return {
+    wait(address, nowMs) {
+      const entry = failures.get(address);
+      if (!entry || entry.count < MOST_FAILURES) return 0;
+      return Math.max(0, Math.ceil((entry.sinceMs + WINDOW_MS - nowMs) / 1000));
+    },
+    failed(address, nowMs) {
+      const entry = failures.get(address);
+      if (entry && nowMs < entry.sinceMs + WINDOW_MS) {
+        entry.count++;
+        return;
+      }
+      failures.delete(address);
+      const [oldest] = failures.keys();
+      if (failures.size >= MOST_ADDRESSES && oldest !== undefined) failures.delete(oldest);
+      failures.set(address, { count: 1, sinceMs: nowMs });
+    },
+    succeeded(address) { failures.delete(address); },
+  };
+}

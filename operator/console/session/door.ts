@@ -1,0 +1,139 @@
+/**
+ * Who sent a request: the session in its cookies, or, where an authenticating proxy stands before the console, the token that
+ * this one puts into a header. And the other way: the cookies that make a browser keep, renew and forget a session.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { PersonAccess } from '../access/access.ts';
+import { RequestRefused } from '../faults.ts';
+import { MOST_SEALED_CHARACTERS, dropCookies, keepCookies, readCookies } from './cookie.ts';
+import type { CookiePlace } from './cookie.ts';
+import { csrfSecretOf } from './csrf.ts';
+import type { People } from './people.ts';
+import type { Sealing } from './sealing.ts';
+import { beginSession, openSession, renewSession, sealSession, secondsLeft } from './session.ts';
+import type { Session } from './session.ts';
+
+/** In which header an authenticating proxy hands on the person's token. */
+export type ProxyHeader = 'authorization' | 'x-forwarded-access-token';
+
+export interface DoorOptions {
+  readonly people: People;
+  readonly sealing: Sealing;
+  /** For what is bound to a person where there is no session. */
+  readonly bindingKey: Uint8Array;
+  readonly proxyHeader: ProxyHeader | undefined;
+}
+
+/** Somebody who is known. */
+export interface Visitor {
+  readonly person: PersonAccess;
+  readonly csrfSecret: string;
+  /** Set-Cookie headers for the answer; empty: none. */
+  readonly cookies: readonly string[];
+}
+
+export interface Door {
+  readonly proxied: boolean;
+  /** undefined: nobody is signed in. Rejects with AccessError where nobody can tell. */
+  identify(headers: IncomingHttpHeaders, nowMs: number): Promise<Visitor | undefined>;
+  /** Cookies of a new session. Rejects with RequestRefused where a browser could not keep them, undefined: nobody is known by this token. */
+  admit(token: string, headers: IncomingHttpHeaders, nowMs: number): Promise<{ readonly person: PersonAccess; readonly cookies: readonly string[] } | undefined>;
+  /** Cookies that end the session; the person of this request is asked for anew next time. */
+  dismiss(headers: IncomingHttpHeaders, nowMs: number): readonly string[];
+}
+
+/** What a bearer token may consist of; nothing else is sent on to an API server. */
+const TOKEN = /^[\x21-\x7e]+$/;
+const LOOPBACK = /^(?:localhost|[a-z0-9-]+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i;
+
+export function openDoor(options: DoorOptions): Door {
+  return options.proxyHeader === undefined ? cookieDoor(options) : proxyDoor(options, options.proxyHeader);
+}
+
+function cookieDoor({ people, sealing }: DoorOptions): Door {
+  const current = (headers: IncomingHttpHeaders, nowMs: number): { session: Session; place: CookiePlace } | undefined => {
+    for (const place of placesOf(headers.host)) {
+      const sealed = readCookies(headers.cookie, place);
+      const session = sealed === undefined ? undefined : openSession(sealed, sealing, nowMs);
+      if (session) return { session, place };
+    }
+    return undefined;
+  };
+  return {
+    proxied: false,
+    async identify(headers, nowMs) {
+      const found = current(headers, nowMs);
+      const person = found && await people.find(found.session.token, nowMs);
+      if (!found || !person) return undefined;
+      const { session, place } = found;
+      const renewed = renewSession(session, nowMs);
+      return { person, csrfSecret: session.csrfSecret, cookies: renewed ? keepCookies(sealSession(renewed, sealing), place, secondsLeft(renewed, nowMs)) : [] };
+    },
+    async admit(token, headers, nowMs) {
+      const place = placeForNew(headers);
+      if (!TOKEN.test(token)) return undefined;
+      const session = beginSession(token, nowMs);
+      const sealed = sealSession(session, sealing);
+      if (sealed.length > MOST_SEALED_CHARACTERS) throw tooLong(token);
+      const person = await people.find(token, nowMs);
+      return person && { person, cookies: keepCookies(sealed, place, secondsLeft(session, nowMs)) };
+    },
+    dismiss(headers, nowMs) {
+      const found = current(headers, nowMs);
+      if (found) people.forget(found.session.token);
+      return placesOf(headers.host).flatMap((place) => readCookies(headers.cookie, place) === undefined ? [] : dropCookies(place));
+    },
+  };
+}
+
+function proxyDoor({ people, bindingKey }: DoorOptions, name: ProxyHeader): Door {
+  const tokenOf = (headers: IncomingHttpHeaders): string | undefined => {
+    const value = headers[name];
+    const token = typeof value === 'string' ? value.replace(/^Bearer +/i, '').trim() : '';
+    return TOKEN.test(token) ? token : undefined;
+  };
+  return {
+    proxied: true,
+    async identify(headers, nowMs) {
+      const token = tokenOf(headers);
+      const person = token === undefined ? undefined : await people.find(token, nowMs);
+      return person && { person, csrfSecret: csrfSecretOf(person.person.name, bindingKey), cookies: [] };
+    },
+    admit: async () => undefined,
+    dismiss(headers) {
+      const token = tokenOf(headers);
+      if (token !== undefined) people.forget(token);
+      return [];
+    },
+  };
+}
+
+/** Where a session's cookies may be: a browser sends the secure ones to this machine by http, too. */
+function placesOf(host: string | undefined): CookiePlace[] {
+  const { name, port } = splitHost(host);
+  const secure = { secure: true, port: '' };
+  return LOOPBACK.test(name) ? [secure, { secure: false, port }] : [secure];
+}
+
+/** The page's own origin says whether it came by https: this server sees plain http behind whatever ends TLS. */
+function placeForNew({ host, origin }: IncomingHttpHeaders): CookiePlace {
+  const { name, port } = splitHost(host);
+  const scheme = origin !== undefined && URL.canParse(origin) ? new URL(origin).protocol : undefined;
+  if (scheme === 'https:') return { secure: true, port: '' };
+  if (LOOPBACK.test(name)) return { secure: false, port };
+  if (scheme === undefined) return { secure: true, port: '' };
+  throw new RequestRefused(403, 'Signing in needs https', {
+    message: 'Over plain http anybody on the way could read your token. Reach the console by https, or on this machine itself (http://localhost), for example with kubectl port-forward.',
+  });
+}
+
+function splitHost(host = ''): { name: string; port: string } {
+  const [, name = '', port = ''] = /^(\[[^\]]*\]|[^:]*)(?::(\d+))?$/.exec(host) ?? [];
+  return { name, port };
+}
+
+function tooLong(token: string): RequestRefused {
+  return new RequestRefused(422, 'This token is too long', {
+    message: `It has ${token.length.toLocaleString('en-US')} characters, more than browsers and proxies let a cookie hold. Use one with fewer claims (groups), a service account's token, or an authenticating proxy before the console.`,
+  });
+}

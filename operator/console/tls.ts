@@ -1,0 +1,84 @@
+/** TLS of the console where nothing before it ends TLS: certificate and key from a folder, taken up again when they are renewed. */
+import { readFile } from 'node:fs/promises';
+import type { RequestListener, Server } from 'node:http';
+import { createServer } from 'node:https';
+import type { Server as TlsServer } from 'node:https';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+
+export interface ConsoleTls {
+  /** As fastify wants it. */
+  readonly serverFactory: (handler: RequestListener) => Server;
+  stop(): void;
+}
+
+export interface TlsOptions {
+  /** Runs something once, later; the result takes it back. */
+  readonly after: (ms: number, run: () => void) => () => void;
+  readonly log: Pick<Logger, 'info' | 'error'>;
+}
+
+interface Pair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+const LOOK_EVERY_MS = 30_000;
+const HEAD_TIMEOUT_MS = 30_000;
+const REQUEST_TIMEOUT_MS = 60_000;
+const MOST_HEADER_BYTES = 32 * 1024;
+
+/** Rejects where tls.crt or tls.key cannot be read. */
+export async function openTls(folder: string, { after, log }: TlsOptions): Promise<ConsoleTls> {
+  let pair = await readPair(folder);
+  const servers = new Set<TlsServer>();
+  let stopped = false;
+  let cancel = (): void => undefined;
+
+  async function look(): Promise<void> {
+    try {
+      const next = await readPair(folder);
+      if (next.cert !== pair.cert || next.key !== pair.key) {
+        for (const server of servers) server.setSecureContext(next);
+        pair = next;
+        log.info('the console has a new certificate');
+      }
+    } catch (error) {
+      log.error({ err: error }, 'the console\'s certificate cannot be read again; the one of before stays');
+    }
+    lookLater();
+  }
+
+  function lookLater(): void {
+    if (!stopped) cancel = after(LOOK_EVERY_MS, () => void look());
+  }
+
+  lookLater();
+  return {
+    serverFactory(handler) {
+      const server = createServer({ ...pair, minVersion: 'TLSv1.2', headersTimeout: HEAD_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS, maxHeaderSize: MOST_HEADER_BYTES }, handler);
+      servers.add(server);
+      server.once('close', () => servers.delete(server));
+      return asHttpServer(server);
+    },
+    stop() {
+      stopped = true;
+      cancel();
+    },
+  };
+}
+
+/** What fastify does with a server, both kinds can: listen, close, and give connections up. */
+function asHttpServer(server: unknown): Server {
+  if (isServer(server)) return server;
+  throw new Error('not a server');
+}
+
+function isServer(server: unknown): server is Server {
+  return typeof server === 'object' && server !== null && 'listen' in server && 'closeIdleConnections' in server;
+}
+
+async function readPair(folder: string): Promise<Pair> {
+  const [cert, key] = await Promise.all([readFile(join(folder, 'tls.crt'), 'utf8'), readFile(join(folder, 'tls.key'), 'utf8')]);
+  return { cert, key };
+}

@@ -1,0 +1,91 @@
+/**
+ * [P] The groups that a key of a namespace may name, each with its ratio and the models that its keys can call: as the operator
+ * decides it, by the very functions that it decides with.
+ */
+import { formatDecimal, ONE_E9, parseDecimal } from '#snapshot/decimal.ts';
+import type { Group, PriceCatalog } from '#crds/types.gen.ts';
+import type { Resources } from '../../store/resources.ts';
+import { translateGroups } from '../../translate/group.ts';
+import type { TranslatedGroup } from '../../translate/group.ts';
+import { admitsNamespace } from '../../translate/references.ts';
+
+export interface GroupChoice {
+  readonly name: string;
+  readonly displayName: string;
+  /** "0.8"; of an Automatic group "0.8 to 1.2" where its members differ. */
+  readonly ratio: string;
+  /** Priced and with a route, in order. */
+  readonly models: readonly string[];
+  /** Why it is a choice although no key should choose it any more. */
+  readonly warning?: string;
+}
+
+/** What the models and ratios of groups are worked out from: facts that the public price page tells as well. */
+export type GroupFacts = Pick<Resources, 'groups' | 'modelRoutes' | 'priceCatalogs' | 'namespaces'>;
+
+/** Which key asks, and where. */
+export interface Asker {
+  readonly namespace: string;
+  readonly gatewayNamespace: string;
+  /** The group that the key has now: it stays a choice, whatever has become of it. */
+  readonly current: string;
+}
+
+/** Sorted by name. `seen` are the groups that the person may see. */
+export function groupChoices(seen: readonly Group[], facts: GroupFacts, { namespace, gatewayNamespace, current }: Asker): GroupChoice[] {
+  const { translated, priced } = offersOf(facts, gatewayNamespace);
+  const choices = seen.filter(({ metadata }) => metadata.namespace === gatewayNamespace).flatMap((group): GroupChoice[] => {
+    const admitted = admitsNamespace(group, namespace, facts.namespaces);
+    if (!admitted && group.metadata.name !== current) return [];
+    const models = [...translated.get(group.metadata.name)?.models ?? []].filter((model) => priced.has(model)).sort();
+    const choice = { name: group.metadata.name, displayName: group.spec.displayName ?? group.metadata.name, ratio: ratioOf(group, translated), models };
+    return [admitted ? choice : { ...choice, warning: `It does not admit keys of ${namespace} any more.` }];
+  });
+  const gone = current !== '' && !choices.some(({ name }) => name === current);
+  if (gone) choices.push({ name: current, displayName: current, ratio: '', models: [], warning: 'There is no such group that you may see.' });
+  return choices.sort((a, b) => a.name < b.name ? -1 : 1);
+}
+
+/** What all groups offer, worked out once for each state of them: a gateway may have hundreds. */
+interface Offers {
+  readonly modelRoutes: GroupFacts['modelRoutes'];
+  readonly priceCatalogs: GroupFacts['priceCatalogs'];
+  readonly translated: ReadonlyMap<string, TranslatedGroup>;
+  readonly priced: ReadonlySet<string>;
+}
+
+const known = new WeakMap<GroupFacts['groups'], Offers>();
+
+function offersOf(facts: GroupFacts, gatewayNamespace: string): Offers {
+  const { groups, modelRoutes, priceCatalogs } = facts;
+  const before = known.get(groups);
+  if (before?.modelRoutes === modelRoutes && before.priceCatalogs === priceCatalogs) return before;
+  const offers = { modelRoutes, priceCatalogs, translated: translatedGroups(facts, gatewayNamespace), priced: pricedModels(priceCatalogs, gatewayNamespace) };
+  known.set(groups, offers);
+  return offers;
+}
+
+function translatedGroups({ groups, modelRoutes }: GroupFacts, gatewayNamespace: string): Map<string, TranslatedGroup> {
+  const here = <T extends { readonly metadata: { readonly namespace: string } }>(objects: readonly T[]): T[] => (
+    objects.filter(({ metadata }) => metadata.namespace === gatewayNamespace));
+  const all = translateGroups(here(groups), { accepted: here(modelRoutes), refused: new Set(), refusedGroups: new Set() });
+  return new Map(all.map((each) => [each.group.metadata.name, each]));
+}
+
+function pricedModels(catalogs: readonly PriceCatalog[], gatewayNamespace: string): Set<string> {
+  return new Set(catalogs.filter(({ metadata }) => metadata.namespace === gatewayNamespace).flatMap(({ spec }) => spec.models.map(({ name }) => name)));
+}
+
+/** An Automatic group multiplies its own ratio with that of the member that serves. */
+function ratioOf({ spec }: Group, translated: ReadonlyMap<string, TranslatedGroup>): string {
+  const own = parseDecimal(spec.priceRatio);
+  if (own === undefined) return spec.priceRatio;
+  if (spec.type === 'Direct') return formatDecimal(own);
+  const ratios = (spec.members ?? []).flatMap(({ name }) => {
+    const member = parseDecimal(translated.get(name)?.group.spec.priceRatio ?? '');
+    return member === undefined ? [] : [own * member / ONE_E9];
+  }).sort((a, b) => a < b ? -1 : 1);
+  const [low, high] = [ratios[0], ratios.at(-1)];
+  if (low === undefined || high === undefined) return formatDecimal(own);
+  return low === high ? formatDecimal(low) : `${formatDecimal(low)} to ${formatDecimal(high)}`;
+}

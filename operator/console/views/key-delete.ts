@@ -1,0 +1,48 @@
+/** [P] The page that asks before a key is deleted: which one, what it has spent, when it was used; and its name, typed. */
+import { html, NOTHING } from '#web/html.ts';
+import type { Html } from '#web/html.ts';
+import { money, moment } from '#web/figures.ts';
+import type { ApiKey } from '#crds/types.gen.ts';
+import type { FormFault } from '../forms/api-key.ts';
+import { csrfField } from './csrf-field.ts';
+import { errorSummary, textField } from './form-fields.ts';
+import { factsOf } from './key-facts.ts';
+import { FIELD_LABELS } from './key-form-view.ts';
+import { keyPath } from './key-links.ts';
+import { renderKeyHead } from './key-page.ts';
+import type { Place } from './rights-words.ts';
+
+export interface DeleteView {
+  readonly apiKey: ApiKey;
+  readonly typed: string;
+  readonly faults: readonly FormFault[];
+  readonly csrf: string;
+  /** A folder knows keys by their names only. */
+  readonly place: Place;
+}
+
+/** The whole page. */
+export function renderDelete({ apiKey, typed, faults, csrf, place }: DeleteView): Html {
+  const { namespace, name, uid } = apiKey.metadata;
+  return html`${renderKeyHead({ title: html`Delete <bdi>${name}</bdi>`, here: 'Delete', above: { path: keyPath(apiKey), label: name }, lede: html`API key in the namespace <bdi>${namespace}</bdi>` })}
+${errorSummary(faults, (field) => FIELD_LABELS[field])}
+<form class="form" id="delete-form" method="post" action="${keyPath(apiKey, 'delete')}">${csrfField(csrf)}<input type="hidden" name="uid" value="${uid ?? ''}">
+<div class="notice bad"><p><b>Calls with this key fail from now on, and nothing brings it back.</b></p>
+<p>${place === 'Kubernetes' ? 'A new key of the same name is another key, with spending of its own.' : 'A new key of the same name has another text, and goes on with the spending of this one.'} What this one has spent stays in its account's records. To stop it only for a while, <a href="${keyPath(apiKey)}">disable it</a>.</p></div>
+${renderLosses(apiKey)}
+${textField({
+    field: 'confirm', label: html`Type <b class="mono">${name}</b> to delete it`, value: typed, faults,
+    attributes: html` type="text" required autocomplete="off" autocapitalize="off" spellcheck="false"`,
+  })}
+<div class="form-actions"><button type="submit" class="button primary danger">Delete this key</button><a class="button" href="${keyPath(apiKey)}">Cancel</a></div></form>`;
+}
+
+/** By what one sees whether somebody still needs it. */
+function renderLosses(apiKey: ApiKey): Html {
+  const { spec, status } = apiKey;
+  const { lastUsedMs, totalSpentNanoUsd } = factsOf(apiKey);
+  return html`<dl class="facts"><dt>Key</dt><dd>${status?.keyPrefix === undefined ? 'Not made yet' : html`<code>${status.keyPrefix}…</code>`}</dd>
+<dt>Spent in all</dt><dd>${money(totalSpentNanoUsd)} of the account <bdi>${spec.accountRef.name}</bdi></dd>
+<dt>Last used</dt><dd>${lastUsedMs === undefined ? 'Never' : moment(lastUsedMs, 'minute')}</dd>
+${spec.key.type === 'Generated' ? html`<dt>Secret</dt><dd>Goes with it</dd>` : NOTHING}</dl>`;
+}

@@ -1,0 +1,71 @@
+/**
+ * [P] The frame of every page: a link past the navigation, the site's title, where one can go, who is signed in, and the page
+ * itself in <main>.
+ */
+import { html, NOTHING } from '#web/html.ts';
+import type { Html } from '#web/html.ts';
+import type { Page, Section } from '../route.ts';
+import { csrfField } from './csrf-field.ts';
+
+export interface Frame {
+  /** undefined: nobody is signed in. */
+  readonly person: { readonly name: string; readonly csrf: string; readonly signOut: SignOut } | undefined;
+  /** The stylesheets of all pages. */
+  readonly styles: readonly string[];
+  /** An asset's address by its file's name. */
+  readonly asset: (file: string) => string;
+}
+
+/** ByProxy: the sign-in is not ours, so there is nothing here to end it with. */
+export type SignOut = 'Here' | 'ByProxy';
+
+const SECTIONS: readonly { readonly section: Section; readonly path: string; readonly label: string }[] = [
+  { section: 'keys', path: '/keys', label: 'Keys' },
+  { section: 'wallet', path: '/wallet', label: 'Wallet' },
+  { section: 'prices', path: '/prices', label: 'Prices' },
+];
+
+/** The whole document. */
+export function layout({ title, active, body, scripts = [], styles = [] }: Page, frame: Frame): string {
+  const stylesheets = [...new Set([...frame.styles, ...styles])].map((file) => html`<link rel="stylesheet" href="${frame.asset(file)}">\n`);
+  const modules = [...new Set(scripts)].map((file) => html`<script type="module" src="${frame.asset(file)}"></script>\n`);
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>${title} · Model Gateway</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="same-origin">
+<link rel="icon" href="${frame.asset('icon.svg')}" type="image/svg+xml">
+${stylesheets}${modules}</head>
+<body class="console">
+<a class="skip" href="#main">Skip to the page</a>
+${header(active, frame)}
+<main id="main" tabindex="-1">
+${body}
+</main>
+<footer class="site-foot"><p>Model Gateway</p></footer>
+</body>
+</html>
+`.markup;
+}
+
+function header(active: Section | undefined, { person }: Frame): Html {
+  return html`<header class="site-head">
+<p class="site-title"><a href="/">Model Gateway</a></p>
+${person ? navigation(active) : NOTHING}${person ? who(person) : NOTHING}</header>`;
+}
+
+function navigation(active: Section | undefined): Html {
+  const items = SECTIONS.map(({ section, path, label }) =>
+    html`<li><a href="${path}"${section === active ? html` aria-current="page"` : NOTHING}>${label}</a></li>`);
+  return html`<nav class="site-nav" aria-label="Console"><ul>${items}</ul></nav>
+`;
+}
+
+function who({ name, csrf, signOut }: NonNullable<Frame['person']>): Html {
+  const button = html`<form method="post" action="/sign-out">${csrfField(csrf)}<button type="submit">Sign out</button></form>`;
+  return html`<div class="site-person"><span class="person-name">${name}</span>${signOut === 'Here' ? button : NOTHING}</div>
+`;
+}

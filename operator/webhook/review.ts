@@ -1,0 +1,108 @@
+/**
+ * [P] One question of the API server's about a pod → the answer: whether the pod asks for a sidecar, with which key, and how it gets
+ * one. A pod that asks and cannot have one is refused with what to do, because its app would fail later and say less.
+ */
+import { isJsonObject } from '#crds/json.ts';
+import type { ApiKey } from '#crds/types.gen.ts';
+import { KEY_ENTRY, secretNameOf } from '../store/key-secret.ts';
+import { inject } from './inject.ts';
+import type { InjectionPlan } from './inject.ts';
+import type { PatchOperation } from './json-patch.ts';
+import { API_KEY_ANNOTATION, INJECT_LABEL } from './pod.ts';
+import type { Pod } from './pod.ts';
+
+/** What of admission.k8s.io/v1 is read. */
+export interface ReviewRequest {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly pod: Pod;
+}
+
+export interface ReviewContext extends Omit<InjectionPlan, 'secret'> {
+  readonly gatewayNamespace: string;
+  /** As the API server has it now; undefined: there is none. Rejects where it cannot be asked. */
+  readonly findApiKey: (namespace: string, name: string) => Promise<ApiKey | undefined>;
+}
+
+/** injected, unchanged (nothing to do), skipped (it cannot have one, and goes on without), denied. */
+export type Outcome = 'injected' | 'unchanged' | 'skipped' | 'denied';
+
+export interface Verdict {
+  readonly outcome: Outcome;
+  readonly patch?: readonly PatchOperation[];
+  /** Shown by kubectl. */
+  readonly warnings?: readonly string[];
+  /** Why it is denied. */
+  readonly message?: string;
+}
+
+const NAME = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/;
+
+/** Rejects only where the ApiKey cannot be read. */
+export async function review({ namespace, pod }: ReviewRequest, context: ReviewContext): Promise<Verdict> {
+  if (pod.metadata?.labels?.[INJECT_LABEL] !== 'true') return { outcome: 'unchanged' };
+  const unfit = unfitness(pod);
+  if (unfit !== undefined) return { outcome: 'skipped', warnings: [`no Model Gateway sidecar was injected: ${unfit}`] };
+  const name = pod.metadata.annotations?.[API_KEY_ANNOTATION];
+  if (name === undefined) return denied(`the label ${INJECT_LABEL} asks for a sidecar, and no annotation ${API_KEY_ANNOTATION} says whose key it uses. Add it with the name of an ApiKey of this namespace, or remove the label.`);
+  if (!NAME.test(name)) return denied(`the annotation ${API_KEY_ANNOTATION} must be the name of an ApiKey of this namespace.`);
+  const apiKey = await context.findApiKey(namespace, name);
+  if (!apiKey) return denied(`there is no ApiKey ${name} in the namespace ${namespace}. Create it first: a Deployment or Job tries again by itself.`);
+  return reviewWith(pod, apiKey, context);
+}
+
+function reviewWith(pod: Pod, apiKey: ApiKey, context: ReviewContext): Verdict {
+  // another gateway of the cluster has a webhook of its own
+  if (apiKey.spec.gatewayNamespace !== context.gatewayNamespace) return { outcome: 'unchanged' };
+  const injection = inject(pod, { ...context, secret: { name: secretNameOf(apiKey), entry: KEY_ENTRY } });
+  if ('problems' in injection) return denied(`${injection.problems.join('; ')}.`);
+  return injection.patch.length === 0 ? { outcome: 'unchanged' } : { outcome: 'injected', patch: injection.patch, warnings: doubts(apiKey) };
+}
+
+function denied(message: string): Verdict {
+  return { outcome: 'denied', message: `Model Gateway: ${message}` };
+}
+
+/** Why a pod of this make cannot have a sidecar. */
+function unfitness({ spec }: Pod): string | undefined {
+  if (spec.hostNetwork) return 'the pod uses its node\'s network, where every process of the node could call with its key';
+  if (spec.os?.name === 'windows') return 'there is none for Windows';
+  return undefined;
+}
+
+/** What keeps the key from working now; the pod may start all the same. */
+function doubts({ metadata, spec, status }: ApiKey): string[] {
+  if (!spec.enabled) return [`the ApiKey ${metadata.name} is disabled: its calls are refused until it is enabled`];
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  if (ready?.status === 'False') return [`the ApiKey ${metadata.name} is not ready: ${ready.message}`];
+  return [];
+}
+
+/** The question of an AdmissionReview; undefined: it is none about a new pod. */
+export function parseReview(body: unknown): ReviewRequest | { readonly uid: string } | undefined {
+  const { apiVersion, kind, request } = isJsonObject(body) ? body : {};
+  if (apiVersion !== 'admission.k8s.io/v1' || kind !== 'AdmissionReview' || !isJsonObject(request)) return undefined;
+  const { uid, namespace, operation, object } = request;
+  if (typeof uid !== 'string') return undefined;
+  return operation === 'CREATE' && typeof namespace === 'string' && NAME.test(namespace) && isPod(object) ? { uid, namespace, pod: object } : { uid };
+}
+
+/** The API server has validated it by its own schema; this is to tell it from other kinds. */
+function isPod(object: unknown): object is Pod {
+  return isJsonObject(object) && object['kind'] === 'Pod' && isJsonObject(object['spec']) && Array.isArray(object['spec']['containers']);
+}
+
+/** The answer as the API server reads it. */
+export function formatReview(uid: string, { outcome, patch, warnings = [], message = '' }: Verdict): object {
+  return {
+    apiVersion: 'admission.k8s.io/v1',
+    kind: 'AdmissionReview',
+    response: {
+      uid,
+      allowed: outcome !== 'denied',
+      ...patch ? { patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(patch)).toString('base64') } : {},
+      ...warnings.length > 0 ? { warnings } : {},
+      ...outcome === 'denied' ? { status: { code: 403, reason: 'Forbidden', message } } : {},
+    },
+  };
+}

@@ -1,0 +1,111 @@
+/**
+ * The webhook's HTTPS server: the API server asks it about each new pod that wants a sidecar. Its certificates are handed in and
+ * replaced under way; what is answered is decided in review.ts.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import type { Logger } from 'pino';
+import type { Meter } from '../metrics.ts';
+import { formatReview, parseReview, review } from './review.ts';
+import type { ReviewContext, Verdict } from './review.ts';
+
+/** Certificate and key, PEM, and how to hear of others. */
+export interface ServerCertificates {
+  current(): { readonly certificate: string; readonly key: string };
+  /** Returns how to stop that. */
+  onChange(listener: (material: { readonly certificate: string; readonly key: string }) => void): () => void;
+}
+
+export interface WebhookServerOptions {
+  readonly listen: { readonly host: string; readonly port: number };
+  readonly certificates: ServerCertificates;
+  /** Asked for each pod: authorities change. */
+  readonly context: () => ReviewContext;
+  readonly meter: Pick<Meter, 'add'>;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+}
+
+export interface WebhookServer {
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+/** Where pods are asked about. */
+export const INJECT_PATH = '/inject';
+/** An object of the API server's has at most 3 MiB, and the question about it has little besides. */
+const MOST_BODY_BYTES = 8 * 1024 * 1024;
+/** The API server waits 5 seconds by the chart's configuration. */
+const REQUEST_MS = 10_000;
+
+/** Resolves once it listens. */
+export async function startWebhookServer(options: WebhookServerOptions): Promise<WebhookServer> {
+  const { listen, certificates, log } = options;
+  const secured = ({ certificate, key }: { readonly certificate: string; readonly key: string }) => ({ cert: certificate, key, minVersion: 'TLSv1.2' } as const);
+  const server = createServer({ ...secured(certificates.current()), requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (request, response) => {
+    answer(options, request).catch((error: unknown): Answer => {
+      options.meter.add('modelgateway_operator_injections_total', { outcome: 'failed' }, 1);
+      log.warn({ err: error }, 'a pod could not be looked at; the webhook\'s failure policy decides');
+      return { status: 500, body: 'the ApiKey could not be read; the operator\'s log says why\n' };
+    }).then((page) => send(response, page), () => response.destroy());
+  });
+  const unlisten = certificates.onChange((material) => server.setSecureContext(secured(material)));
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(listen.port, listen.host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address ? address.port : listen.port,
+    async stop() {
+      unlisten();
+      const closed = new Promise<void>((resolve) => { server.close(() => resolve()); });
+      server.closeIdleConnections();
+      const patience = setTimeout(() => server.closeAllConnections(), REQUEST_MS).unref();
+      await closed;
+      clearTimeout(patience);
+    },
+  };
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: string | object;
+}
+
+async function answer({ context, meter, log }: WebhookServerOptions, request: IncomingMessage): Promise<Answer> {
+  if (request.url?.split('?', 1)[0] !== INJECT_PATH) return { status: 404, body: 'not found\n' };
+  if (request.method !== 'POST') return { status: 405, body: 'only POST\n' };
+  const question = parseReview(await readJson(request));
+  if (!question) return { status: 400, body: 'an AdmissionReview of admission.k8s.io/v1 was expected\n' };
+  const verdict: Verdict = 'pod' in question ? await review(question, context()) : { outcome: 'unchanged' };
+  meter.add('modelgateway_operator_injections_total', { outcome: verdict.outcome }, 1);
+  if (verdict.outcome === 'denied' && 'pod' in question) log.info({ namespace: question.namespace, reason: verdict.message }, 'a pod was denied');
+  return { status: 200, body: formatReview(question.uid, verdict) };
+}
+
+/** Undefined: too large, or not JSON. */
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request) {
+    if (!Buffer.isBuffer(chunk)) continue;
+    bytes += chunk.length;
+    // what is too large is read on, so that the answer is heard
+    if (bytes > MOST_BODY_BYTES) chunks.length = 0;
+    else chunks.push(chunk);
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+function send(response: ServerResponse, { status, body }: Answer): void {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  response.writeHead(status, { 'content-type': typeof body === 'string' ? 'text/plain; charset=utf-8' : 'application/json', 'content-length': Buffer.byteLength(text) });
+  response.end(text);
+}

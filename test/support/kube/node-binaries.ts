@@ -1,0 +1,69 @@
+/**
+ * The programs of a Kubernetes node beside etcd and kube-apiserver: built from their Go modules at pinned versions into the same
+ * cache folder, the first time (some minutes, most of which a machine that has built kube-apiserver has behind it).
+ */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { kubeFolder, kubernetesProgram, KUBERNETES_VERSION } from './binaries.ts';
+import { buildFailure, goBuild, hasGo, isExecutable, once } from './go-build.ts';
+
+const COREDNS_VERSION = '1.14.5';
+const OF_KUBERNETES = ['kubectl', 'kube-controller-manager', 'kube-scheduler', 'kubelet', 'kube-proxy'] as const;
+const ALL = [...OF_KUBERNETES, 'coredns', 'pause'] as const;
+
+/** What a pod's sandbox runs: it only waits for its end. */
+const PAUSE = `package main
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGTERM, syscall.SIGINT)
+	<-ended
+}
+`;
+
+/** With the plugins that a test node needs, and not the many for clouds' name services. */
+const COREDNS = `package main
+
+import (
+	"github.com/coredns/coredns/coremain"
+	_ "github.com/coredns/coredns/plugin/bind"
+	_ "github.com/coredns/coredns/plugin/errors"
+	_ "github.com/coredns/coredns/plugin/kubernetes"
+)
+
+func main() {
+	coremain.Run()
+}
+`;
+
+/** The folder that holds them all, or why there is none. */
+export async function findNodeBinaries(env: NodeJS.ProcessEnv): Promise<{ readonly folder: string } | { readonly missing: string }> {
+  const folder = kubeFolder(env);
+  if (await holdsAll(folder)) return { folder };
+  if (!(await hasGo())) return { missing: 'install Go' };
+  try {
+    await once(folder, () => holdsAll(folder), () => build(folder));
+    return { folder };
+  } catch (error) {
+    return { missing: `it could not be built: ${buildFailure(error)}` };
+  }
+}
+
+async function holdsAll(folder: string): Promise<boolean> {
+  const found = await Promise.all(ALL.map((name) => isExecutable(join(folder, name))));
+  return found.every(Boolean);
+}
+
+async function build(folder: string): Promise<void> {
+  console.error(`building kubelet and the rest of a node of Kubernetes ${KUBERNETES_VERSION} into ${folder}, once; this takes some minutes`);
+  await mkdir(folder, { recursive: true });
+  for (const name of OF_KUBERNETES) await goBuild(folder, await kubernetesProgram(name));
+  await goBuild(folder, { name: 'coredns', package: '.', modules: [`github.com/coredns/coredns@v${COREDNS_VERSION}`], files: { 'main.go': COREDNS } });
+  await goBuild(folder, { name: 'pause', package: '.', modules: [], files: { 'main.go': PAUSE } });
+}

@@ -1,0 +1,101 @@
+/** The calculator in a real Chromium: it counts as one types what the server would count, and works without scripts. */
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, test } from 'node:test';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { openBrowser, servePrices } from '../../dataplane/pricing/browser.ts';
+import type { PriceServer } from '../../dataplane/pricing/browser.ts';
+import { REALISTIC, sampleState } from '../../dataplane/pricing/sample.ts';
+import { need } from '../../support/needs.ts';
+
+const chromium = await need('chromium');
+const PATIENCE_MS = 15_000;
+const state = sampleState({
+  ...REALISTIC,
+  tokens: [...REALISTIC.tokens ?? [], ['odd', 'Odd', '0.333333333', '8.333333333', '0.123456789', '1.1', '1.999999999'], ['dear', 'Odd', '9999999999', '9999999999', '1', '9999999999.999999999']],
+  routed: [...REALISTIC.routed ?? [], 'odd', 'dear'],
+});
+
+describe('the calculator in a browser', { skip: chromium.skip }, () => {
+  let server: PriceServer;
+  let browser: Browser;
+  let context: BrowserContext | undefined;
+  let complaints: string[] = [];
+
+  before(async () => {
+    server = await servePrices(() => state);
+    browser = await openBrowser(chromium.path);
+  });
+  after(async () => {
+    await browser.close();
+    await server.stop();
+  });
+  afterEach(async () => {
+    await context?.close();
+    const found = complaints;
+    complaints = [];
+    assert.deepEqual(found, []);
+  });
+
+  async function open(path: string, options: BrowserContextOptions = {}): Promise<Page> {
+    context = await browser.newContext(options);
+    context.setDefaultTimeout(PATIENCE_MS);
+    const page = await context.newPage();
+    page.on('console', (message) => complaints.push(message.text()));
+    page.on('pageerror', (error) => complaints.push(error.message));
+    await page.goto(server.url + path);
+    return page;
+  }
+
+  /** The result's text as the server writes it for these counts. */
+  async function rendered(page: Page, query: Record<string, string>): Promise<string> {
+    const text = await page.evaluate<string>(`fetch('/pricing?${new URLSearchParams({ ...query, part: 'calculation' }).toString()}').then((answer) => answer.text()).then((markup) => {
+      const holder = document.createElement('div'); holder.innerHTML = markup; document.body.append(holder);
+      const text = holder.querySelector('.estimate').innerText; holder.remove(); return text; })`);
+    return text;
+  }
+
+  for (const [model, at] of [['claude-sonnet-4-5', ''], ['claude-sonnet-4-5', 'smart'], ['odd', 'auto-a'], ['dear', 'auto-a'], ['gpt-4o-mini', 'budget']] as const) {
+    test(`${model} at ${at || 'base prices'}: as one types, what the server says`, async () => {
+      const page = await open(`/pricing?calc=${model}&at=${at}`);
+      for (const counts of [{ input: '1', cached: '', write5m: '0', write1h: '7', output: '3' }, { input: '123,456', cached: '999999999999999', write5m: '3000', write1h: '1000', output: '0' }]) {
+        for (const [name, value] of Object.entries(counts)) await page.locator(`#calc-${name}`).fill(value);
+        assert.equal(await page.locator('#estimate').innerText(), await rendered(page, { calc: model, at, ...counts }));
+      }
+    });
+  }
+
+  test('another model asks for what it is priced by, and counts are remembered', async () => {
+    const page = await open('/pricing');
+    await page.locator('#calc-output').fill('4321');
+    await page.getByRole('combobox', { name: 'Model to price' }).selectOption('flux-1.1-pro');
+    await page.locator('#calc-n').fill('4');
+    assert.match(await page.locator('[data-sum]').innerText(), /^\$0\.16$/);
+    await page.getByRole('combobox', { name: 'At the prices of' }).selectOption('vip');
+    await page.locator('[data-sum]', { hasText: '$0.24' }).waitFor();
+    await page.getByRole('combobox', { name: 'Model to price' }).selectOption('claude-sonnet-4-5');
+    await page.locator('#calc-output').waitFor();
+    assert.equal(await page.locator('#calc-output').inputValue(), '4321');
+    assert.equal(await page.locator('tbody tr:not([hidden])').count(), 28, 'the list stays as it is');
+  });
+
+  test('says at the field what is no number', async () => {
+    const page = await open('/pricing');
+    await page.getByLabel('Input tokens').fill('many');
+    assert.equal(await page.locator('#calc-input-fault').isVisible(), true);
+    assert.equal(await page.locator('[data-sum]').innerText(), '—');
+    await page.getByLabel('Input tokens').fill('5');
+    assert.equal(await page.locator('#calc-input-fault').isVisible(), false);
+    assert.notEqual(await page.locator('[data-sum]').innerText(), '—');
+  });
+
+  test('without scripts it is a form, and the list\'s view stays', async () => {
+    const page = await open('/pricing?q=claude&sort=-model', { javaScriptEnabled: false });
+    await page.getByRole('combobox', { name: 'Model to price' }).selectOption('claude-sonnet-4-5');
+    await page.getByRole('combobox', { name: 'At the prices of' }).selectOption('vip');
+    for (const [name, value] of [['input', '1000'], ['cached', '20000'], ['write5m', '3000'], ['write1h', '1000'], ['output', '500']] as const) await page.locator(`#calc-${name}`).fill(value);
+    await page.getByRole('button', { name: 'Calculate' }).click();
+    assert.equal(await page.locator('[data-sum]').innerText(), '$0.050625');
+    assert.equal(await page.locator('tbody tr:not([hidden])').count(), 4);
+    assert.match(page.url(), /#calculator$/);
+  });
+});

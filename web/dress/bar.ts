@@ -1,0 +1,35 @@
+/**
+ * [P] A bar that shows a share of a whole. It is a drawing: the words beside it, or its label, say the same.
+ */
+import { html } from '../html.ts';
+import type { Html } from '../html.ts';
+
+/** plain: how much of something; the others judge it. */
+export type BarTone = 'plain' | 'good' | 'warn' | 'bad' | 'quiet';
+
+export interface Bar {
+  /** Of `whole`; what is more fills the bar. */
+  readonly part: bigint;
+  readonly whole: bigint;
+  readonly tone?: BarTone;
+  /** Absent: what it shows stands beside it in words, and screen readers pass it by. */
+  readonly label?: string;
+}
+
+/** Marks of a whole bar. */
+const FULL = 10_000n;
+
+/** The bar, as wide as the place that it stands in. A part that is not nothing is seen, however small. */
+export function renderBar({ part, whole, tone = 'plain', label }: Bar): Html {
+  const meaning = label === undefined ? html` aria-hidden="true"` : html` role="img" aria-label="${label}"`;
+  return html`<svg class="bar ${tone}" viewBox="0 0 10000 10" preserveAspectRatio="none"${meaning} focusable="false">\
+<rect width="${Number(share(part, whole))}" height="10"/></svg>`;
+}
+
+/** Ten-thousandths, rounded half up, at least a visible hundredth where there is something. */
+function share(part: bigint, whole: bigint): bigint {
+  if (part <= 0n) return 0n;
+  if (whole <= 0n || part >= whole) return FULL;
+  const exact = (2n * part * FULL + whole) / (2n * whole);
+  return exact < FULL / 100n ? FULL / 100n : exact;
+}

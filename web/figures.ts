@@ -1,0 +1,65 @@
+/**
+ * [P] Figures as people read them: money, counts, moments. What is shown is rounded; the exact figure stands in the title and in
+ * the element's value. No float takes part in money.
+ */
+import { formatDecimal } from '#snapshot/decimal.ts';
+import { html } from './html.ts';
+import type { Html } from './html.ts';
+
+const ONE_E9 = 1_000_000_000n;
+
+/** "$1,234.56": nano-USD rounded half up (away from zero) to so many places, 0 to 9, with thousands apart. */
+export function formatUsd(nanoUsd: bigint, places = 2): string {
+  const unit = 10n ** BigInt(9 - places);
+  const magnitude = nanoUsd < 0n ? -nanoUsd : nanoUsd;
+  const rounded = (2n * magnitude + unit) / (2n * unit) * unit;
+  const [, fraction = ''] = formatDecimal(rounded, places).split('.');
+  return `${nanoUsd < 0n && rounded > 0n ? '−' : ''}$${(rounded / ONE_E9).toLocaleString('en-US')}${places > 0 ? `.${fraction}` : ''}`;
+}
+
+/** "$1,234.567890123": every digit that is not a trailing zero, at least cents. */
+export function formatExactUsd(nanoUsd: bigint): string {
+  const magnitude = nanoUsd < 0n ? -nanoUsd : nanoUsd;
+  const [, fraction = '00'] = formatDecimal(magnitude, 2).split('.');
+  return `${nanoUsd < 0n ? '−' : ''}$${(magnitude / ONE_E9).toLocaleString('en-US')}.${fraction}`;
+}
+
+/** Money in a page. Without `places`: cents from a dollar on, up to hundredths of a cent below it, and "< $0.0001" below those. */
+export function money(nanoUsd: bigint, places?: number): Html {
+  return html`<data class="money" value="${formatDecimal(nanoUsd, 2)}" title="${formatExactUsd(nanoUsd)}">${shownUsd(nanoUsd, places)}</data>`;
+}
+
+/** The words of `money`. */
+export function shownUsd(nanoUsd: bigint, places?: number): string {
+  if (places !== undefined) return formatUsd(nanoUsd, places);
+  const magnitude = nanoUsd < 0n ? -nanoUsd : nanoUsd;
+  if (magnitude >= ONE_E9) return formatUsd(nanoUsd, 2);
+  if (magnitude > 0n && magnitude < 100_000n) return `${nanoUsd < 0n ? '−' : ''}< $0.0001`;
+  return formatUsd(nanoUsd, 4).replace(/0{1,2}$/, '');
+}
+
+/** "1,234". */
+export function formatCount(count: number | bigint): string {
+  return count.toLocaleString('en-US');
+}
+
+/** "1 call", "1,234 calls". */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${formatCount(count)} ${count === 1 ? one : many}`;
+}
+
+/** A moment as UTC, "2026-11-21 10:53:21 UTC"; a script writes it in the reader's own zone (the attribute says to which unit). */
+export function moment(ms: number, unit: 'second' | 'minute' | 'day' = 'second'): Html {
+  const iso = new Date(ms).toISOString();
+  const shown = { second: `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`, minute: `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`, day: iso.slice(0, 10) }[unit];
+  return html`<time datetime="${iso.slice(0, 19)}Z" data-unit="${unit}">${shown}</time>`;
+}
+
+/** "840 ms", "12.4 s", "3 min 20 s". */
+export function formatDuration(ms: number): string {
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 60_000) return `${(Math.floor(ms / 100) / 10).toFixed(1)} s`;
+  const seconds = Math.floor(ms / 1000);
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  return `${Math.floor(seconds / 3600)} h ${Math.floor(seconds % 3600 / 60)} min`;
+}

@@ -1,0 +1,145 @@
+/**
+ * Counts what a call costs as one types, exactly: whole numbers of any size, the figures that the server wrote beside the result,
+ * rounded once, half up, as the gateway bills it. Another model or group has other figures: the server is asked for that part.
+ */
+(() => {
+  const form = document.getElementById('calculate');
+  if (!form) return;
+
+  const PARAMETERS = { input: 'input', cached: 'cached', cacheWrite5m: 'write5m', cacheWrite1h: 'write1h', output: 'output', generations: 'n' };
+  const E9 = 10n ** 9n;
+  const MANY = 1000n;
+  /** What was typed, by parameter, for models that are priced otherwise too. */
+  const typed = {};
+  let asked = new AbortController();
+
+  const field = (name) => form.querySelector(`input:not([type=hidden])[name=${PARAMETERS[name]}]`);
+  const byValue = (a, b) => (a < b ? -1 : Number(a > b));
+
+  /** As the server reads it; undefined: not a whole number. */
+  function parseCount(text) {
+    const digits = text.replace(/[\s,_'’]/g, '');
+    return /^\d{0,15}$/.test(digits) ? BigInt(digits) : undefined;
+  }
+
+  function decimal(nano) {
+    return { whole: nano / E9, fraction: String(nano % E9).padStart(9, '0').replace(/0+$/, '').padEnd(2, '0') };
+  }
+
+  /** Every digit of it. */
+  function exactUsd(nano) {
+    const { whole, fraction } = decimal(nano);
+    return `$${whole.toLocaleString('en-US')}.${fraction}`;
+  }
+
+  /** One class's amount, to the nano-dollar. */
+  function shownUsd({ numerator, denominator }) {
+    const rounded = (2n * numerator + denominator) / (2n * denominator);
+    const { whole, fraction } = decimal(rounded);
+    return `${rounded * denominator === numerator ? '' : '≈ '}$${whole}.${fraction}`;
+  }
+
+  /** The figures beside the result: one of each price that may apply. */
+  function readPrices(result) {
+    return JSON.parse(result.dataset.figures).map((figures) => (
+      Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, BigInt(value)]))));
+  }
+
+  /** By class; what cannot be read is marked, and counts nothing. */
+  function readCounts() {
+    const counts = {};
+    let whole = true;
+    for (const name of Object.keys(PARAMETERS)) {
+      const input = field(name);
+      if (!input) continue;
+      const count = parseCount(input.value);
+      const faulty = count === undefined;
+      if (faulty) input.setAttribute('aria-invalid', 'true');
+      else input.removeAttribute('aria-invalid');
+      document.getElementById(`${input.id}-fault`).hidden = !faulty;
+      if (faulty) whole = false;
+      counts[name] = count ?? 0n;
+    }
+    return { counts, whole };
+  }
+
+  function rangeText(low, high) {
+    return low === high ? exactUsd(low) : `${exactUsd(low)} – ${exactUsd(high)}`;
+  }
+
+  /** At each price, rounded once, lowest first. */
+  function costs(prices, counts) {
+    return prices.map((price) => {
+      const sum = Object.entries(counts).reduce((total, [name, count]) => total + price[name] * count, 0n);
+      return (2n * sum + price.denominator) / (2n * price.denominator);
+    }).sort(byValue);
+  }
+
+  function writeLine(line, prices, count) {
+    const name = line.dataset.line;
+    const amounts = prices.map((price) => ({ numerator: price[name] * count, denominator: price.denominator }))
+      .sort((a, b) => byValue(a.numerator * b.denominator, b.numerator * a.denominator));
+    const from = shownUsd(amounts[0]);
+    const to = shownUsd(amounts.at(-1));
+    line.querySelector('[data-count]').textContent = count.toLocaleString('en-US');
+    line.querySelector('[data-amount]').textContent = from === to ? from : `${from}–${to}`;
+  }
+
+  function writeTerm(term, count) {
+    (term.querySelector('[data-count]') ?? term).textContent = count.toLocaleString('en-US');
+    if (!('always' in term.dataset)) term.hidden = count === 0n;
+  }
+
+  /** Writes the result for what the fields hold. */
+  function calculate() {
+    const result = document.getElementById('estimate');
+    const { counts, whole } = readCounts();
+    if (!result.dataset.figures) return;
+    const prices = readPrices(result);
+    const all = costs(prices, counts);
+    const low = all[0];
+    const high = all.at(-1);
+    const sum = whole ? rangeText(low, high) : '—';
+    const shown = result.querySelector('[data-sum]');
+    if (shown.textContent !== sum) shown.textContent = sum;
+    const many = result.querySelector('[data-many]');
+    many.hidden = !whole;
+    many.querySelector('b').textContent = rangeText(low * MANY, high * MANY);
+    for (const line of result.querySelectorAll('[data-line]')) writeLine(line, prices, counts[line.dataset.line]);
+    for (const term of result.querySelectorAll('[data-term]')) writeTerm(term, counts[term.dataset.term]);
+  }
+
+  /** The same counts with another model or group. */
+  async function askPart() {
+    for (const name of Object.keys(PARAMETERS)) {
+      const input = field(name);
+      if (input) typed[PARAMETERS[name]] = input.value;
+    }
+    asked.abort();
+    asked = new AbortController();
+    const { signal } = asked;
+    const query = new URLSearchParams({ ...typed, calc: form.querySelector('[name=calc]').value, at: form.querySelector('[name=at]').value });
+    const part = document.getElementById('calculation');
+    part.setAttribute('aria-busy', 'true');
+    try {
+      const response = await fetch(`${location.pathname}?${query}&part=calculation`, { signal, headers: { accept: 'text/html' } });
+      if (!response.ok) throw new Error(`HTTP ${response.status}`);
+      const answered = new DOMParser().parseFromString(await response.text(), 'text/html').getElementById('calculation');
+      part.replaceWith(document.adoptNode(answered));
+    } catch {
+      // Without scripts the same choice is a page load: whatever went wrong, that shows it.
+      if (!signal.aborted) location.assign(`${location.pathname}?${query}#calculator`);
+    }
+  }
+
+  form.addEventListener('input', (event) => {
+    if (event.target.matches('input')) calculate();
+  });
+  form.addEventListener('change', (event) => {
+    if (event.target.matches('select')) void askPart();
+  });
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    calculate();
+  });
+})();

@@ -1,0 +1,66 @@
+/**
+ * [P] The price list for programs: `GET /pricing.json`. Decimals are strings, what does not apply is null.
+ */
+import { formatDecimal } from '#snapshot/decimal.ts';
+import type { PriceList, PricingRow } from './price-list.ts';
+
+export interface PricingJson {
+  readonly object: 'list';
+  readonly currency: 'USD';
+  readonly groups: readonly { readonly name: string; readonly display_name: string; readonly price_ratio: string }[];
+  readonly data: readonly PricingJsonRow[];
+}
+
+export interface PricingJsonRow {
+  readonly model_name: string;
+  readonly vendor: string;
+  readonly quota_type: 'Token-based' | 'Per-request';
+  readonly ratio_base_usd: string | null;
+  readonly model_ratio: string | null;
+  readonly completion_ratio: string | null;
+  readonly cache_ratio: string | null;
+  readonly cache_write_ratio: string | null;
+  readonly cache_write_1h_ratio: string | null;
+  readonly request_usd: string | null;
+  /** Display names. */
+  readonly enabled_groups: readonly string[];
+}
+
+export const QUOTA_TYPE_NAMES = { Token: 'Token-based', Request: 'Per-request' } as const;
+
+/** The whole list, in the order of the state. */
+export function pricingJson(pricing: PriceList['pricing']): PricingJson {
+  return {
+    object: 'list',
+    currency: 'USD',
+    groups: pricing.groups.map(({ name, displayName, priceRatioE9 }) => (
+      { name, display_name: displayName, price_ratio: formatDecimal(priceRatioE9) })),
+    data: pricing.rows.map(jsonRow),
+  };
+}
+
+function jsonRow(row: PricingRow): PricingJsonRow {
+  const perToken = row.quotaType === 'Token';
+  const ofToken = (billionths: bigint): string | null => perToken ? formatDecimal(billionths) : null;
+  return {
+    model_name: row.modelName,
+    vendor: row.vendor,
+    quota_type: QUOTA_TYPE_NAMES[row.quotaType],
+    ratio_base_usd: ofToken(row.ratioBaseE9),
+    model_ratio: ofToken(row.modelRatioE9),
+    completion_ratio: ofToken(row.completionRatioE9),
+    cache_ratio: ofToken(row.cacheRatioE9),
+    cache_write_ratio: ofToken(row.cacheWriteRatioE9),
+    cache_write_1h_ratio: perToken ? formatE10(row.cacheWrite1hRatioE10) : null,
+    request_usd: perToken ? null : formatDecimal(row.requestNanoUsd),
+    enabled_groups: row.enabledGroups,
+  };
+}
+
+/** A decimal of 10^-10, which the 1-hour ratio needs: 1.6 times a decimal of nine places has ten. */
+export function formatE10(value: bigint): string {
+  const lastDigit = value % 10n;
+  const nine = value / 10n;
+  if (lastDigit === 0n) return formatDecimal(nine);
+  return `${formatDecimal(nine, 9)}${lastDigit}`;
+}

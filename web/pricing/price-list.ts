@@ -1,0 +1,63 @@
+/**
+ * [P] What the price page shows: rows with their ratios, groups with theirs, and what each group pays for each of its models.
+ * Whoever shows the page has this from a snapshot; a proxy's State is one.
+ */
+
+export type TokenClass = 'input' | 'cached' | 'cacheWrite5m' | 'cacheWrite1h' | 'output';
+
+/** A price as a group pays it, in nano-USD. Numerators share one denominator; cost = ⌊(Σ count·numerator)/denominator + ½⌋. */
+export interface PriceFigures {
+  readonly perToken: Readonly<Record<TokenClass, bigint>>;
+  readonly perGeneration: bigint;
+  readonly denominator: bigint;
+}
+
+/** One model. Ratios are billionths. */
+export interface PricingRow {
+  readonly modelName: string;
+  readonly vendor: string;
+  readonly quotaType: 'Token' | 'Request';
+  readonly ratioBaseE9: bigint;
+  readonly modelRatioE9: bigint;
+  readonly completionRatioE9: bigint;
+  readonly cacheRatioE9: bigint;
+  readonly cacheWriteRatioE9: bigint;
+  /** In 10^-10, so that the default (cacheWriteRatio x 1.6) is exact. */
+  readonly cacheWrite1hRatioE10: bigint;
+  readonly requestNanoUsd: bigint;
+  /** Display names, sorted. */
+  readonly enabledGroups: readonly string[];
+}
+
+export interface PricingGroup {
+  readonly name: string;
+  readonly displayName: string;
+  readonly priceRatioE9: bigint;
+}
+
+/** A model as one group offers it. */
+export interface PricedOffer {
+  readonly quotaType: 'Token' | 'Request' | undefined;
+  /** Who may serve a call, and at what price; an Automatic group's members have prices of their own. */
+  readonly tiers: readonly (readonly PricedCandidate[])[];
+}
+
+export interface PricedCandidate {
+  /** The Direct group that serves. */
+  readonly group: string;
+  /** undefined: no price. */
+  readonly price: PriceFigures | undefined;
+}
+
+export interface OfferingGroup {
+  readonly name: string;
+  readonly displayName: string;
+  /** By model. */
+  readonly offers: ReadonlyMap<string, PricedOffer>;
+}
+
+export interface PriceList {
+  readonly pricing: { readonly groups: readonly PricingGroup[]; readonly rows: readonly PricingRow[] };
+  /** By name. */
+  readonly groups: ReadonlyMap<string, OfferingGroup>;
+}

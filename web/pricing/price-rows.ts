@@ -1,0 +1,66 @@
+/**
+ * [P] Rows and groups of the price list, out of the catalogs' prices and what groups offer.
+ */
+import type { Group, Price } from '#snapshot/snapshot.gen.ts';
+import type { PricingGroup, PricingRow } from './price-list.ts';
+
+/** A model's price before any group's ratio. */
+export interface ModelPrice {
+  readonly price: Price;
+  readonly quotaType: 'Token' | 'Request';
+  readonly ratioBaseE9: bigint;
+}
+
+/** What rows need to know of a group: the models that it offers. */
+export interface GroupModels {
+  readonly displayName: string;
+  readonly offers: ReadonlyMap<string, unknown>;
+}
+
+/** Every priced model, by name; one that no group offers has no group. */
+export function makePricingRows(prices: Iterable<ModelPrice>, groups: Iterable<GroupModels>): PricingRow[] {
+  const enabled = displayNamesByModel(groups);
+  return [...prices]
+    .map((entry) => pricingRow(entry, [...enabled.get(entry.price.name) ?? []].sort(compareText)))
+    .sort((a, b) => compareText(a.modelName, b.modelName));
+}
+
+/** Groups by display name. */
+export function makePricingGroups(groups: readonly Group[]): PricingGroup[] {
+  return groups
+    .map(({ name, displayName, priceRatioE9 }) => ({ name, displayName, priceRatioE9 }))
+    .sort((a, b) => compareText(a.displayName, b.displayName) || compareText(a.name, b.name));
+}
+
+function displayNamesByModel(groups: Iterable<GroupModels>): Map<string, Set<string>> {
+  const names = new Map<string, Set<string>>();
+  for (const { displayName, offers } of groups) {
+    for (const model of offers.keys()) {
+      const known = names.get(model);
+      if (known) known.add(displayName);
+      else names.set(model, new Set([displayName]));
+    }
+  }
+  return names;
+}
+
+function pricingRow({ price, quotaType, ratioBaseE9 }: ModelPrice, enabledGroups: readonly string[]): PricingRow {
+  return {
+    modelName: price.name,
+    vendor: price.vendor,
+    quotaType,
+    ratioBaseE9,
+    modelRatioE9: price.modelRatioE9,
+    completionRatioE9: price.completionRatioE9,
+    cacheRatioE9: price.cacheRatioE9,
+    cacheWriteRatioE9: price.cacheWriteRatioE9,
+    cacheWrite1hRatioE10: price.cacheWrite1hRatioE9 === undefined ? price.cacheWriteRatioE9 * 16n : price.cacheWrite1hRatioE9 * 10n,
+    requestNanoUsd: price.requestNanoUsd,
+    enabledGroups,
+  };
+}
+
+/** By code units: the same order on every machine, whatever its locale. */
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}

@@ -1,0 +1,81 @@
+/**
+ * [P] The price list with its filters, the calculator and the formula: what the public page and the console have in common. It
+ * needs no script: the controls are GET forms. With scripts, browser/pricing.js sorts and filters in place. Whatever manifests put
+ * into names is only ever text (html.ts). Wrap it into an element of class "prices".
+ */
+import { ONE_E9 } from '#snapshot/decimal.ts';
+import { flag, html, NOTHING } from '../html.ts';
+import type { Html } from '../html.ts';
+import { resolveCalculation } from './calculation.ts';
+import { renderCalculation, renderCalculator } from './calculator.ts';
+import { renderBasis, renderFilters } from './filters.ts';
+import { renderFootnote } from './footnote.ts';
+import type { PriceList, PricingRow } from './price-list.ts';
+import type { PricingQuery } from './query.ts';
+import { arrangeRows, rankRows } from './rows.ts';
+import type { ArrangedRow, RankedRow } from './rows.ts';
+import { renderTable } from './table.ts';
+
+/** The view that is asked for. `ranked` spares ranking the same rows again. */
+export function renderPrices(list: PriceList, query: PricingQuery, ranked: readonly RankedRow[] = rankRows(list.pricing.rows)): Html {
+  return list.pricing.rows.length === 0 ? renderEmpty() : renderList(list, query, ranked);
+}
+
+/** The calculator's changing part alone, for its script; undefined: there is no model. */
+export function renderCalculationPart(list: PriceList, query: PricingQuery): Html | undefined {
+  const calculated = resolveCalculation(list, query.calculation, query.group, undefined);
+  return calculated && renderCalculation(list, calculated);
+}
+
+/** The models' count of a view, as the script writes it too. */
+export function countText(visible: number, all: number): string {
+  const models = `${all.toLocaleString('en-US')} ${all === 1 ? 'model' : 'models'}`;
+  return visible === all ? models : `${visible.toLocaleString('en-US')} of ${models}`;
+}
+
+function renderList(list: PriceList, query: PricingQuery, ranked: readonly RankedRow[]): Html {
+  const vendors = vendorsInOrder(ranked);
+  const rows = arrangeRows(ranked, query, query.group === undefined ? undefined : list.groups.get(query.group));
+  const example = exampleRow(rows);
+  const calculated = resolveCalculation(list, query.calculation, query.group, example);
+  const visible = rows.filter((row) => row.visible).length;
+  return html`${renderFilters(list, query, vendors)}
+<section id="list" tabindex="-1" aria-label="Price list">
+<div class="bar-line"><p id="count" class="count" role="status">${countText(visible, rows.length)}</p><p id="basis">${renderBasis(list, query)}</p></div>
+${renderTable(list, query, rows, vendors)}
+<p id="none"${flag('hidden', visible > 0)}>No model matches these filters. <a href="?" id="clear">Show all models</a></p>
+</section>
+${calculated ? renderCalculator(list, query, calculated, vendors) : NOTHING}
+${renderFootnote(example)}`;
+}
+
+/** A visible model that is priced by tokens, rather one whose ratios all matter. */
+function exampleRow(rows: readonly ArrangedRow[]): PricingRow | undefined {
+  const candidates = rows.flatMap(({ visible, ranked: { row } }) => visible && row.quotaType === 'Token' ? [row] : []);
+  return candidates.find((row) => row.cacheRatioE9 !== ONE_E9 && row.completionRatioE9 !== ONE_E9) ?? candidates[0];
+}
+
+function vendorsInOrder(ranked: readonly RankedRow[]): string[] {
+  const ranks = new Map(ranked.map(({ row, ranks }) => [row.vendor, ranks.vendor]));
+  return [...ranks].sort(([, a], [, b]) => a - b).map(([vendor]) => vendor);
+}
+
+function renderEmpty(): Html {
+  return html`<section class="empty" aria-labelledby="empty">
+<h2 id="empty">No models are priced yet</h2>
+<p>A model appears here as soon as a <code>PriceCatalog</code> in the gateway's namespace gives it a price. Apply one, for example:</p>
+<pre><code>apiVersion: modelgateway.dev/v1alpha1
+kind: PriceCatalog
+metadata:
+  name: anthropic
+spec:
+  models:
+  - name: claude-sonnet-4-5
+    vendor: Anthropic
+    quotaType: Token
+    modelRatio: "1.5"
+    completionRatio: "5"
+    cacheRatio: "0.1"</code></pre>
+<p>Keys can call it once a <code>ModelRoute</code> serves it and a <code>Group</code> allows it.</p>
+</section>`;
+}

@@ -1,0 +1,72 @@
+/**
+ * [P] What the reader of the price page asks for, from its query string. Every control of the page is one parameter, so that a
+ * view can be bookmarked and works without scripts: q, vendor, type, group, sort (`-` in front: descending); the calculator's are in
+ * calculation.ts.
+ */
+import { parseCalculation } from './calculation.ts';
+import type { Calculation } from './calculation.ts';
+import type { PriceList } from './price-list.ts';
+
+/** The table's columns, in their order, by the names that `sort` takes. */
+export const COLUMNS = ['model', 'vendor', 'type', 'model_ratio', 'completion_ratio', 'cache_ratio', 'groups'] as const;
+
+export type Column = (typeof COLUMNS)[number];
+
+export interface Sort {
+  readonly column: Column;
+  readonly descending: boolean;
+}
+
+export interface PricingQuery {
+  /** Words that model name and vendor must hold. */
+  readonly text: string;
+  readonly vendor: string | undefined;
+  readonly quotaType: 'Token' | 'Request' | undefined;
+  /** A Group's name: only its models, at its prices. */
+  readonly group: string | undefined;
+  readonly sort: Sort;
+  /** undefined: the calculator shows its example. */
+  readonly calculation: Calculation | undefined;
+}
+
+const DEFAULT_SORT: Sort = { column: 'vendor', descending: false };
+const LONGEST_TEXT = 200;
+
+export const DEFAULT_QUERY: PricingQuery = { text: '', vendor: undefined, quotaType: undefined, group: undefined, sort: DEFAULT_SORT, calculation: undefined };
+
+/** As asked, as far as it exists: a vendor or group that is gone from the list is ignored, and the page shows it as not chosen. */
+export function parsePricingQuery(parameters: URLSearchParams, pricing: PriceList['pricing']): PricingQuery {
+  // The last one counts: a header's button adds its order behind the form's.
+  const last = (name: string): string => parameters.getAll(name).at(-1) ?? '';
+  const vendor = last('vendor');
+  const group = last('group');
+  return {
+    text: last('q').trim().slice(0, LONGEST_TEXT),
+    vendor: pricing.rows.some((row) => row.vendor === vendor) ? vendor : undefined,
+    quotaType: parseQuotaType(last('type')),
+    group: pricing.groups.some(({ name }) => name === group) ? group : undefined,
+    sort: parseSort(last('sort')),
+    calculation: parseCalculation(parameters),
+  };
+}
+
+/** A sort as the query string has it. */
+export function formatSort({ column, descending }: Sort): string {
+  return `${descending ? '-' : ''}${column}`;
+}
+
+/** The same for equal queries. */
+export function queryKey({ text, vendor, quotaType, group, sort, calculation }: PricingQuery): string {
+  return JSON.stringify([text, vendor ?? null, quotaType ?? null, group ?? null, formatSort(sort), calculation ?? null]);
+}
+
+function parseQuotaType(text: string): 'Token' | 'Request' | undefined {
+  if (text === 'token') return 'Token';
+  return text === 'request' ? 'Request' : undefined;
+}
+
+function parseSort(text: string): Sort {
+  const descending = text.startsWith('-');
+  const column = COLUMNS.find((name) => name === text.slice(descending ? 1 : 0));
+  return column ? { column, descending } : DEFAULT_SORT;
+}
