@@ -33,7 +33,8 @@ const RULES: Readonly<Record<string, { readonly holds: (text: string) => boolean
 export function readOverrides(annotations: Texts): OverridesResult {
   const given = new Map(Object.entries(annotations).flatMap(([name, text]) => name.startsWith(OVERRIDE_PREFIX) ? [[name.slice(OVERRIDE_PREFIX.length), text] as const] : []));
   const problems = [...given].flatMap(([name, text]) => {
-    const rule = RULES[name];
+    // an annotation may have a name that every object knows, such as constructor
+    const rule = Object.hasOwn(RULES, name) ? RULES[name] : undefined;
     if (!rule) return [`there is no annotation ${OVERRIDE_PREFIX}${name}; there are ${Object.keys(RULES).map((known) => `${OVERRIDE_PREFIX}${known}`).join(', ')}`];
     return rule.holds(text) ? [] : [`the annotation ${OVERRIDE_PREFIX}${name} ${rule.words}`];
   });

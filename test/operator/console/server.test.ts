@@ -97,6 +97,20 @@ describe('signing in', () => {
     assert.equal((await attempt(ALICE, '10.0.0.1')).statusCode, 303);
   });
 
+  it('lets nobody else wait who comes through the same proxy', async () => {
+    const { app, logged } = stand({ routes: pages() });
+    const attempt = (token: string, forwarded: string) => app.inject({
+      method: 'POST', url: '/sign-in', remoteAddress: '10.0.0.1', headers: { ...FORM_HEADERS, 'x-forwarded-for': forwarded }, payload: `token=${token}`,
+    });
+    // what a client has written itself stands before what the proxy adds
+    for (let i = 0; i < 20; i++) assert.equal((await attempt('wrong', `198.51.100.${i}, 203.0.113.7`)).statusCode, 422);
+    assert.equal((await attempt(ALICE, '198.51.100.99, 203.0.113.7')).statusCode, 429);
+    assert.equal((await attempt(ALICE, '203.0.113.8')).statusCode, 303);
+    assert.deepEqual(logged.at(-1)?.fields, { person: 'alice', address: '203.0.113.8' });
+    assert.equal((await attempt(BOB, 'not an address')).statusCode, 303);
+    assert.deepEqual(logged.at(-1)?.fields, { person: 'bob', address: '10.0.0.1' });
+  });
+
   it('refuses tokens over plain http from elsewhere, and those that no cookie can hold', async () => {
     const { app, asked } = stand({ routes: pages() });
     const far = { ...FORM_HEADERS, host: 'console.example:8081', origin: 'http://console.example:8081' };
