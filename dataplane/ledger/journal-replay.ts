@@ -2,7 +2,7 @@
  * [P] Makes the books again from what was in the file and the movements of the journal since. Amounts are taken as they were
  * decided: nothing is decided again.
  */
-import { admitTo, newWindow, openAccount, openKey, recount, spend, windowStarting } from './books.ts';
+import { admitTo, newWindow, openAccount, openKey, recount, spend, trimPast, windowStarting } from './books.ts';
 import type { Books, Hold, KeyBook } from './books.ts';
 import { addJob, jobOfChannel } from './jobs.ts';
 import type { HeldRecord, JobStateRecord, KeyState, RecordVisitor, SettledRecord } from './journal-reader.ts';
@@ -67,6 +67,8 @@ function replaySettlement(books: Books, { record, dayStartMs, monthStartMs }: Se
   const key = keyOf(books, record.keyUid, nowMs);
   spend(books, { key, account: openAccount(books, record.account), ...windowsOf(key, { dayStartMs, monthStartMs }) }, record.costNanoUsd);
   key.lastUsedMs = Math.max(key.lastUsedMs ?? 0, record.createdMs);
+  // the window of the call may have been opened for this alone
+  if (key.past.length > 0) trimPast(key);
 }
 
 function replayJob(books: Books, record: JobStateRecord, nowMs: number): void {

@@ -112,6 +112,7 @@ export function settleCall(books: Books, settlement: Omit<Settlement, 'origin'> 
   const hold = books.holds.get(callId);
   if (!hold) return books.recent.get(callId);
   const progress = cleanProgress(settlement.progress);
+  if (settlement.limits) takeLimits(hold.key, hold.account, settlement.limits);
   const reach = hold.countedNanoUsd + notNegative(freeFor(hold));
   const billedNanoUsd = least(progress.costNanoUsd, reach);
   dropHold(books, hold);

@@ -88,6 +88,8 @@ export interface Settlement {
   readonly durationMs: number;
   /** Where a retry changed them since the hold. */
   readonly origin: CallOrigin;
+  /** Those in force now: what the call cost beyond its hold is measured against them too, if they are later than the ones seen. */
+  readonly limits?: Limits;
 }
 
 export interface SettleResult {

@@ -1,12 +1,13 @@
 /**
  * May this call run on this candidate now? Slots first, one step for the channel; then money, of key and account at once; the
- * slots are given back if money refuses. What is granted is durable before a byte leaves for the provider.
+ * slots are given back if money refuses. A ledger that has both in one place takes both or neither in one step. What is granted is
+ * durable before a byte leaves for the provider.
  */
 import { formatDecimal } from '../snapshot/decimal.ts';
 import { GatewayError } from '../errors.ts';
 import type { AdmitResult, HoldRequest, HoldResult, Limits, SlotLimit, SlotResult } from '../ledger/ledger.ts';
 import type { CallOrigin } from '../ledger/usage-record.ts';
-import type { Candidate } from '../state/state.ts';
+import type { AccountState, Candidate, KeyState } from '../state/state.ts';
 import { keyInForce } from './authenticate.ts';
 import { affordableOutput, boundCall } from './bounds.ts';
 import { progressOf } from './consumption.ts';
@@ -157,6 +158,17 @@ function limitsOf(deps: PipelineDeps, routed: Routed): Limits {
     throw new GatewayError('invalid_api_key', 'This API key was changed while the call ran. Try again.');
   const account = deps.state.get().accounts.get(key.account);
   if (!account) throw new GatewayError('invalid_api_key', 'This API key is not accepted: its account does not exist.');
+  return limitsWith(key, account);
+}
+
+/** Of a call that was admitted; undefined where its key or account is gone, so that the ones it was admitted with go on. */
+export function limitsInForce({ state }: PipelineDeps, { keyHash, key: { uid, account: name } }: Routed): Limits | undefined {
+  const key = state.get().credentials.get(keyHash)?.key;
+  const account = state.get().accounts.get(name);
+  return account && key?.uid === uid && key.account === name ? limitsWith(key, account) : undefined;
+}
+
+function limitsWith(key: KeyState, account: AccountState): Limits {
   return {
     keyLimitNanoUsd: key.limitNanoUsd,
     period: key.period,

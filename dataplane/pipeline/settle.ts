@@ -6,7 +6,7 @@ import { GatewayError } from '../errors.ts';
 import { LedgerUnavailable } from '../ledger/ledger.ts';
 import type { SettleResult } from '../ledger/ledger.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';
-import { originOf } from './admit.ts';
+import { limitsInForce, originOf } from './admit.ts';
 import { ClientLeft } from './attempt.ts';
 import { progressOf, statusOf } from './consumption.ts';
 import type { Admitted, CallRecord, Ending, PipelineDeps } from './context.ts';
@@ -55,12 +55,14 @@ function tellLate(deps: PipelineDeps, { requestId, call, candidate }: Admitted, 
 
 function book(deps: PipelineDeps, record: CallRecord, { admitted, ending }: { admitted: Admitted; ending: Ending }): Promise<SettleResult> {
   const status = statusOf(record, ending);
+  const limits = limitsInForce(deps, admitted);
   return deps.ledger.settle({
     callId: record.requestId,
     progress: progressOf(record, admitted, status),
     status,
     durationMs: Math.round(deps.clock.monotonicMs() - admitted.arrivedAt),
     origin: originOf(admitted, admitted.candidate),
+    ...(limits && { limits }),
     ...(record.jobId === undefined ? {} : { job: { jobId: record.jobId, pollMs: deps.clock.nowMs() + FIRST_POLL_MS } }),
   });
 }

@@ -432,6 +432,17 @@ function step.withdraw(id)
   return { 'ok' }
 end
 
+-- Limits that are in force.
+function step.see(uid, accountId, limit, period, keyGeneration, credit, accountGeneration)
+  local key, account = loadKey(uid), loadAccount(accountId)
+  if not key.known or not account.known then return { 'ok' } end
+  key.seen = seeing(key.seen, keyGeneration, limitOf(limit), period)
+  account.seen = seeing(account.seen, accountGeneration, money(credit), 'N')
+  saveKey(key)
+  saveAccount(account)
+  return { 'ok' }
+end
+
 function step.progress(id, cost, p)
   local state, hold = loadCall(id)
   if state ~= 'H' then return { 'ok' } end

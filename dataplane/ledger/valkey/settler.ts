@@ -4,10 +4,11 @@
  */
 import { Deadlines } from '../deadlines.ts';
 import { LedgerUnavailable } from '../ledger.ts';
-import type { Settlement, SettleResult } from '../ledger.ts';
+import type { Limits, Settlement, SettleResult } from '../ledger.ts';
+import type { CallOrigin } from '../usage-record.ts';
 import type { Fleet } from './fleet.ts';
 import { adoptStep } from './held-calls.ts';
-import { parseRecord, settleStep } from './steps.ts';
+import { parseRecord, seeStep, settleStep } from './steps.ts';
 import type { Reply, Step } from './steps.ts';
 
 /** Of the words of a settlement: the job that it makes. */
@@ -40,12 +41,19 @@ export class Settler {
     this.#fleet.slots.give(callId);
     const settle = settleStep(settlement, slots);
     if (!held) return this.#answer(await this.#fleet.bucketOfAccount(account).askSurely(settle));
+    if (settlement.limits && settlement.progress.costNanoUsd > held.heldNanoUsd) this.#see(held.request.origin, settlement.limits);
     // a process that ends before the answer has told its client nothing: only what waits for long must outlive it
     const waiting = this.#waiting.add(() => this.#fleet.journal.pending({ callId, account, adopt: adoptStep(held), settle }));
     const reply = await this.#deliver({ callId, account, adopt: () => adoptStep(held), settle });
     waiting.over = true;
     this.#fleet.held.remove(callId);
     return this.#answer(reply);
+  }
+
+  /** In the batch of the settlement, or in an earlier one. */
+  #see(origin: CallOrigin, limits: Limits): void {
+    // rejected only where the ledger is closed, and the settlement with it
+    this.#fleet.bucketOfAccount(origin.account).askSurely(seeStep(origin, limits)).catch(() => undefined);
   }
 
   /** What the process before this one could not deliver. */

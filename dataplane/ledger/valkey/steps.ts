@@ -98,6 +98,12 @@ export function settleStep({ callId, progress, origin, status, durationMs, job }
   };
 }
 
+/** That these limits are in force: for a settlement that takes more than was held. */
+export function seeStep({ keyUid, account }: Pick<CallOrigin, 'keyUid' | 'account'>, limits: Limits): Step {
+  const [limit, period, credit] = limitWords(limits);
+  return { name: 'see', args: [keyUid, account, limit, period, String(limits.keyGeneration), credit, String(limits.accountGeneration)] };
+}
+
 export function progressStep(callId: string, progress: CallProgress): Step {
   return { name: 'progress', args: [callId, ...progressWords(progress)] };
 }

@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
-import { holdRequest, origin, progress, settlement } from './calls.ts';
+import { holdRequest, limits, origin, progress, settlement } from './calls.ts';
 import { HELD, SHORT } from './contract-scenario.ts';
 import type { AddScenario } from './contract-scenario.ts';
 
@@ -201,5 +201,25 @@ export function settleScenarios(scenario: AddScenario): void {
     const { record } = await ledger.settle(settlement('a', -1n, { durationMs: Number.NaN, progress: { costNanoUsd: -1n, tokens, usageSource: 'Provider' } }));
     assert.deepEqual([record.costNanoUsd, record.durationMs], [0n, 0]);
     assert.deepEqual(record.tokens, { input: 0, cached: 0, cacheWrite5m: 2, cacheWrite1h: Number.MAX_SAFE_INTEGER, output: 2 });
+  });
+
+  scenario('what a call costs beyond its hold is measured against limits that were lowered meanwhile', async ({ ledger }) => {
+    const before = { keyLimitNanoUsd: 1_000n, accountCreditNanoUsd: 5_000n };
+    await ledger.hold(holdRequest('a', 100n, { limits: before }));
+    await ledger.hold(holdRequest('b', 100n, { limits: before }));
+    const lowered = limits({ ...before, keyLimitNanoUsd: 250n, keyGeneration: 2n });
+    const { record } = await ledger.settle(settlement('a', 700n, { limits: lowered }));
+    assert.deepEqual([record.costNanoUsd, record.unbilledNanoUsd], [150n, 550n]);
+    // an older edit than the one that was seen changes nothing
+    const stale = await ledger.settle(settlement('b', 700n, { limits: limits({ ...before, keyLimitNanoUsd: 9_000n }) }));
+    assert.deepEqual([stale.record.costNanoUsd, stale.record.unbilledNanoUsd], [100n, 600n]);
+    assert.equal((await ledger.readKey('key-1', 'Never')).spentNanoUsd, 250n);
+  });
+
+  scenario('nor does it pass a credit that was lowered meanwhile', async ({ ledger }) => {
+    await ledger.hold(holdRequest('a', 100n));
+    const { record } = await ledger.settle(settlement('a', 700n, { limits: limits({ accountCreditNanoUsd: 40n, accountGeneration: 2n }) }));
+    // the hold was granted under the credit of before
+    assert.deepEqual([record.costNanoUsd, record.unbilledNanoUsd], [100n, 600n]);
   });
 }

@@ -157,6 +157,12 @@ for (const fault of ['threadDies', 'fileFails'] as const) {
     await bench.told('CaughtUp');
     await bench.inFile(50);
     assert.equal((await ledger.readUsage('key-1', 'a'))?.costNanoUsd, 30n, 'answered from the file');
+    await call(ledger, 'c', 5n);
+    await bench.inFile(55);
+    // the file is asked for what is in no segment any more
+    await call(ledger, 'd', 1n);
+    await bench.inFile(56);
+    assert.equal((await ledger.readUsage('key-1', 'c'))?.costNanoUsd, 5n, 'likewise what came after the fault');
   });
 }
 

@@ -106,6 +106,24 @@ describe('the ledger on Valkey, when things break', { skip: valkey.skip }, () =>
     await assert.rejects(ledger.hold(holdRequest('a', 60n, { limits })), LedgerUnavailable);
   });
 
+  test('likewise where slots and money were asked for in one step', async () => {
+    const server = await start();
+    // a lease that does not end by itself: what is left behind stays
+    const { ledger } = await open(server, { over: { leaseMs: 1e12 } });
+    const slots = [slot('Key', '1', 1), slot('Channel', 'r/c', 1)];
+    const admit = async (callId: string) => ledger.admit?.(holdRequest(callId, 60n, { limits }), slots);
+    server.signal('SIGSTOP');
+    for (const each of await Promise.allSettled([admit('a'), admit('b')])) assert.equal(each.status, 'rejected');
+    assert.deepEqual(ledger.gauges(), { holds: 0, heldNanoUsd: 0n, slots: { Key: 0, Group: 0, Channel: 0 } });
+    server.signal('SIGCONT');
+    await eventually('it is ready again', isReady(ledger));
+    await eventually('the money is free', async () => (await ledger.readAccount('team-a/team-a')).heldNanoUsd === 0n);
+    await assert.rejects(admit('a'), LedgerUnavailable);
+    await eventually('the slots are free', async () => (await ledger.takeSlots('c', slots)).outcome === 'Taken');
+    ledger.releaseSlots('c');
+    await eventually('another call has both', async () => (await admit('d'))?.outcome === 'Held');
+  });
+
   test('a server that comes only later is waited for', async () => {
     const server = await start();
     await server.kill();
