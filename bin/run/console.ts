@@ -50,6 +50,8 @@ export async function startMachineConsole({ asked, gateway, gatewayUrl, gatewayN
       sealingKeys: [sealingKey],
       nowMs: () => Date.now(),
     });
+    // so that nobody's first page waits for the spending of ten thousand keys; where it fails, that page asks again
+    source.readSpending().catch(() => undefined);
     return { url: urlOf({ ...listen, port: server.port }), newToken, tokenFile, close: () => close(server, usage) };
   } catch (error) {
     usage.close();

@@ -81,7 +81,7 @@ export const METRICS = {
   },
   modelgateway_ledger_duration_seconds: {
     type: 'histogram', labels: ['operation', 'outcome'], buckets: LEDGER_SECONDS,
-    help: 'Time from asking the ledger to its answer, by operation: hold, settle, slots, progress.',
+    help: 'Time from asking the ledger to its answer, by operation: hold, settle, slots, progress. On a single Valkey slots are had with the hold: its outcome is then Full.',
   },
   modelgateway_holds: { type: 'gauge', labels: [], help: 'Holds that are not settled yet.' },
   modelgateway_held_usd: { type: 'gauge', labels: [], help: 'Money in holds that are not settled yet.' },

@@ -11,17 +11,17 @@ import { signInView } from './views/sign-in.ts';
 import type { SignInFacts } from './views/sign-in.ts';
 
 /** Why somebody is sent to the sign-in page, by the word in its address. */
-const NOTICES: Readonly<Record<string, string>> = {
-  over: 'Your session is over. Sign in again to go on where you were.',
-  out: 'You are signed out.',
-};
+const NOTICES: ReadonlyMap<string, string> = new Map([
+  ['over', 'Your session is over. Sign in again to go on where you were.'],
+  ['out', 'You are signed out.'],
+]);
 const ENDED_BY_PROXY = 'The sign-in of this console is done by the proxy before it, which sent no token, or one that is not valid. Sign in there and come back.';
 
 /** /sign-in and /sign-out. */
 export function registerSignIn(app: FastifyInstance, desk: Desk, attempts: Attempts): void {
   const { deps, door } = desk;
   const facts = (request: FastifyRequest, next: string): SignInFacts => ({
-    place: deps.access.place, next, notice: NOTICES[queryOf(request).get('why') ?? ''], fault: undefined, fromElsewhere: request.headers['sec-fetch-site'] === 'cross-site',
+    place: deps.access.place, next, notice: NOTICES.get(queryOf(request).get('why') ?? ''), fault: undefined, fromElsewhere: request.headers['sec-fetch-site'] === 'cross-site',
   });
 
   app.get('/sign-in', (request, reply) => {

@@ -5,6 +5,7 @@
 import type { Kind, Resource } from '#crds/types.gen.ts';
 import type { LiveObjects } from './live-objects.ts';
 import { isNewer } from './relevance.ts';
+import { objectId } from './resources.ts';
 
 export interface WatchedCopy {
   /** Everything has been read at least once. */
@@ -28,6 +29,9 @@ export interface WatchedCopyOptions {
 
 /** A watch that tells of a write later than this is told of by its own metrics; people go on. */
 const WAIT_MS = 2_000;
+/** With so much that is to be looked at again it is, though nobody asks: ids of what has come and gone would add up. */
+const MOST_DIRTY = 10_000;
+const KINDS = ['Account', 'ApiKey', 'Group', 'ModelRoute', 'PriceCatalog'] as const satisfies readonly Kind[];
 
 interface KeptKind {
   readonly byId: Map<string, Resource>;
@@ -40,6 +44,13 @@ export function openWatchedCopy({ objects, namespaces, covers, after }: WatchedC
   let dirty = new Set<string>();
   const waiting = new Map<string, Set<() => void>>();
   let isComplete = false;
+  /** Somebody has asked for a list. Where nobody ever does, nothing is noted. */
+  let inUse = false;
+
+  function begin(): void {
+    inUse = true;
+    for (const kind of KINDS) for (const object of objects.ofKind(kind)) dirty.add(objectId(object));
+  }
 
   function keptKind(kind: string): KeptKind {
     const kept = kinds.get(kind) ?? { byId: new Map<string, Resource>(), list: undefined };
@@ -68,10 +79,12 @@ export function openWatchedCopy({ objects, namespaces, covers, after }: WatchedC
     get isComplete() { return isComplete; },
     complete() { isComplete = true; },
     changed(id) {
-      dirty.add(id);
+      if (inUse) dirty.add(id);
+      if (dirty.size >= MOST_DIRTY) refresh();
       for (const look of waiting.get(id) ?? []) look();
     },
     list<K extends Kind>(kind: K) {
+      if (!inUse) begin();
       refresh();
       const kept = keptKind(kind);
       kept.list ??= [...kept.byId.values()];

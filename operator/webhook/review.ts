@@ -63,8 +63,12 @@ function denied(message: string): Verdict {
   return { outcome: 'denied', message: `Model Gateway: ${message}` };
 }
 
+/** What the kubelet writes onto the mirror of a static pod. */
+const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
+
 /** Why a pod of this make cannot have a sidecar. */
-function unfitness({ spec }: Pod): string | undefined {
+function unfitness({ metadata, spec }: Pod): string | undefined {
+  if (metadata?.annotations?.[MIRROR_ANNOTATION] !== undefined) return 'the pod only mirrors a static one, which runs as its node\'s file says';
   if (spec.hostNetwork) return 'the pod uses its node\'s network, where every process of the node could call with its key';
   if (spec.os?.name === 'windows') return 'there is none for Windows';
   return undefined;

@@ -34,6 +34,8 @@ export interface WebhookServer {
 export const INJECT_PATH = '/inject';
 /** An object of the API server's has at most 3 MiB, and the question about it has little besides. */
 const MOST_BODY_BYTES = 8 * 1024 * 1024;
+/** Of all questions that come in at once: whoever reaches the port may ask, and the operator has other work. */
+const MOST_HELD_BYTES = 4 * MOST_BODY_BYTES;
 /** The API server waits 5 seconds by the chart's configuration. */
 const REQUEST_MS = 10_000;
 
@@ -41,8 +43,9 @@ const REQUEST_MS = 10_000;
 export async function startWebhookServer(options: WebhookServerOptions): Promise<WebhookServer> {
   const { listen, certificates, log } = options;
   const secured = ({ certificate, key }: { readonly certificate: string; readonly key: string }) => ({ cert: certificate, key, minVersion: 'TLSv1.2' } as const);
+  const room: Room = { bytes: MOST_HELD_BYTES };
   const server = createServer({ ...secured(certificates.current()), requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (request, response) => {
-    answer(options, request).catch((error: unknown): Answer => {
+    answer(options, request, room).catch((error: unknown): Answer => {
       options.meter.add('modelgateway_operator_injections_total', { outcome: 'failed' }, 1);
       log.warn({ err: error }, 'a pod could not be looked at; the webhook\'s failure policy decides');
       return { status: 500, body: 'the ApiKey could not be read; the operator\'s log says why\n' };
@@ -75,10 +78,17 @@ interface Answer {
   readonly body: string | object;
 }
 
-async function answer({ context, meter, log }: WebhookServerOptions, request: IncomingMessage): Promise<Answer> {
+/** What may still be held of questions. */
+interface Room {
+  bytes: number;
+}
+
+async function answer({ context, meter, log }: WebhookServerOptions, request: IncomingMessage, room: Room): Promise<Answer> {
   if (request.url?.split('?', 1)[0] !== INJECT_PATH) return { status: 404, body: 'not found\n' };
   if (request.method !== 'POST') return { status: 405, body: 'only POST\n' };
-  const question = parseReview(await readJson(request));
+  const body = await readBody(request, room);
+  if (body === 'Crowded') return { status: 503, body: 'too many questions at once\n' };
+  const question = parseReview(parseJson(body));
   if (!question) return { status: 400, body: 'an AdmissionReview of admission.k8s.io/v1 was expected\n' };
   const verdict: Verdict = 'pod' in question ? await review(question, context()) : { outcome: 'unchanged' };
   meter.add('modelgateway_operator_injections_total', { outcome: verdict.outcome }, 1);
@@ -86,19 +96,39 @@ async function answer({ context, meter, log }: WebhookServerOptions, request: In
   return { status: 200, body: formatReview(question.uid, verdict) };
 }
 
-/** Undefined: too large, or not JSON. */
-async function readJson(request: IncomingMessage): Promise<unknown> {
+/** Undefined: too large. */
+async function readBody(request: IncomingMessage, room: Room): Promise<Buffer | 'Crowded' | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of request) {
-    if (!Buffer.isBuffer(chunk)) continue;
-    bytes += chunk.length;
-    // what is too large is read on, so that the answer is heard
-    if (bytes > MOST_BODY_BYTES) chunks.length = 0;
-    else chunks.push(chunk);
-  }
+  let held = 0;
+  let crowded = false;
   try {
-    return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+    for await (const chunk of request) {
+      if (!Buffer.isBuffer(chunk)) continue;
+      bytes += chunk.length;
+      crowded ||= chunk.length > room.bytes;
+      if (!crowded && bytes <= MOST_BODY_BYTES) {
+        chunks.push(chunk);
+        held += chunk.length;
+        room.bytes -= chunk.length;
+        continue;
+      }
+      // what is not kept is read on, so that the answer is heard
+      chunks.length = 0;
+      room.bytes += held;
+      held = 0;
+    }
+  } finally {
+    room.bytes += held;
+  }
+  if (bytes > MOST_BODY_BYTES) return undefined;
+  return crowded ? 'Crowded' : Buffer.concat(chunks);
+}
+
+/** Undefined: it is none. */
+function parseJson(body: Buffer | undefined): unknown {
+  try {
+    return JSON.parse(body?.toString('utf8') ?? '');
   } catch {
     return undefined;
   }

@@ -9,8 +9,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { loadApiKindsSync } from '#crds/load.ts';
-import { USAGE_COLUMNS, usageRow } from '#ledger/embedded-rows.ts';
-import { openFile } from '#ledger/embedded-schema.ts';
 import { openClusterAccess } from '../../operator/console/access/kubernetes.ts';
 import { startConsole } from '../../operator/console/server.ts';
 import { openFileUsageBook } from '../../operator/console/usage/file-book.ts';
@@ -23,13 +21,13 @@ import { openLiveObjects } from '../../operator/store/live-objects.ts';
 import type { Resources } from '../../operator/store/resources.ts';
 import { openWatchedCopy } from '../../operator/store/watched-copy.ts';
 import { GATEWAY_NAMESPACE, SCENE, startCluster } from '../cluster/support.ts';
+import { several, show, timed, writeRecords } from './console-load.ts';
 
 const { values } = parseArgs({ options: { keys: { type: 'string', default: '10000' }, namespaces: { type: 'string', default: '200' }, records: { type: 'string', default: '100000' }, times: { type: 'string', default: '10' } } });
 const [keys, namespaces, records, times] = [values.keys, values.namespaces, values.records, values.times].map(Number) as [number, number, number, number];
 const METER = { add: () => undefined, set: () => undefined, observe: () => undefined };
 const LOG = { info: () => undefined, warn: console.error, error: console.error };
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
-const NOW_MS = Date.now();
 
 /** Of three writers: somebody's kubectl, the operator, and its spending. */
 const MANAGED = ['kubectl', 'model-gateway-operator', 'model-gateway-spending'].map((manager) => ({ manager, operation: 'Apply', apiVersion: 'modelgateway.dev/v1alpha1', time: '2026-11-20T12:00:00Z', fieldsType: 'FieldsV1', fieldsV1: { 'f:spec': { 'f:enabled': {}, 'f:groupRef': { 'f:name': {} }, 'f:accountRef': { 'f:name': {} }, 'f:quota': { 'f:limitUsd': {}, 'f:period': {} } } } }));
@@ -75,36 +73,6 @@ async function person(name: string, namespace: string): Promise<string> {
   return (await cluster.admin.call('POST', `/api/v1/namespaces/default/serviceaccounts/${name}/token`, { spec: {} })).body.status.token;
 }
 
-function writeRecords(path: string, uids: readonly string[]): void {
-  const db = openFile(path);
-  const statement = db.prepare(`INSERT INTO usage (${USAGE_COLUMNS.join(', ')}) VALUES (${USAGE_COLUMNS.map(() => '?').join(', ')})`);
-  db.exec('BEGIN');
-  for (let n = 0; n < records; n++) {
-    const record = {
-      callId: `req_${n.toString(16).padStart(32, '0')}`, keyUid: uids[n % uids.length] ?? '', account: 'team-0/main', createdMs: NOW_MS - Math.floor((records - n) * (30 * 86_400_000 / records)), group: 'main', model: `model-${n % 12}`,
-      channel: 'openai/direct', catalog: 'model-gateway/prices@1', costNanoUsd: BigInt((n % 977) * 10_000), tokens: { input: n % 4000, cached: n % 900, cacheWrite5m: 0, cacheWrite1h: 0, output: n % 700 },
-      usageSource: 'Provider' as const, status: n % 50 === 0 ? 'Failed' as const : 'Succeeded' as const, unbilledNanoUsd: 0n, durationMs: 900,
-    };
-    statement.run(...usageRow({ record, keySpentNanoUsd: 0n, keyRemainingNanoUsd: null, settledMs: NOW_MS, dayStartMs: 0, monthStartMs: 0 }));
-  }
-  db.exec('COMMIT');
-  db.close();
-}
-
-interface Timing { readonly wallMs: number; readonly cpuMs: number }
-
-async function timed(work: () => Promise<unknown>): Promise<Timing> {
-  const [cpu, from] = [process.cpuUsage(), performance.now()];
-  await work();
-  const { user, system } = process.cpuUsage(cpu);
-  return { wallMs: performance.now() - from, cpuMs: (user + system) / 1000 };
-}
-
-function show(what: string, all: readonly Timing[], note = ''): void {
-  const middle = (of: keyof Timing): number => all.map((each) => each[of]).toSorted((a, b) => a - b)[all.length >> 1] ?? 0;
-  console.log(`${what.padEnd(46)} ${middle('wallMs').toFixed(1).padStart(8)} ms ${middle('cpuMs').toFixed(1).padStart(8)} ms CPU   longest ${Math.max(...all.map(({ wallMs }) => wallMs)).toFixed(1)} ms  ${note}`);
-}
-
 console.log(`filling: ${keys} keys in ${namespaces} namespaces, ${records} records`);
 await fill();
 const [platform, tenant] = [await person('platform', ''), await person('tenant', 'team-0')];
@@ -120,7 +88,7 @@ const resources = (): Resources => ({
   secrets: new Map(), namespaces: new Map(teams.map((team) => [team, {}])),
 });
 const folder = ending.adopt(await mkdtemp(join(tmpdir(), 'mgw-bench-console-')), (path) => rm(path, { recursive: true }));
-writeRecords(join(folder, 'ledger.db'), copy.list('ApiKey').filter(({ metadata }) => metadata.namespace === 'team-0').map(({ metadata }) => metadata.uid ?? ''));
+writeRecords(join(folder, 'ledger.db'), records, { account: 'team-0/main', uids: copy.list('ApiKey').filter(({ metadata }) => metadata.namespace === 'team-0').map(({ metadata }) => metadata.uid ?? '') });
 const usage = openFileUsageBook(join(folder, 'ledger.db'));
 let clockMs = Date.now();
 const server = ending.adopt(await startConsole({
@@ -136,25 +104,19 @@ async function open(path: string, token: string): Promise<string> {
   return text;
 }
 
-const several = async (work: () => Promise<unknown>): Promise<Timing[]> => {
-  const all: Timing[] = [];
-  for (let n = 0; n < times; n++) all.push(await timed(work));
-  return all;
-};
-
 const answer = JSON.stringify({ items: Array.from({ length: keys }, (_, n) => ({ ...keyObject(n), metadata: { ...keyObject(n).metadata, managedFields: MANAGED } })) });
-show(`reading the server's list of ${keys} keys`, await several(async () => JSON.parse(answer)), `(${(answer.length / 1e6).toFixed(0)} MB of JSON that the copy saves, and what the server does to write it)`);
+show(`reading the server's list of ${keys} keys`, await several(times, async () => JSON.parse(answer)), `(${(answer.length / 1e6).toFixed(0)} MB of JSON that the copy saves, and what the server does to write it)`);
 const names = { platform, tenant };
 for (const [who, token] of Object.entries(names)) {
   show(`${who}: first page of all`, [await timed(() => open('/keys', token))], '(rights are asked for)');
-  show(`${who}: rights asked for again`, await several(async () => { clockMs += 10_001; await open('/keys', token); }));
+  show(`${who}: rights asked for again`, await several(times, async () => { clockMs += 10_001; await open('/keys', token); }));
   for (const path of ['/keys', '/keys?q=key-12', '/keys/new', '/keys/team-0/key-0', '/wallet', '/wallet/team-0/main', '/wallet/team-0/main/calls', '/wallet/team-0/main/calls?status=Failed', '/prices']) {
     let bytes = 0;
     const first = await timed(async () => { bytes = (await open(path, token)).length; });
-    show(`${who}: ${path}`, await several(() => open(path, token)), `first ${first.wallMs.toFixed(0)} ms, ${(bytes / 1000).toFixed(0)} kB`);
+    show(`${who}: ${path}`, await several(times, () => open(path, token)), `first ${first.wallMs.toFixed(0)} ms, ${(bytes / 1000).toFixed(0)} kB`);
   }
 }
 const query = { accounts: ['team-0/main'] };
-show('sums of all records', await several(() => usage.sums(query)));
-show('a page of 100 records', await several(() => usage.page(query, { size: 100 })));
+show('sums of all records', await several(times, () => usage.sums(query)));
+show('a page of 100 records', await several(times, () => usage.page(query, { size: 100 })));
 console.log(`memory ${(process.memoryUsage().rss / 1e6).toFixed(0)} MB`);

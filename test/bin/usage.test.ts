@@ -12,13 +12,13 @@ describe('help', () => {
       mgw(['--help']), mgw(['run', '--help']), mgw(['validate', '-h']), mgw(['demo-provider', '--help']), mgw(['help', 'run']),
     ]);
     for (const each of [all, run, validate, demo, helpRun]) assert.deepEqual([each.exitCode, each.stderr], [0, '']);
-    assert.deepEqual([...all.stdout.matchAll(/^ {2}([a-z-]+) (?=.* {2})/gm)].map(([, name]) => name), ['run', 'validate', 'operator', 'dataplane', 'usage', 'demo-provider', 'help']);
+    assert.deepEqual([...all.stdout.matchAll(/^ {2}([a-z-]+) (?=.* {2})/gm)].map(([, name]) => name), ['run', 'validate', 'operator', 'dataplane', 'sidecar', 'usage', 'demo-provider', 'help']);
     assert.match(all.stdout, /Exit codes: 0 ok, 1 failed, 64 the command line is wrong/);
     assert.equal(helpRun.stdout, run.stdout);
     const flags = [...run.stdout.matchAll(/^ {2}--([a-z-]+)/gm)].map(([, name]) => name);
-    assert.deepEqual(flags, ['config', 'listen', 'admin', 'data', 'ledger', 'ledger-sync', 'max-body', 'max-buffered', 'gateway-namespace', 'log-level', 'with-demo-provider', 'hello']);
+    assert.deepEqual(flags, ['config', 'listen', 'admin', 'console', 'no-console', 'data', 'ledger', 'ledger-sync', 'max-body', 'max-buffered', 'gateway-namespace', 'log-level', 'with-demo-provider', 'hello']);
     const unwrapped = run.stdout.replace(/\s+/g, ' ');
-    for (const name of flags) assert.ok(unwrapped.includes(`env: MGW_${name?.replaceAll('-', '_').toUpperCase()})`), name);
+    for (const name of flags.filter((flag) => flag !== 'no-console')) assert.ok(unwrapped.includes(`env: MGW_${name?.replaceAll('-', '_').toUpperCase()})`), name);
     for (const initial of ['127.0.0.1:8080', '127.0.0.1:9090', '64MiB', 'model-gateway']) assert.ok(unwrapped.includes(`default: ${initial}`) || unwrapped.includes(`default: "${initial}"`), initial);
     assert.match(demo.stdout, /env:\s+MGW_LISTEN/);
   });

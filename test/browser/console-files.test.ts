@@ -42,7 +42,6 @@ describe('the console of one machine in a browser', { skip: chromium.skip }, () 
     const clock = { nowMs: 0 };
     const ledger = await openEmbeddedLedger({ path: join(folder.path, 'data', 'ledger.db'), clock: () => clock.nowMs });
     await fillLedger(ledger, { clock, uidOf: (namespace, name) => `${namespace}/${name}`, nowMs: Date.now() });
-    await ledger.close();
     gateway = startMgw(['run', '--config', 'manifests', '--data', 'data', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--console', '127.0.0.1:0', '--hello'], { cwd: folder.path });
     [, url = ''] = await gateway.until(/Console +(http:\S+):/);
     [, sdkUrl = ''] = await gateway.until(/Prices +(http:\S+)\/pricing/);

@@ -166,19 +166,20 @@ export interface Filling {
   readonly nowMs: number;
 }
 
-/** Writes the month into a ledger that nobody else writes yet, call by call at its own time. Returns how many. */
-export async function fillLedger(ledger: Ledger, { clock, uidOf, nowMs }: Filling): Promise<number> {
-  const calls = planCalls(uidOf, nowMs);
-  for (const { origin, costNanoUsd, status, durationMs, tokens } of calls) {
-    clock.nowMs = origin.createdMs;
-    const { period, keyLimitNanoUsd } = limitsOf(origin, uidOf);
-    const request = holdRequest(origin.callId, costNanoUsd, { origin, limits: { period, keyLimitNanoUsd, keyGeneration: 0n, accountCreditNanoUsd: 1000n * 1000n * MILLION, accountGeneration: 0n } });
-    const held = await ledger.hold(request);
-    if (held.outcome !== 'Held') continue; // its limit is reached, as in life
-    clock.nowMs += durationMs;
-    await ledger.settle({ callId: origin.callId, origin, status, durationMs, progress: { costNanoUsd, usageSource: 'Provider', tokens: { cacheWrite5m: 0, cacheWrite1h: 0, ...tokens } } });
+/** Writes the month into a ledger that nobody else writes yet, call by call at its own time, and closes it. */
+export async function fillLedger(ledger: Ledger, { clock, uidOf, nowMs }: Filling): Promise<void> {
+  try {
+    for (const { origin, costNanoUsd, status, durationMs, tokens } of planCalls(uidOf, nowMs)) {
+      clock.nowMs = origin.createdMs;
+      const limits = { ...limitsOf(origin, uidOf), keyGeneration: 0n, accountCreditNanoUsd: 1000n * 1000n * MILLION, accountGeneration: 0n };
+      const { outcome } = await ledger.hold(holdRequest(origin.callId, costNanoUsd, { origin, limits }));
+      if (outcome !== 'Held') continue; // its limit is reached, as in life
+      clock.nowMs += durationMs;
+      await ledger.settle({ callId: origin.callId, origin, status, durationMs, progress: { costNanoUsd, usageSource: 'Provider', tokens: { cacheWrite5m: 0, cacheWrite1h: 0, ...tokens } } });
+    }
+  } finally {
+    await ledger.close();
   }
-  return calls.length;
 }
 
 function limitsOf({ keyUid }: CallOrigin, uidOf: Filling['uidOf']): { readonly period: 'Never' | 'Daily' | 'Monthly'; readonly keyLimitNanoUsd: bigint | null } {

@@ -23,11 +23,11 @@ export interface Visitor {
   readonly page: Page;
   readonly context: BrowserContext;
   /** Looks at the page that is open. `name` is of its pictures. */
-  inspect(name: string): Promise<void>;
+  readonly inspect: (name: string) => Promise<void>;
   /** Submits the form whose button is called so. */
-  press(name: string): Promise<void>;
+  readonly press: (name: string) => Promise<void>;
   /** The browser writes a line for each answer of 400 and above: this one is meant to be. */
-  expectStatus(status: number): void;
+  readonly expectStatus: (status: number) => void;
 }
 
 export interface Stage {

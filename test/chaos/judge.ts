@@ -141,7 +141,8 @@ function mayBeFree(each: Case): boolean {
 const HOLD_LOST_MS = 20_000;
 
 function hadLostItsHold({ call, record }: Pick<Case, 'call'> & { readonly record: LedgerRecord }): boolean {
-  return call.status === 503 && record.usageSource === 'Partial' && call.overMs - call.sentMs >= HOLD_LOST_MS;
+  const told = call.status === 503 || (call.status === 200 && call.end === 'Error');
+  return told && record.usageSource === 'Partial' && call.overMs - call.sentMs >= HOLD_LOST_MS;
 }
 
 /** The provider claims that it took nothing. */

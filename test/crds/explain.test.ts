@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { readCrdTexts } from '#crds/load.ts';
@@ -13,6 +14,8 @@ import type { Cluster } from '../cluster/support.ts';
 import { kubeApiserverMissing } from '../support/kube-apiserver.ts';
 import { needKubectl } from '../support/kube/kubectl.ts';
 
+const MOST_TRIES = 60;
+const PAUSE_MS = 250;
 const run = promisify(execFile);
 const kubectl = await needKubectl(process.env);
 const skip = await kubeApiserverMissing() ?? kubectl.skip;
@@ -56,7 +59,16 @@ describe('kubectl explain', { skip, timeout: 120_000 }, () => {
   let home: string;
   before(async () => {
     cluster = await startCluster([]);
-    home = await mkdtemp(join(tmpdir(), 'mgw-explain-'));
+    // the server tells of new kinds a moment after it takes them, and kubectl keeps in its home what it was told
+    for (let tries = 1; ; tries++) {
+      home = await mkdtemp(join(tmpdir(), 'mgw-explain-'));
+      const answers = await Promise.allSettled(definitions.map(({ plural }) => explain(plural)));
+      const failure = answers.find((answer) => answer.status === 'rejected');
+      if (!failure) return;
+      await rm(home, { recursive: true, force: true });
+      if (tries === MOST_TRIES) throw failure.reason;
+      await sleep(PAUSE_MS);
+    }
   });
   after(async () => {
     await cluster?.stop();

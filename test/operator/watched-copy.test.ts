@@ -30,15 +30,23 @@ function setUp() {
     onSpecs: () => undefined, onLive: () => undefined, onChange: (id) => copy.changed(id),
     admit: (object) => ({ object, faults: object.metadata.labels?.['faulty'] === 'yes' ? ['no good'] : [] }),
   });
+  const looks: string[] = [];
   const copy = openWatchedCopy({
-    objects, namespaces: () => ['team-a', 'empty'], covers: (namespace) => namespace !== 'unwatched',
+    objects: {
+      ...objects,
+      current(id) {
+        looks.push(id);
+        return objects.current(id);
+      },
+    },
+    namespaces: () => ['team-a', 'empty'], covers: (namespace) => namespace !== 'unwatched',
     after: (_ms, run) => {
       timers.push(run);
       return () => void timers.splice(timers.indexOf(run), 1);
     },
   });
   const seen = (): unknown[] => copy.list('ApiKey').map(({ metadata, spec, status }) => [metadata.name, metadata.resourceVersion, metadata.generation, spec.enabled, status?.spentUsd]);
-  return { objects, copy, seen, timers };
+  return { objects, copy, seen, timers, looks };
 }
 
 describe('the watched copy', () => {
@@ -77,6 +85,25 @@ describe('the watched copy', () => {
     objects.apply('w', apiKey({ resourceVersion: '4', leaving: true }));
     objects.remove('w', apiKey({ name: 'bot', resourceVersion: '2' }));
     assert.deepEqual(seen(), []);
+  });
+
+  it('keeps nothing of objects that come and go while nobody looks', () => {
+    const { objects, copy, seen, looks } = setUp();
+    const comeAndGo = (count: number): void => {
+      for (let n = 0; n < count; n++) {
+        objects.apply('w', apiKey({ name: `job-${n}`, resourceVersion: '2' }));
+        objects.remove('w', apiKey({ name: `job-${n}`, resourceVersion: '2' }));
+      }
+    };
+    objects.apply('w', apiKey({ resourceVersion: '1' }));
+    comeAndGo(3);
+    assert.equal(seen().length, 1);
+    assert.deepEqual(looks, ['ApiKey team-a/ci'], 'what went before the first look is not known');
+    comeAndGo(12_000);
+    const before = looks.length;
+    assert.equal(seen().length, 1);
+    assert.ok(looks.length - before < 10_000, String(looks.length));
+    assert.deepEqual(copy.list('ApiKey').map(({ metadata }) => metadata.name), ['ci']);
   });
 
   it('waits for a write until a watch tells of it, and for nothing that it will not see', async () => {

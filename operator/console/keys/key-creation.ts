@@ -49,8 +49,9 @@ async function formPage(
     const body = namespaces.length === 0 ? renderMayNotCreate(visit.deps.access.place) : renderNamespaceChoice(namespaces, `You may not create keys in ${form.namespace}.`);
     return { page: { ...PAGE, body }, status: 403 };
   }
-  const [groups, accounts] = await Promise.all([groupsOfNamespace(visit, form.namespace, form.group), accountsOfNamespace(visit, form.namespace)]);
-  const only = groups?.length === 1 && form.group === '' ? groups[0]?.name : undefined;
+  const groups = groupsOfNamespace(visit, form.namespace, form.group);
+  const accounts = await accountsOfNamespace(visit, form.namespace);
+  const only = groups.length === 1 && form.group === '' ? groups[0]?.name : undefined;
   const body = renderNewKey({ form: only === undefined ? form : { ...form, group: only }, faults, groups, accounts, namespaces, csrf: visit.csrf });
   return { page: { ...PAGE, body, scripts: ['moments.js', 'key-form.js'] }, status };
 }

@@ -30,8 +30,8 @@ interface Shown {
 async function keyPage(visit: Visit, apiKey: ApiKey, returned: Shown): Promise<Answer> {
   const { person, csrf, nowMs, deps } = visit;
   const { namespace, name } = apiKey.metadata;
-  const [groups, mayChange, mayDelete] = await Promise.all([
-    groupsOfNamespace(visit, namespace, apiKey.spec.groupRef.name),
+  const groups = groupsOfNamespace(visit, namespace, apiKey.spec.groupRef.name);
+  const [mayChange, mayDelete] = await Promise.all([
     person.may('patch', 'ApiKey', { namespace, name }),
     person.may('delete', 'ApiKey', { namespace, name }),
   ]);

@@ -15,6 +15,8 @@ import type { Scope } from '../wallet/scope.ts';
 const PAGE_SIZE = 50;
 /** Characters of a download that are sent at once. */
 const PIECE = 32_768;
+/** Of a file's name: an account's may be longer than file systems and headers like. */
+const LONGEST_STEM = 150;
 
 async function showCalls(visit: Visit): Promise<Answer> {
   const scope = await readScope(visit);
@@ -33,7 +35,8 @@ async function downloadCalls(visit: Visit): Promise<Answer> {
   const scope = await readScope(visit);
   const { usage } = visit.deps;
   if (!usage) return showCalls(visit);
-  return { file: { name: `calls-${scope.ref.namespace}-${scope.ref.name}.csv`, contentType: 'text/csv; charset=utf-8', content: csvOf(usage, queryOf(scope, parseCallFilter(visit.query))) } };
+  const stem = `calls-${scope.ref.namespace}-${scope.ref.name}`.slice(0, LONGEST_STEM);
+  return { file: { name: `${stem}.csv`, contentType: 'text/csv; charset=utf-8', content: csvOf(usage, queryOf(scope, parseCallFilter(visit.query))) } };
 }
 
 async function* csvOf(usage: UsageBook, query: CallQuery): AsyncGenerator<string> {

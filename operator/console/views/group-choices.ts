@@ -31,7 +31,7 @@ export interface Asker {
   readonly current: string;
 }
 
-/** Sorted by name. `seen` are the groups that the person may see. */
+/** Sorted by name. `seen` are the groups to choose from. */
 export function groupChoices(seen: readonly Group[], facts: GroupFacts, { namespace, gatewayNamespace, current }: Asker): GroupChoice[] {
   const { translated, priced } = offersOf(facts, gatewayNamespace);
   const choices = seen.filter(({ metadata }) => metadata.namespace === gatewayNamespace).flatMap((group): GroupChoice[] => {
@@ -42,7 +42,7 @@ export function groupChoices(seen: readonly Group[], facts: GroupFacts, { namesp
     return [admitted ? choice : { ...choice, warning: `It does not admit keys of ${namespace} any more.` }];
   });
   const gone = current !== '' && !choices.some(({ name }) => name === current);
-  if (gone) choices.push({ name: current, displayName: current, ratio: '', models: [], warning: 'There is no such group that you may see.' });
+  if (gone) choices.push({ name: current, displayName: current, ratio: '', models: [], warning: 'There is no such group.' });
   return choices.sort((a, b) => a.name < b.name ? -1 : 1);
 }
 

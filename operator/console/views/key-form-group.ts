@@ -10,11 +10,10 @@ import type { KeyFormView } from './key-form-view.ts';
 /** So many names stand there at once; the others fold away. */
 const MODELS_SHOWN = 4;
 
-/** A list to choose from, or a line to type in for who may not see groups. */
+/** A list to choose from, or a line to type in where there is none yet. */
 export function renderGroups({ form, faults, groups, others }: KeyFormView): Html {
-  if (groups === undefined || groups.length === 0) {
-    const hint = groups === undefined ? 'You may not see the groups of the gateway; ask the platform team for the name of yours.'
-      : 'No group that you may see admits keys of this namespace. Ask the platform team for one.';
+  if (groups.length === 0) {
+    const hint = 'No group admits keys of this namespace. Ask the platform team for one.';
     return textField({
       field: 'group', label: 'Group', value: form.group, faults, hint, short: true,
       attributes: html` type="text" required maxlength="253" autocomplete="off" spellcheck="false" class="mono"`, below: theirs('group', others),

@@ -12,7 +12,7 @@ export function renderModels(view: KeyFormView): Html {
   const { form, faults, groups, others } = view;
   const radio = (value: string, label: string, on: boolean): Html => (
     html`<label class="choice"><input type="radio" name="allowed" value="${value}"${flag('checked', on)}><span>${label}</span></label>`);
-  const known = groups?.some(({ models }) => models.length > 0) === true;
+  const known = groups.some(({ models }) => models.length > 0);
   return html`<fieldset class="choices key-models" id="${fieldId('models')}" tabindex="-1"${tied('models', faults, false)}><legend>Models</legend>
 ${radio('All', 'All models of the group, also those that it gets later', !form.restricted)}
 ${radio('Some', 'Only these', form.restricted)}

@@ -8,8 +8,8 @@ import type { GroupChoice } from './group-choices.ts';
 export interface KeyFormView {
   readonly form: KeyForm;
   readonly faults: readonly FormFault[];
-  /** undefined: the person may not see groups, and types the name. */
-  readonly groups: readonly GroupChoice[] | undefined;
+  /** Empty: none admits the namespace. */
+  readonly groups: readonly GroupChoice[];
   /** Empty for a new key. */
   readonly others: readonly OthersChange[];
 }

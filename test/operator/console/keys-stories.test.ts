@@ -81,11 +81,8 @@ describe('creating a key', () => {
     const { browser, world } = keysStand();
     const bob = await browser(BLIND);
     const { markup } = await bob.get('/keys/new');
-    assert.match(markup, /<input id="f-group" name="group"[^>]*required/);
     assert.match(markup, /<input id="f-account" name="account"[^>]*required/);
-    assert.match(markup, /<textarea id="models-text"/);
-    const made = (await bob.submit('key-form', { ...NEW_KEY, allowed: 'Some', models: 'gpt-5\r\nclaude-haiku-4-5' })).location;
-    assert.deepEqual(world.apiKey('team-a', 'bot').spec.models, ['gpt-5', 'claude-haiku-4-5']);
+    const made = (await bob.submit('key-form', NEW_KEY)).location;
     const text = world.mint('team-a', 'bot');
     const unreadable = await bob.get(made);
     assert.match(unreadable.markup, /data-state="Unreadable"[\s\S]*kubectl get secret bot-key/);
@@ -171,6 +168,21 @@ describe('the groups to choose from', () => {
     assert.match(markup, /name="group" value="auto-a"[\s\S]*?× 0\.8[\s\S]*?claude-haiku-4-5/);
     assert.match(markup, /name="group" value="economy"[\s\S]*?× 0\.5/);
     assert.doesNotMatch(markup, /value="vip"|value="internal"|unpriced/);
+  });
+  it('are everybody\'s to see who may see keys there: the price page tells the same', async () => {
+    const { browser } = keysStand();
+    const { markup } = await (await browser(BLIND)).get('/keys/new');
+    assert.match(markup, /name="group" value="auto-a"[\s\S]*?× 0\.8[\s\S]*?name="model" value="claude-haiku-4-5"/);
+    assert.doesNotMatch(markup, /value="vip"|value="internal"|unpriced/);
+  });
+  it('are typed, and models too, where there are none yet', async () => {
+    const { browser, world } = keysStand({ world: createWorld([]) });
+    const anna = await browser(ANNA);
+    const { markup } = await anna.get('/keys/new?namespace=team-a');
+    assert.match(markup, /<input id="f-group" name="group"[^>]*required/);
+    assert.match(markup, /<textarea id="models-text"/);
+    await anna.submit('key-form', { ...NEW_KEY, allowed: 'Some', models: 'gpt-5\r\nclaude-haiku-4-5' });
+    assert.deepEqual(world.apiKey('team-a', 'bot').spec.models, ['gpt-5', 'claude-haiku-4-5']);
   });
   it('hold the one that a key has, although it is gone', async () => {
     const { browser } = keysStand();

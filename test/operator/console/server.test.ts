@@ -64,6 +64,14 @@ describe('signing in', () => {
     assert.match(keys.body, /<h1>Keys of alice<\/h1>/);
   });
 
+  it('has only words of its own for why somebody is there', async () => {
+    const { app } = stand({ routes: pages() });
+    const seen = async (why: string) => (await app.inject({ url: `/sign-in?why=${why}`, headers: { host: HOST } })).body;
+    assert.match(await seen('out'), /You are signed out/);
+    const plain = await seen('nothing-known');
+    for (const why of ['__proto__', 'constructor', 'toString']) assert.equal(await seen(why), plain, why);
+  });
+
   it('never leads to another site', async () => {
     const { app } = stand({ routes: pages() });
     for (const next of ['https://evil.example/', '//evil.example/', '/\\evil.example/', '/\t/evil.example', 'javascript:alert(1)', '/sign-in', '', '///evil.example', '/..//evil.example']) {
@@ -83,6 +91,18 @@ describe('signing in', () => {
       if (token !== '') assert.ok(!answer.body.includes(token) && !JSON.stringify(logged).includes(token));
     }
     assert.deepEqual(asked, ['wrong-token'], 'what cannot be a token is not asked about');
+  });
+
+  it('asks again whose token it is after ten seconds, so that a revoked one opens nothing for longer', async () => {
+    const { app, asked, clock } = stand({ routes: pages() });
+    const cookie = await signIn(app, ALICE);
+    const visit = () => app.inject({ url: '/keys', headers: { host: HOST, cookie } });
+    clock.nowMs += 9_999;
+    assert.equal((await visit()).statusCode, 200);
+    assert.equal(asked.length, 1);
+    clock.nowMs++;
+    assert.equal((await visit()).statusCode, 200);
+    assert.equal(asked.length, 2);
   });
 
   it('makes an address wait that fails too often, and no other', async () => {

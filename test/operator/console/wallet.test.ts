@@ -192,6 +192,15 @@ describe('calls', () => {
     await paged.app.close();
   });
 
+  test('are a file also where the account has the longest name that there can be', async () => {
+    const name = `${'n'.repeat(250)}.io`;
+    const long = walletStand(usageBook([]), [accountManifest('team-a', name)]);
+    const { status, headers } = await long.see('alice', `/wallet/team-a/${name}/calls.csv`);
+    assert.equal(status, 200);
+    assert.match(String(headers['content-disposition']), /^attachment; filename="calls-team-a-n{100,200}\.csv"$/);
+    await long.app.close();
+  });
+
   test('are a file too: as `mgw usage` writes it, formulas kept from being one', async () => {
     records.push(call('req_formula', ci, { createdMs: TEST_NOW_MS - 80 * DAY_MS, model: '=HYPERLINK("http://x","y")' }), call('req_lines', ci, { createdMs: TEST_NOW_MS - 81 * DAY_MS, model: 'a\r\nb,c' }));
     const { status, headers, body } = await stand.see('alice', '/wallet/team-a/main/calls.csv');

@@ -81,6 +81,20 @@ describe('the webhook', () => {
     assert.deepEqual([(await ask('', { path: '/' })).status, (await ask('', { method: 'PUT' })).status], [404, 405]);
   });
 
+  it('keeps no more of many large questions at once than the operator can spare', async () => {
+    const large = Array.from({ length: 4 }, () => httpsRequest({ host: 'localhost', port: server.port, path: '/inject', method: 'POST', ca: authority.certificate, agent: false }));
+    for (const each of large) {
+      each.on('error', () => undefined);
+      each.write(Buffer.alloc(8 * 1024 * 1024, ' '));
+    }
+    const refused = async (wanted: boolean): Promise<void> => {
+      while (((await ask(question({ 'modelgateway.dev/api-key': 'ci-bot' }))).status === 503) !== wanted) await new Promise((resolve) => { setImmediate(resolve); });
+    };
+    await refused(true);
+    for (const each of large) each.destroy();
+    await refused(false);
+  });
+
   it('takes up another certificate', async () => {
     await assert.rejects(ask(question({}), { trusting: another }));
     listener?.(makeServing(another, ['localhost'], life));
