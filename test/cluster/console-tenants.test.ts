@@ -43,7 +43,7 @@ describe('tenants at the console', { skip: missing ?? false }, () => {
     sums: async (query) => noted(query, { all: NOTHING, byDay: new Map(), byKey: new Map(), byModel: new Map() }),
     page: async (query) => noted(query, { calls: [], next: undefined }),
     records: (query) => noted(query, ReadableStream.from([])),
-    close: () => undefined,
+    prepare: () => undefined, close: () => undefined,
   };
 
   function noted<T>(query: CallQuery, answer: T): T {

@@ -14,6 +14,7 @@ const PAGE = { title: 'API keys', active: 'keys', scripts: ['moments.js', 'keys.
 export async function keysPage(visit: Visit, query: KeysQuery, done?: string): Promise<Answer> {
   const view = await keysView(visit, query, done);
   if (view === undefined) return { page: { ...PAGE, body: renderNotAllowed(visit.person.person.name, visit.deps.access.place) } };
+  visit.deps.usage?.prepare([...new Set(view.selection.rows.map(({ apiKey: { metadata, spec } }) => `${metadata.namespace}/${spec.accountRef.name}`))]);
   return { page: { ...PAGE, body: renderKeys(view) } };
 }
 

@@ -7,10 +7,11 @@ import { parseAccountsQuery } from '../views/wallet-query.ts';
 import { accountPage, WALLET_FILES } from '../wallet/account-page.ts';
 import { readScope } from '../wallet/scope.ts';
 
-async function showAccounts({ person, query }: Visit): Promise<Answer> {
+async function showAccounts({ person, query, deps }: Visit): Promise<Answer> {
   const [accounts, keys] = await Promise.all([person.list('Account'), person.list('ApiKey')]);
   const byAccount = Map.groupBy(keys.objects, accountOf);
   const seen = new Set(accounts.objects.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`));
+  deps.usage?.prepare([...seen]);
   const body = renderAccounts({
     accounts: accounts.objects.map((account) => accountFacts(account, byAccount.get(`${account.metadata.namespace}/${account.metadata.name}`)?.length ?? 0)),
     loneKeys: keys.objects.filter((key) => !seen.has(accountOf(key))),

@@ -28,6 +28,8 @@ export interface RecordShelf {
 const ROWS_AT_ONCE = 100_000;
 /** Of an export. */
 const RECORDS_AT_ONCE = 200;
+/** Accounts that are read ahead: those of a person, not those of a platform. */
+const MOST_PREPARED = 10;
 
 export function openBook(shelf: RecordShelf): UsageBook {
   let turn: Promise<unknown> = Promise.resolve();
@@ -87,6 +89,10 @@ export function openBook(shelf: RecordShelf): UsageBook {
         if (!last) return;
         after = last;
       }
+    },
+    prepare(accounts) {
+      // whoever asks meanwhile waits for it
+      if (accounts.length > 0 && accounts.length <= MOST_PREPARED) inTurn({ accounts }, async () => undefined).catch(() => undefined);
     },
     close() {
       closed = true;

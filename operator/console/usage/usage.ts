@@ -51,5 +51,7 @@ export interface UsageBook {
   page(query: CallQuery, page: { readonly size: number; readonly before?: string }): Promise<CallPage>;
   /** Oldest first, for exports. */
   records(query: CallQuery): AsyncIterable<UsageRecord>;
+  /** Reads ahead what is likely to be asked next, as far as that is not much. Fails in silence: who asks is told. */
+  prepare(accounts: readonly string[]): void;
   close(): void;
 }

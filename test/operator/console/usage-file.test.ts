@@ -59,12 +59,15 @@ describe('the book over a ledger\'s file', () => {
             db.prepare('DELETE FROM usage WHERE seq <= (SELECT min(seq) - 1 + ? FROM usage)').run(gone.length);
             late = late.filter((record) => all.includes(record));
           }
+          // what is read ahead changes nothing, and is in nobody's way
+          if (drop % 2 === 1) book.prepare([...new Set(all.map(({ account }) => account))]);
           for (const each of asked) await checkBook(book, all, each, size);
           nowMs += 60_000;
         }
       } finally {
         book.close();
         db.close();
+        book.prepare(['team-a/team-a']); // rejects nowhere
       }
     }), { numRuns: 40 });
   });

@@ -15,15 +15,16 @@ export function accountManifest(namespace: string, name: string, grants: readonl
 }
 
 /** A book over a list. */
-export function usageBook(records: readonly UsageRecord[]): UsageBook & { readonly asked: CallQuery[] } {
+export function usageBook(records: readonly UsageRecord[]): UsageBook & { readonly asked: CallQuery[]; readonly prepared: string[] } {
   const asked: CallQuery[] = [];
+  const prepared: string[] = [];
   const chosen = (query: CallQuery): UsageRecord[] => {
     asked.push(query);
     return records.filter((record) => query.accounts.includes(record.account) && (query.keyUid ?? record.keyUid) === record.keyUid && (query.model ?? record.model) === record.model
       && (query.status ?? record.status) === record.status && record.createdMs >= (query.sinceMs ?? 0) && record.createdMs < (query.untilMs ?? Infinity)).sort((a, b) => a.createdMs - b.createdMs);
   };
   return {
-    asked,
+    asked, prepared,
     sums: (query) => Promise.resolve(sumsOf(chosen(query))),
     page(query, { size, before }): Promise<CallPage> {
       const all = chosen(query).toReversed();
@@ -31,6 +32,7 @@ export function usageBook(records: readonly UsageRecord[]): UsageBook & { readon
       return Promise.resolve({ calls: all.slice(from, from + size), next: from + size < all.length ? String(from + size) : undefined });
     },
     async *records(query) { yield* chosen(query); },
+    prepare: (accounts) => void prepared.push(...accounts),
     close: () => undefined,
   };
 }

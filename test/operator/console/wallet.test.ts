@@ -45,6 +45,8 @@ describe('the list of accounts', () => {
     const text = textOf(body);
     assert.match(text, /main team-a \$76\.54 \$100\.00 \$23\.46 \$0\.125 2 Ready/);
     assert.doesNotMatch(text, /team-b/);
+    // what is likely to be looked at next is read ahead, and no more than may be seen
+    assert.deepEqual(book.prepared, ['team-a/main']);
     assert.match(textOf((await stand.see('paul', '/wallet')).body), /2 accounts.*team-a.*team-b/);
   });
 
