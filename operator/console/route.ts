@@ -37,6 +37,8 @@ export interface Visit {
   readonly query: URLSearchParams;
   /** The posted fields, without the CSRF token; empty where nothing was posted. */
   readonly form: URLSearchParams;
+  /** Only the head of the answer is wanted: nothing counts as shown. */
+  readonly headOnly: boolean;
   /** Of the request's arrival, milliseconds since the epoch: pages take the time from here. */
   readonly nowMs: number;
 }

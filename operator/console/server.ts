@@ -136,7 +136,7 @@ async function visit(desk: Desk, route: ConsoleRoute, { request, reply }: Exchan
     if (visitor.cookies.length > 0) void reply.header('set-cookie', visitor.cookies);
     const form = route.method === 'POST' ? checkedForm(request, route, visitor) : new URLSearchParams();
     const answer = await route.handle({
-      deps: desk.deps, person: visitor.person, csrf: csrfToken(visitor.csrfSecret), path: pathOf(request.url), params: paramsOf(request), query: queryOf(request), form, nowMs,
+      deps: desk.deps, person: visitor.person, csrf: csrfToken(visitor.csrfSecret), path: pathOf(request.url), params: paramsOf(request), query: queryOf(request), form, nowMs, headOnly: request.method === 'HEAD',
     });
     await sendAnswer({ desk, reply, visitor }, answer);
   } catch (error) {

@@ -44,7 +44,7 @@ async function findMadeKey(visit: Visit, apiKey: ApiKey): Promise<MadeKey> {
   const found = await readKey(visit, apiKey, rotation);
   if (found === 'Waiting') return { state: 'Waiting', late: nowMs >= sinceMs + LATE_MS };
   if (found === 'Unreadable') return { state: 'Unreadable' };
-  shown.set(id, nowMs);
+  if (!visit.headOnly) shown.set(id, nowMs);
   return { state: 'Shown', text: found.text };
 }
 

@@ -95,6 +95,8 @@ export interface Shown {
 
 export interface Browser {
   readonly get: (path: string) => Promise<Shown>;
+  /** The body, which there is none of. */
+  readonly head: (path: string) => Promise<string>;
   /** With the page's CSRF token. */
   readonly post: (path: string, fields: Readonly<Record<string, string | readonly string[]>>) => Promise<Shown>;
   /** The form with this id on the last page, sent with these fields changed; null takes one out. */
@@ -113,6 +115,7 @@ function openBrowser(app: FastifyInstance, cookie: string): Browser {
     return shown;
   };
   const browser: Browser = {
+    head: async (path) => (await app.inject({ method: 'HEAD', url: path, headers: { host: HOST, cookie } })).body,
     get: async (path) => keep(await app.inject({ method: 'GET', url: path, headers: { host: HOST, cookie } })),
     async post(path, fields) {
       if (csrf === '') await browser.get('/keys');

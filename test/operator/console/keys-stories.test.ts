@@ -30,6 +30,8 @@ describe('creating a key', () => {
     assert.match(waiting.markup, /data-state="Waiting" data-refresh="2"[\s\S]*<noscript><meta http-equiv="refresh" content="2"><\/noscript>/);
     const text = world.mint('team-a', 'bot');
     assert.doesNotMatch(made, new RegExp(text));
+    // a look at the head alone is not the one showing
+    assert.equal(await anna.head(made), '');
     const shown = await anna.get(made);
     assert.match(shown.markup, new RegExp(`<code id="key-text">${text}</code>`));
     for (const words of ["curl &#39;https://models.example.com/v1/chat/completions&#39;", 'base_url=&quot;https://models.example.com/v1&quot;', 'baseURL: &quot;https://models.example.com/v1&quot;', 'base_url=&quot;https://models.example.com&quot;', 'model=&quot;gpt-5&quot;'])
