@@ -137,12 +137,12 @@ function mayBeFree(each: Case): boolean {
   return fate.broken.how === 'reset' || produced.bytes === 0 || (asked.stream && produced.tokens === 0);
 }
 
-/** A process that could not renew its holds for so long ends its calls, while their providers may be at work: their input is owed. */
+/** A process that could not renew its holds for so long ends its calls, while their providers may be at work: their input is owed, or what the provider said at last. */
 const HOLD_LOST_MS = 20_000;
 
 function hadLostItsHold({ call, record }: Pick<Case, 'call'> & { readonly record: LedgerRecord }): boolean {
   const told = call.status === 503 || (call.status === 200 && call.end === 'Error');
-  return told && record.usageSource === 'Partial' && call.overMs - call.sentMs >= HOLD_LOST_MS;
+  return told && record.usageSource !== 'Estimated' && call.overMs - call.sentMs >= HOLD_LOST_MS;
 }
 
 /** The provider claims that it took nothing. */
