@@ -6,7 +6,7 @@
 
 const FIRST_PLACES = 64;
 /** Ids differ in their ends. */
-const HASHED_CHARACTERS = 12;
+const HASHED_CHARACTERS = 8;
 
 /** A place is looked for from an id's hash on; what was put further on for want of room moves up when one becomes free. */
 export class CallMap<V> {
@@ -99,7 +99,19 @@ function places<T>(count: number): (T | undefined)[] {
   return Array.from<undefined>({ length: count }).fill(undefined);
 }
 
+/** A call enters and leaves several of these one after the other. */
+let lastId = '';
+let lastHash = reckonHash(lastId);
+
 function hashOf(id: string): number {
+  if (id !== lastId) {
+    lastId = id;
+    lastHash = reckonHash(id);
+  }
+  return lastHash;
+}
+
+function reckonHash(id: string): number {
   let hash = 0x811c9dc5;
   for (let index = Math.max(0, id.length - HASHED_CHARACTERS); index < id.length; index++) hash = Math.imul(hash ^ id.charCodeAt(index), 0x01000193);
   // its low bits depend on all characters, its high ones on the first ones most

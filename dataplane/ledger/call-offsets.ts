@@ -28,6 +28,15 @@ export class CallOffsets {
     put(this.#places, numberOf(callId), offset);
   }
 
+  /** Whether any call has this number (see numberOf). */
+  has(number: number): boolean {
+    if (this.#count === 0) return false;
+    const places = this.#places;
+    let at = placeOf(places, number);
+    while (places[at] !== 0 && places[at] !== number) at = nextPlace(places, at);
+    return places[at] === number;
+  }
+
   /** The offset of the first for which `isIt` holds, of those that this id may have. */
   find(callId: string, isIt: (offset: number) => boolean): number | undefined {
     if (this.#count === 0) return undefined;
@@ -67,8 +76,8 @@ function nextPlace(places: Float64Array, at: number): number {
   return at + 2 === places.length ? 0 : at + 2;
 }
 
-/** 52 bits of two sums over the end of the id; never 0. */
-function numberOf(callId: string): number {
+/** What an id is known by: 52 bits of two sums over its end; never 0. Others may have the same. */
+export function numberOf(callId: string): number {
   let first = 0x811c9dc5;
   let second = callId.length;
   for (let index = Math.max(0, callId.length - HASHED_CHARACTERS); index < callId.length; index++) {

@@ -10,6 +10,7 @@ import type { Journal } from './embedded-journal.ts';
 import { confirmHold, withdrawHold } from './ledger-core.ts';
 import type { PendingHold } from './ledger-core.ts';
 import { LedgerUnavailable } from './ledger.ts';
+import type { HoldResult } from './ledger.ts';
 
 /** The journal began to fail (calls are refused), or works again; or the file lags behind the journal (calls go on), or has caught up. */
 export interface LedgerFault {
@@ -26,13 +27,22 @@ export interface CommitterDeps {
   readonly patienceMs: number;
 }
 
-/** Those who wait for the same write. Each promise is there only if somebody waits. */
+interface Waiting {
+  readonly resolve: () => void;
+  readonly reject: (error: LedgerUnavailable) => void;
+}
+
+interface WaitingHold extends Waiting {
+  readonly pending: PendingHold;
+}
+
+/** Those who wait for the same write. */
 interface Batch {
   sinceMs: number;
-  readonly holds: PendingHold[];
-  held: PromiseWithResolvers<void> | undefined;
+  readonly holds: WaitingHold[];
+  readonly durable: Waiting[];
+  /** There only if somebody waits. */
   renewed: PromiseWithResolvers<void> | undefined;
-  durable: PromiseWithResolvers<void> | undefined;
 }
 
 /** Progress may be late without harm: the next one says more. */
@@ -67,17 +77,20 @@ export class Committer {
     return this.#failures > 0 || this.#late;
   }
 
-  /** Resolves when everything that was logged so far is durable, however long that takes. */
-  durable(): Promise<void> {
+  /** Resolves with the answer when everything that was logged so far is durable, however long that takes. */
+  durable<T>(answer: T): Promise<T> {
     this.touch();
-    return (this.#batch.durable ??= Promise.withResolvers()).promise;
+    return new Promise((resolve, reject) => {
+      this.#batch.durable.push({ resolve: () => resolve(answer), reject });
+    });
   }
 
-  /** Confirms a hold once it is durable; undoes it when that is late, and rejects. */
-  held(pending: PendingHold): Promise<void> {
+  /** Confirms a hold once it is durable, and resolves with the answer; undoes it when that is late, and rejects. */
+  held(pending: PendingHold, answer: HoldResult): Promise<HoldResult> {
     this.touch();
-    this.#batch.holds.push(pending);
-    return (this.#batch.held ??= Promise.withResolvers()).promise;
+    return new Promise((resolve, reject) => {
+      this.#batch.holds.push({ pending, resolve: () => resolve(answer), reject });
+    });
   }
 
   /** Resolves when the progress that was logged is durable; rejects when that is late. */
@@ -166,11 +179,13 @@ export class Committer {
   #acknowledge(batches: readonly Batch[]): void {
     if (this.failing || this.#reported) this.#recovered();
     const { books } = this.#deps;
-    for (const { holds, held, renewed, durable } of batches) {
-      for (const pending of holds) confirmHold(books, pending);
-      held?.resolve();
+    for (const { holds, renewed, durable } of batches) {
+      for (const { pending, resolve } of holds) {
+        confirmHold(books, pending);
+        resolve();
+      }
       renewed?.resolve();
-      durable?.resolve();
+      for (const { resolve } of durable) resolve();
     }
   }
 
@@ -236,22 +251,23 @@ export class Committer {
 }
 
 function emptyBatch(): Batch {
-  return { sinceMs: 0, holds: [], held: undefined, renewed: undefined, durable: undefined };
+  return { sinceMs: 0, holds: [], durable: [], renewed: undefined };
 }
 
-function isEmpty({ held, renewed, durable }: Batch): boolean {
-  return held === undefined && renewed === undefined && durable === undefined;
+function isEmpty({ holds, renewed, durable }: Batch): boolean {
+  return holds.length === 0 && durable.length === 0 && renewed === undefined;
 }
 
-function* dueOf({ sinceMs, held, renewed }: Batch, patienceMs: number): Generator<number> {
-  if (held) yield sinceMs + patienceMs;
+function* dueOf({ sinceMs, holds, renewed }: Batch, patienceMs: number): Generator<number> {
+  if (holds.length > 0) yield sinceMs + patienceMs;
   if (renewed) yield sinceMs + PROGRESS_PATIENCE_MS;
 }
 
 function refuseHolds(books: Books, batch: Batch, error: LedgerUnavailable): void {
-  for (const pending of batch.holds.splice(0)) withdrawHold(books, pending);
-  batch.held?.reject(error);
-  batch.held = undefined;
+  for (const { pending, reject } of batch.holds.splice(0)) {
+    withdrawHold(books, pending);
+    reject(error);
+  }
 }
 
 function refuseRenewal(batch: Batch, error: LedgerUnavailable): void {
@@ -262,8 +278,7 @@ function refuseRenewal(batch: Batch, error: LedgerUnavailable): void {
 function refuseAll(books: Books, batch: Batch, error: LedgerUnavailable): void {
   refuseHolds(books, batch, error);
   refuseRenewal(batch, error);
-  batch.durable?.reject(error);
-  batch.durable = undefined;
+  for (const { reject } of batch.durable.splice(0)) reject(error);
 }
 
 function late(): LedgerUnavailable {

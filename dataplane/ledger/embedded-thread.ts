@@ -92,6 +92,9 @@ export class FileThread {
   }
 }
 
+/** Of what it reads nothing stays: a large young generation, as the main thread's, would only be memory that is touched for the first time again and again. */
+const YOUNG_MIB = 24;
+
 /** A file that was opened, and what it had. */
 export interface OpenFile {
   readonly thread: FileThread;
@@ -101,7 +104,7 @@ export interface OpenFile {
 
 /** Starts a thread that opens the file; rejects with what is wrong with the file. */
 export function openFileThread(settings: FileSettings): Promise<OpenFile> {
-  const worker = new Worker(new URL('embedded-worker.ts', import.meta.url), { workerData: settings });
+  const worker = new Worker(new URL('embedded-worker.ts', import.meta.url), { workerData: settings, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB } });
   const thread = new FileThread(worker);
   return new Promise((resolve, reject) => {
     worker.once('message', (answer: FileAnswer) => {

@@ -12,7 +12,7 @@ import type { FileAnswer, FileRequest, FileSettings, StoredBooks } from './embed
 import { ACCOUNT_COLUMNS, JOB_COLUMNS, jobRow, KEY_COLUMNS, keyRow, USAGE_COLUMNS, usageRow } from './embedded-rows.ts';
 import { openFile, prepareRows, readMark, readStoredBooks, rowsOf } from './embedded-schema.ts';
 import type { JobStateRecord, RecordVisitor, SettledRecord } from './journal-reader.ts';
-import { readSegment, removeSegments, visitSegment } from './journal-segments.ts';
+import { removeSegments, SegmentReader, visitSegment } from './journal-segments.ts';
 import { readRow } from './row-reader.ts';
 import type { Row, Value } from './row-reader.ts';
 import { UsageIndex } from './usage-index.ts';
@@ -55,6 +55,7 @@ class LedgerFile {
   readonly #pruneJobs: StatementSync;
   readonly #findUsage: StatementSync;
   readonly #findJob: Readonly<Record<'Key' | 'Channel', StatementSync>>;
+  readonly #segments = new SegmentReader();
 
   constructor(db: DatabaseSync) {
     this.#db = db;
@@ -102,7 +103,7 @@ class LedgerFile {
   }
 
   #take(number: number, nowMs: number): void {
-    const segment = readSegment(settings.path, number);
+    const segment = this.#segments.read(settings.path, number);
     if (segment.whole) this.#db.exec('DELETE FROM keys; DELETE FROM accounts; DELETE FROM jobs WHERE state = \'Running\'');
     let added = 0;
     const visitor: RecordVisitor = {

@@ -170,7 +170,7 @@ class EmbeddedLedger implements Ledger {
     const left = [...this.#books.holds.values()].sort((a, b) => (a.origin.callId < b.origin.callId ? -1 : 1));
     for (const { origin, progress, renewedMs } of left)
       settleCall(this.#books, { callId: origin.callId, progress, status: 'Abandoned', durationMs: renewedMs - origin.createdMs }, this.#life.nowMs());
-    if (left.length > 0 && !await within(GRACE_MS, this.#committer.durable())) {
+    if (left.length > 0 && !await within(GRACE_MS, this.#committer.durable(undefined))) {
       await this.#committer.stop(0);
       this.#folding.abandon();
       this.#journal.close();
@@ -188,11 +188,15 @@ class EmbeddedLedger implements Ledger {
     releaseSlots(this.#slots, callId, scopes);
   }
 
-  async hold(request: HoldRequest): Promise<HoldResult> {
-    this.#assertPromising();
-    const { result, pending } = placeHold(this.#books, request, this.#life.nowMs());
-    if (pending) await this.#committer.held(pending);
-    return result;
+  /** Neither this nor settle is asynchronous itself: each call waits for one promise. */
+  hold(request: HoldRequest): Promise<HoldResult> {
+    try {
+      this.#assertPromising();
+      const { result, pending } = placeHold(this.#books, request, this.#life.nowMs());
+      return pending ? this.#committer.held(pending, result) : Promise.resolve(result);
+    } catch (error) {
+      return rejected(error);
+    }
   }
 
   async recordProgress(progress: ReadonlyMap<string, CallProgress>): Promise<void> {
@@ -206,13 +210,19 @@ class EmbeddedLedger implements Ledger {
     if (progress.size > 0) await this.#committer.renewed();
   }
 
-  async settle(settlement: Settlement): Promise<SettleResult> {
-    this.#assertOpen();
-    releaseSlots(this.#slots, settlement.callId);
-    const settled = settleCall(this.#books, settlement, this.#life.nowMs());
-    if (settled) await this.#committer.durable();
-    const { record, keySpentNanoUsd, keyRemainingNanoUsd } = settled ?? await this.#findSettled(settlement.callId) ?? refuseUnknown('no hold and no record of this call');
-    return { record, keySpentNanoUsd, keyRemainingNanoUsd };
+  settle(settlement: Settlement): Promise<SettleResult> {
+    try {
+      this.#assertOpen();
+      releaseSlots(this.#slots, settlement.callId);
+      const settled = settleCall(this.#books, settlement, this.#life.nowMs());
+      return settled ? this.#committer.durable(resultOf(settled)) : this.#settledBefore(settlement.callId);
+    } catch (error) {
+      return rejected(error);
+    }
+  }
+
+  async #settledBefore(callId: string): Promise<SettleResult> {
+    return resultOf(await this.#findSettled(callId) ?? refuseUnknown('no hold and no record of this call'));
   }
 
   async readJob(keyUid: string, jobId: string): Promise<JobRecord | undefined> {
@@ -231,7 +241,7 @@ class EmbeddedLedger implements Ledger {
     const job = jobOfChannel(this.#books.jobs, origin.channel, jobId);
     if (!job) return recordOfJob(await this.#findJob('Channel', origin.channel, jobId) ?? refuseUnknown('nobody made this job'));
     endJob(this.#books, job, { state, nowMs: this.#life.nowMs() });
-    await this.#committer.durable();
+    await this.#committer.durable(job);
     return recordOfJob(job);
   }
 
@@ -304,6 +314,14 @@ async function findInTime(finding: Promise<Row | undefined>): Promise<Row | unde
   }
   if (!found) throw unavailable();
   return found.result;
+}
+
+function resultOf({ record, keySpentNanoUsd, keyRemainingNanoUsd }: SettledCall): SettleResult {
+  return { record, keySpentNanoUsd, keyRemainingNanoUsd };
+}
+
+async function rejected(error: unknown): Promise<never> {
+  throw error;
 }
 
 function unavailable(): LedgerUnavailable {

@@ -95,16 +95,25 @@ async function holdMoney(deps: PipelineDeps, { routed, candidate, record, slots 
     return admitted(record, admittedOn(routed, candidate, bounds, held.outputLimit));
   for (let tries = 1; tries <= STALE_TRIES; tries++) {
     const request = holdRequest(deps, routed, candidate, bounds);
-    const result = await askForMoney(deps, request, slots);
-    if (result.outcome === 'Held')
-      return admitted(record, admittedOn(routed, candidate, bounds, affordableOutput(routed.call, bounds, result.heldNanoUsd)));
-    if (result.outcome === 'Full') return result;
-    if (result.outcome === 'Short') {
-      releaseChannel(deps, record);
-      return { outcome: 'Short', error: shortOf(result, bounds) };
+    const startedAt = deps.clock.monotonicMs();
+    let result: AdmitResult | undefined;
+    try {
+      result = await askForMoney(deps, request, slots);
+    } finally {
+      deps.telemetry.ledger('hold', deps.clock.monotonicMs() - startedAt, result?.outcome ?? 'unavailable');
     }
+    // else once more, with the newer limits
+    if (result.outcome !== 'StaleLimits') return admissionBy(deps, { routed, candidate, record }, bounds, result);
   }
   throw new GatewayError('ledger_unavailable', 'The limits of this key are being changed. Try again.', { retryAfterSeconds: 1 });
+}
+
+function admissionBy(deps: PipelineDeps, { routed, candidate, record }: Asked, bounds: CallBounds, result: Exclude<AdmitResult, { outcome: 'StaleLimits' }>): Admission {
+  if (result.outcome === 'Held')
+    return admitted(record, admittedOn(routed, candidate, bounds, affordableOutput(routed.call, bounds, result.heldNanoUsd)));
+  if (result.outcome === 'Full') return result;
+  releaseChannel(deps, record);
+  return { outcome: 'Short', error: shortOf(result, bounds) };
 }
 
 function admitted(record: CallRecord, admittedNow: Admitted): Admission {
@@ -126,14 +135,8 @@ function sameBounds(a: CallBounds, b: CallBounds): boolean {
 }
 
 /** `slots`: to be had in the same step. */
-async function askForMoney({ ledger, clock, telemetry }: PipelineDeps, request: HoldRequest, slots: readonly SlotLimit[] | undefined): Promise<AdmitResult> {
-  const startedAt = clock.monotonicMs();
-  let result: AdmitResult | undefined;
-  try {
-    return result = await (slots && ledger.admit ? ledger.admit(request, slots) : ledger.hold(request));
-  } finally {
-    telemetry.ledger('hold', clock.monotonicMs() - startedAt, result?.outcome ?? 'unavailable');
-  }
+function askForMoney({ ledger }: PipelineDeps, request: HoldRequest, slots: readonly SlotLimit[] | undefined): Promise<AdmitResult> {
+  return slots && ledger.admit ? ledger.admit(request, slots) : ledger.hold(request);
 }
 
 /** With the limits in force now, whatever was in force when the call came in. */

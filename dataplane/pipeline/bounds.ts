@@ -7,7 +7,7 @@ import type { Candidate, KeyState } from '../state/state.ts';
 import type { CallBounds, EndpointCall, OutputWish } from './context.ts';
 
 /** No output limit is lowered below this many tokens: a shorter answer helps nobody. */
-export const LEAST_OUTPUT_TOKENS = 256;
+const LEAST_OUTPUT_TOKENS = 256;
 
 /** The worst case of a call on a candidate, whose price is `price`. */
 export function boundCall(call: EndpointCall, candidate: Candidate, price: CompiledPrice, key: KeyState): CallBounds {

@@ -21,7 +21,8 @@ export async function handleCall(deps: PipelineDeps, received: Received): Promis
     const authenticated = record.authenticated = authenticate(deps, received);    // key hash → key
     const routed = record.routed = route(deps, authenticated);                    // model → candidates, in order
     const forwarded = await forward(deps, routed, record);                        // admit (slots, money) and send, channel after channel
-    ending = await relay(deps, forwarded, record);                                // convert back, meter; all but the last bytes
+    const relayed = relay(deps, forwarded, record);                               // convert back, meter; all but the last bytes
+    ending = relayed instanceof Promise ? await relayed : relayed;                // an answer that is here whole is not waited for
   } catch (error) {
     ending = endingOf(deps, record, error);
   }

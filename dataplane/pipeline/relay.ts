@@ -18,7 +18,7 @@ const REST_PATIENCE_MS = 1_000;
 const NO_BYTES = Buffer.alloc(0);
 
 /** Throws UpstreamFailure where the provider breaks off, also when the client leaves and its route cancels (Aborted). */
-export function relay(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord): Promise<Ending> {
+export function relay(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord): Ending | Promise<Ending> {
   return forwarded.call.stream && !isJson(forwarded.response.headers) ? relayStream(deps, forwarded, record) : relayWhole(deps, forwarded, record);
 }
 
@@ -79,25 +79,19 @@ function streamError(model: string, { type, message }: ProviderError): GatewayEr
   return new GatewayError(type === 'rate_limit_error' ? 'rate_limit_exceeded' : 'upstream_error', said);
 }
 
-async function relayWhole(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord): Promise<Ending> {
+/** Most answers arrive in one read: head, body and end. */
+function relayWhole(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord): Ending | Promise<Ending> {
+  const whole = forwarded.response.body.takeRest?.();
+  if (whole === undefined) return relayPieces(deps, forwarded, record);
+  if (whole.length > 0) noteBytes(record, whole.length);
+  return convertWhole(forwarded, record, whole);
+}
+
+async function relayPieces(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord): Promise<Ending> {
   const { body } = forwarded.response;
   const reader = body[Symbol.asyncIterator]();
-  const first = await reader.next();
-  if (first.done) return convertWhole(forwarded, record, NO_BYTES);
-  noteBytes(record, first.value.length);
-  // most answers arrive in one read, with their end
-  if (first.value.length > HELD_ANSWER_BYTES || body.isOver !== true) return relayPieces(deps, forwarded, record, { first: first.value, reader });
-  return convertWhole(forwarded, record, first.value);
-}
-
-interface Begun {
-  readonly first: Uint8Array;
-  readonly reader: AsyncIterator<Uint8Array>;
-}
-
-async function relayPieces(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord, { first, reader }: Begun): Promise<Ending> {
-  const pieces = [first];
-  let size = first.length;
+  const pieces: Uint8Array[] = [];
+  let size = 0;
   for (;;) {
     if (size > HELD_ANSWER_BYTES && mayPassLarge(forwarded)) return relayLarge(deps, forwarded, { record, held: pieces, rest: reader });
     const next = await reader.next();
@@ -106,7 +100,8 @@ async function relayPieces(deps: PipelineDeps, forwarded: Forwarded, record: Cal
     size += next.value.length;
     noteBytes(record, size);
   }
-  return convertWhole(forwarded, record, pieces.length === 1 ? first : Buffer.concat(pieces, size));
+  const [only = NO_BYTES] = pieces;
+  return convertWhole(forwarded, record, pieces.length > 1 ? Buffer.concat(pieces, size) : only);
 }
 
 /** Before an answer is whole, its bytes are all that is known of it. */

@@ -23,15 +23,20 @@ export function parseDecimal(text: string): bigint | undefined {
  * (2 for money as people read it: 25_000_000_000n → "25.00").
  */
 export function formatDecimal(billionths: bigint, minPlaces = 0): string {
+  if (billionths === 0n && minPlaces === 0) return '0';
   const magnitude = billionths < 0n ? -billionths : billionths;
   const sign = billionths < 0n ? '-' : '';
   const [units, rest] = magnitude <= LARGEST_EXACT ? splitNumber(Number(magnitude)) : [magnitude / ONE_E9, Number(magnitude % ONE_E9)];
   const whole = `${sign}${units}`;
   if (rest === 0 && minPlaces === 0) return whole;
-  const digits = String(rest).padStart(PLACES, '0');
+  return `${whole}.${writeFraction(rest, minPlaces)}`;
+}
+
+function writeFraction(billionths: number, minPlaces: number): string {
+  const digits = String(billionths).padStart(PLACES, '0');
   let end = PLACES;
   while (end > minPlaces && digits.charCodeAt(end - 1) === ZERO) end--;
-  return `${whole}.${digits.slice(0, end).padEnd(minPlaces, '0')}`;
+  return digits.slice(0, end).padEnd(minPlaces, '0');
 }
 
 /** As numbers, which cost a fraction of BigInt; both steps are exact up to 2⁵³. */

@@ -7,14 +7,12 @@ import type { Pool } from 'undici';
 import { joinPath, parseBaseUrl } from './address.ts';
 import type { BaseAddress } from './address.ts';
 import { credentialHeaders, headerList } from './credentials.ts';
-import { decoderFor } from './decompress.ts';
 import { Exchange } from './exchange.ts';
-import type { ExchangeHead } from './exchange.ts';
 import { buildOneWriteConnector } from './one-write.ts';
 import { sendOnce } from './once.ts';
 import { UpstreamPool } from './pool.ts';
 import { UpstreamFailure } from './upstream.ts';
-import type { UpstreamRequest, UpstreamResponse, Upstreams, UpstreamTarget } from './upstream.ts';
+import type { UpstreamRequest, Upstreams, UpstreamTarget } from './upstream.ts';
 
 const MAX_HEADER_BYTES = 32 * 1024;
 /** Below the 5 seconds after which common servers close an idle connection without saying so; a server that does say is heeded. */
@@ -49,14 +47,23 @@ export function createUpstreams(options: UpstreamOptions = {}): PooledUpstreams 
     closing.add(done);
   };
 
+  const begin = (target: UpstreamTarget, request: UpstreamRequest): Exchange => {
+    if (closed) throw new UpstreamFailure('Connect', 'the gateway is shutting down');
+    let channel = pools.get(target);
+    if (!channel) pools.set(target, channel = openPool(target, options));
+    const exchange = new Exchange({ stream: request.stream, timeouts: target.timeouts, signal: request.signal });
+    if (!exchange.over) dispatch(target, channel, request, exchange);
+    return exchange;
+  };
+
   return {
-    async send(target, request) {
-      if (closed) throw new UpstreamFailure('Connect', 'the gateway is shutting down');
-      let channel = pools.get(target);
-      if (!channel) pools.set(target, channel = openPool(target, options));
-      const exchange = new Exchange({ stream: request.stream, timeouts: target.timeouts, signal: request.signal });
-      if (!exchange.over) dispatch(target, channel, request, exchange);
-      return respond(await exchange.head, exchange);
+    // not asynchronous itself: there is nothing to wait for but the exchange
+    send(target, request) {
+      try {
+        return begin(target, request).head;
+      } catch (error) {
+        return rejected(error);
+      }
     },
     retain(targets) {
       for (const [target, channel] of pools) if (targets.get(target.id) !== target) retire(target, channel);
@@ -67,6 +74,10 @@ export function createUpstreams(options: UpstreamOptions = {}): PooledUpstreams 
       await Promise.all(closing);
     },
   };
+}
+
+async function rejected(error: unknown): Promise<never> {
+  throw error;
 }
 
 function openPool(target: UpstreamTarget, { ca }: UpstreamOptions): ChannelPool {
@@ -97,16 +108,4 @@ function dispatch(target: UpstreamTarget, { pool, base, credential }: ChannelPoo
   const headers = headerList(target.protocol, credential, request.headers);
   if (length !== undefined) headers.push('content-length', String(length));
   pool.dispatch({ method: request.method, path: joinPath(base, request.path), headers, body }, exchange);
-}
-
-function respond({ status, headers }: ExchangeHead, body: Exchange): UpstreamResponse {
-  const encoding = headers['content-encoding'];
-  if (encoding === undefined || encoding === 'identity') return { status, headers, body };
-  const decode = decoderFor(encoding);
-  if (!decode) {
-    void body.return();
-    throw new UpstreamFailure('Reset', 'the provider answered in an unknown content-encoding');
-  }
-  const { 'content-encoding': _encoding, 'content-length': _length, ...plain } = headers;
-  return { status, headers: plain, body: decode(body) };
 }

@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream';
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import { UpstreamFailure } from './upstream.ts';
+import type { UpstreamResponse } from './upstream.ts';
 
 const DECODERS: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
   ['gzip', () => createGunzip()],
@@ -19,8 +20,19 @@ const DECODERS: ReadonlyMap<string, () => Transform> = new Map<string, () => Tra
 const FREE_BYTES = 16 * 1024 * 1024;
 const MAX_INFLATION = 200;
 
+/** The answer in plain bytes, and without the headers that say otherwise; undefined where its content-encoding is unknown. */
+export function decodeAnswer(answer: UpstreamResponse): UpstreamResponse | undefined {
+  const { status, headers, body } = answer;
+  const encoding = headers['content-encoding'];
+  if (encoding === undefined || encoding === 'identity') return answer;
+  const decode = decoderFor(encoding);
+  if (!decode) return undefined;
+  const { 'content-encoding': _encoding, 'content-length': _length, ...plain } = headers;
+  return { status, headers: plain, body: decode(body) };
+}
+
 /** What turns an answer with this content-encoding into plain bytes; undefined where an encoding is unknown. */
-export function decoderFor(contentEncoding: string): ((body: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>) | undefined {
+function decoderFor(contentEncoding: string): ((body: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>) | undefined {
   const names = contentEncoding.toLowerCase().split(',').map((name) => name.trim()).filter((name) => name !== '' && name !== 'identity');
   const makers = names.map((name) => DECODERS.get(name)).filter((maker) => maker !== undefined);
   if (makers.length !== names.length) return undefined;

@@ -7,16 +7,12 @@
  * slower than the provider stops the socket at QUEUE_BYTES, and with it the provider.
  */
 import type { Dispatcher } from 'undici';
+import { decodeAnswer } from './decompress.ts';
 import { UpstreamFailure } from './upstream.ts';
-import type { AbortWatch, UpstreamFailureKind, UpstreamTimeouts } from './upstream.ts';
+import type { AbortWatch, UpstreamFailureKind, UpstreamResponse, UpstreamTimeouts } from './upstream.ts';
 
 /** Bytes that wait for the reader before the socket is paused. One read of the socket (64 KiB) may come on top. */
 const QUEUE_BYTES = 256 * 1024;
-
-export interface ExchangeHead {
-  readonly status: number;
-  readonly headers: Record<string, string>;
-}
 
 export interface ExchangeOptions {
   readonly stream: boolean;
@@ -35,10 +31,10 @@ const SOON = Promise.resolve();
 const DONE: IteratorResult<Uint8Array> = { done: true, value: undefined };
 
 export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterator<Uint8Array> {
-  /** Settles once: with the answer's head, or with the failure that came before it. */
-  readonly head: Promise<ExchangeHead>;
+  /** Settles once: with the answer's head and, as its body, this exchange; or with the failure that came before it. */
+  readonly head: Promise<UpstreamResponse>;
   readonly #options: ExchangeOptions;
-  readonly #resolvers: PromiseWithResolvers<ExchangeHead>;
+  readonly #resolvers: PromiseWithResolvers<UpstreamResponse>;
   #stage: Stage = 'Waiting';
   #controller: Dispatcher.DispatchController | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -65,8 +61,10 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
   /** It failed before it was sent: there is nothing to dispatch. */
   get over(): boolean { return this.#stage === 'Over'; }
 
-  /** The answer ended well, and all of it has been read. */
-  get isOver(): boolean { return this.#stage === 'Over' && this.#failure === undefined && this.#queue.length === 0; }
+  /** What is left of an answer that ended well; undefined: it has not ended, or ended badly. */
+  takeRest(): Uint8Array | undefined {
+    return this.#stage === 'Over' && this.#failure === undefined ? this.#take() : undefined;
+  }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     // given up while the connection was being made: nothing is written
@@ -77,8 +75,10 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Record<string, string | string[] | undefined>): void {
     if (status < 200 || this.#stage !== 'Sent') return;
+    const answer = decodeAnswer({ status, headers: joinRepeated(headers), body: this });
+    if (!answer) return this.#fail(new UpstreamFailure('Reset', 'the provider answered in an unknown content-encoding'));
     this.#stage = 'Body';
-    this.#resolvers.resolve({ status, headers: joinRepeated(headers) });
+    this.#resolvers.resolve(answer);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {

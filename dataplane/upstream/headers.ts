@@ -27,8 +27,32 @@ const NOT_TO_PROVIDER = new Set([
   'forwarded', 'via', 'x-real-ip', 'true-client-ip', 'origin', 'referer', 'baggage',
 ]);
 const NOT_TO_PROVIDER_PREFIXES = ['proxy-', 'x-forwarded-', 'x-modelgateway-', 'x-envoy-', 'x-original-', 'cf-', 'sec-', 'access-control-'];
-/** By kind of provider, with those that are meant for others. */
-const PREFIXES = new Map<Provider, RegExp>();
+/** As many names come again and again; which ones is up to clients and providers, so that no more are remembered. */
+const MOST_NAMES = 500;
+const LONGEST_NAME = 64;
+
+/** Which names pass. The few that nearly all messages have are looked at once. */
+class Gate {
+  readonly #stopped: ReadonlySet<string>;
+  readonly #stoppedPrefixes: RegExp;
+  readonly #known = new Map<string, boolean>();
+
+  constructor(stopped: ReadonlySet<string>, stoppedPrefixes: RegExp) {
+    this.#stopped = stopped;
+    this.#stoppedPrefixes = stoppedPrefixes;
+  }
+
+  passes(name: string): boolean {
+    const known = this.#known.get(name);
+    if (known !== undefined) return known;
+    const passes = !this.#stopped.has(name) && !this.#stoppedPrefixes.test(name);
+    if (this.#known.size < MOST_NAMES && name.length <= LONGEST_NAME) this.#known.set(name, passes);
+    return passes;
+  }
+}
+
+/** By kind of provider, without what is meant for others. */
+const TO_PROVIDERS = new Map<Provider, Gate>();
 
 const NOT_TO_CLIENT = new Set([
   ...HOP_BY_HOP, 'content-encoding', 'date', 'set-cookie', 'set-cookie2', 'www-authenticate', 'proxy-authenticate',
@@ -42,30 +66,31 @@ const NOT_TO_CLIENT = new Set([
 ]);
 /** The last three: limits of the gateway's account, not of this key. */
 const NOT_TO_CLIENT_PREFIXES = /^(?:proxy-|x-modelgateway-|x-envoy-|cf-|x-amz|access-control-|x-ratelimit-|anthropic-ratelimit-|ratelimit)/;
+const TO_CLIENT = new Gate(NOT_TO_CLIENT, NOT_TO_CLIENT_PREFIXES);
 
 /** The client's headers that travel on to a provider of this protocol. Credentials are added by credentials.ts. */
 export function requestHeaders(headers: IncomingHeaders, protocol: ProviderKind): Record<string, string> {
-  return pick(headers, NOT_TO_PROVIDER, prefixesFor(providerOf(protocol)));
+  return pick(headers, gateTo(providerOf(protocol)));
 }
 
-function prefixesFor(provider: Provider): RegExp {
-  let prefixes = PREFIXES.get(provider);
-  if (!prefixes) PREFIXES.set(provider, prefixes = new RegExp(`^(?:${[...NOT_TO_PROVIDER_PREFIXES, ...provider.foreignHeaders].join('|')})`));
-  return prefixes;
+function gateTo(provider: Provider): Gate {
+  let gate = TO_PROVIDERS.get(provider);
+  if (!gate) TO_PROVIDERS.set(provider, gate = new Gate(NOT_TO_PROVIDER, new RegExp(`^(?:${[...NOT_TO_PROVIDER_PREFIXES, ...provider.foreignHeaders].join('|')})`)));
+  return gate;
 }
 
 /** The provider's headers that travel back to the client. */
 export function responseHeaders(headers: IncomingHeaders): Record<string, string> {
-  return pick(headers, NOT_TO_CLIENT, NOT_TO_CLIENT_PREFIXES);
+  return pick(headers, TO_CLIENT);
 }
 
 /** A new object, which the caller may add to. */
-function pick(headers: IncomingHeaders, kept: ReadonlySet<string>, keptPrefixes: RegExp): Record<string, string> {
+function pick(headers: IncomingHeaders, gate: Gate): Record<string, string> {
   const named = connectionOptions(headers['connection']);
   const picked: Record<string, string> = {};
   for (const name of Object.keys(headers)) {
     const value = headers[name];
-    if (value === undefined || kept.has(name) || keptPrefixes.test(name) || named?.has(name) === true) continue;
+    if (value === undefined || !gate.passes(name) || named?.has(name) === true) continue;
     picked[name] = typeof value === 'string' ? value : value.join(', ');
   }
   return picked;

@@ -62,8 +62,8 @@ export interface UpstreamResponse {
 }
 
 export interface UpstreamAnswer extends AsyncIterable<Uint8Array> {
-  /** True: nothing follows what was read, so that its end need not be waited for. Absent or false: it is to be read on. */
-  readonly isOver?: boolean;
+  /** All that is left, if that is here already: nothing need be waited for then. Undefined, or absent: it is to be read on. */
+  takeRest?(): Uint8Array | undefined;
 }
 
 /**

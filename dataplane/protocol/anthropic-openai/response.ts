@@ -83,7 +83,7 @@ export function nameOf(name: string, notes: AnswerNotes | undefined): string {
 }
 
 /** Arguments as the object that a tool_use block takes; cut or missing ones as an empty one. */
-export function parseInput(text: string): JsonRecord {
+function parseInput(text: string): JsonRecord {
   try {
     const value = parseLossless(text);
     return isRecord(value) ? value : {};

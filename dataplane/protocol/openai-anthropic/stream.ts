@@ -207,7 +207,7 @@ export class ChunksFromEvents implements EventHandler, Skimming {
 }
 
 /** An event that says something, although nothing that is data. */
-export function isComment(raw: Uint8Array): boolean {
+function isComment(raw: Uint8Array): boolean {
   return raw.length > 2 && raw[0] === COLON;
 }
 

@@ -201,7 +201,7 @@ export const MESSAGE = objectTable('Answer', {
   diagnostics: dropped('belongs to a beta that an OpenAI client cannot ask for'),
 });
 
-export const BLOCKS = kindTable('Blocks of an answer by type', {
+const BLOCKS = kindTable('Blocks of an answer by type', {
   text: converted('`content`; several are joined'),
   thinking: converted('`reasoning_content`, and `reasoning_details` with the signature, which brings it back'),
   redacted_thinking: converted('`reasoning_details`'),
@@ -249,7 +249,7 @@ export const BUDGETS = wordTable('`reasoning_effort` → `thinking.budget_tokens
   minimal: '1024', low: '2048', medium: '8192', high: '16384', xhigh: '32768', max: '32768',
 });
 
-export const EVENTS = kindTable('Events of a stream', {
+const EVENTS = kindTable('Events of a stream', {
   message_start: converted('the first chunk: the role'),
   content_block_start: converted('of a tool call, the chunk with its id and name'),
   content_block_delta: converted('a chunk of content, reasoning or arguments'),

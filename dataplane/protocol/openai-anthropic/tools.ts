@@ -141,7 +141,7 @@ function allowedTools(choice: unknown): { mode: unknown; tools: unknown[] } | un
 }
 
 /** Models write arguments that are cut off, or none at all; the API takes an object only. */
-export function parseArguments(text: unknown): JsonRecord {
+function parseArguments(text: unknown): JsonRecord {
   try {
     const value = parseLossless(wordOf(text));
     return isRecord(value) ? value : {};

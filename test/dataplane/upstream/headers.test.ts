@@ -36,3 +36,15 @@ test('back to the client: nothing of the connection, the gateway\'s account or t
   };
   assert.deepEqual(responseHeaders({ ...kept, ...dropped }), kept);
 });
+
+test('what passes does not depend on how often, or after how many other names, it is asked', () => {
+  const odd = Object.fromEntries(Array.from({ length: 2_000 }, (_none, index) => [`x-own-${index}`, 'v']));
+  const long = `x-${'long'.repeat(100)}`;
+  for (let round = 0; round < 2; round++) {
+    assert.deepEqual(requestHeaders({ ...odd, [long]: '1', cookie: 'session=1', 'cf-connecting-ip': '10.0.0.1' }, 'OpenAI'), { ...odd, [long]: '1' });
+    assert.deepEqual(responseHeaders({ ...odd, [long]: '1', 'set-cookie': 'a=1', 'cf-ray': '1' }), { ...odd, [long]: '1' });
+  }
+  // each protocol by itself
+  assert.deepEqual(requestHeaders({ 'anthropic-beta': 'a' }, 'OpenAI'), {});
+  assert.deepEqual(requestHeaders({ 'anthropic-beta': 'a' }, 'Anthropic'), { 'anthropic-beta': 'a' });
+});

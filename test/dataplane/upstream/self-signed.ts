@@ -4,7 +4,7 @@
  */
 import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto';
 
-export interface SelfSigned {
+interface SelfSigned {
   readonly key: string;
   readonly cert: string;
 }
