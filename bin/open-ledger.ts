@@ -8,7 +8,7 @@ import type { LedgerEvent } from '../dataplane/ledger/valkey/fleet.ts';
 import type { RefillSource } from '../dataplane/ledger/valkey/refill.ts';
 import type { LedgerPlace } from './options.ts';
 
-export interface LedgerFlags {
+interface LedgerFlags {
   /** Undefined: ledger.db in the data folder. */
   readonly place: LedgerPlace | undefined;
   /** For a file: what an acknowledged step survives. */

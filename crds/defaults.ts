@@ -6,7 +6,7 @@ import { fieldError, type FieldError, type Segment } from './field-path.ts';
 import { isJsonObject, type Json, type JsonObject } from './json.ts';
 import type { SchemaNode } from './kind-schema.ts';
 
-export interface Normalised {
+interface Normalised {
   readonly object: JsonObject;
   readonly errors: readonly FieldError[];
 }

@@ -22,7 +22,7 @@ import type { Videos } from './videos.ts';
 import { createPromptCache } from './prompt-cache.ts';
 import type { PromptCache } from './prompt-cache.ts';
 
-export interface DemoProviderOptions {
+interface DemoProviderOptions {
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;

@@ -3,7 +3,7 @@
  * write them. Labels are bounded: kinds, resources, reasons, never an object's name.
  */
 
-export interface OperatorMetricRow {
+interface OperatorMetricRow {
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly labels: readonly string[];
   readonly help: string;

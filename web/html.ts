@@ -13,7 +13,7 @@ export class Html {
   }
 }
 
-export type HtmlValue = string | number | Html | readonly HtmlValue[];
+type HtmlValue = string | number | Html | readonly HtmlValue[];
 
 /** Markup from a template. Values are text, also inside quoted attributes; lists are joined. */
 export function html(literals: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {

@@ -9,12 +9,12 @@ import type { KubeClient, KubeJson } from '../../operator/kube/client.ts';
 import { explainKube, hasStatus } from '../../operator/kube/errors.ts';
 import { parseSecretObject, pathOfSecrets } from '../../operator/kube/parse-object.ts';
 
-export const CONSOLE_SECRET = 'model-gateway-console';
+const CONSOLE_SECRET = 'model-gateway-console';
 /** While there is none; and to see that it is another. */
 const ASK_AGAIN_MS = 1_000;
 const LOOK_EVERY_MS = 10_000;
 
-export interface ConsoleKeyOptions {
+interface ConsoleKeyOptions {
   readonly client: Pick<KubeClient, 'request'>;
   readonly namespace: string;
   readonly leading: () => boolean;

@@ -29,7 +29,7 @@ export interface ConsoleFlags {
   readonly consoleGatewayUrl?: string;
 }
 
-export interface ClusterConsoleOptions {
+interface ClusterConsoleOptions {
   readonly flags: ConsoleFlags & { readonly console: Address };
   readonly ledger: LedgerPlace | undefined;
   readonly client: KubeClient;
@@ -41,7 +41,7 @@ export interface ClusterConsoleOptions {
   readonly log: Logger;
 }
 
-export interface ClusterConsole {
+interface ClusterConsole {
   /** Its port, once people can sign in. Rejects where the port cannot be had. */
   readonly ready: Promise<number>;
   stop(): Promise<void>;

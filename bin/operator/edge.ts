@@ -15,12 +15,12 @@ import type { HealthQuestion } from '../../operator/xds/envoy/cluster.ts';
 import type { Address } from '../options.ts';
 
 /** What the tokens of Envoys are made for. */
-export const EDGE_AUDIENCE = 'model-gateway-edge';
+const EDGE_AUDIENCE = 'model-gateway-edge';
 /** Of the Service's ports. */
 const PORTS = { calls: 'http', health: 'admin' } as const;
 
 /** The flags that concern it. */
-export interface EdgeFlags {
+interface EdgeFlags {
   readonly envoyXdsListen: Address;
   readonly edgeService: string;
   readonly edgeListen: Address;

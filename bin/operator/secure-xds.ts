@@ -10,11 +10,11 @@ import type { StoredCertificates } from '../../operator/xds/certificates.ts';
 import type { DistributionSecurity } from '../../operator/xds/distribution.ts';
 
 /** What the tokens of proxies and replicas are made for. */
-export const XDS_AUDIENCE = 'model-gateway-xds';
+const XDS_AUDIENCE = 'model-gateway-xds';
 const SECRET = 'model-gateway-xds-tls';
 const CONFIG_MAP = 'model-gateway-xds-ca';
 
-export interface SecureXdsOptions {
+interface SecureXdsOptions {
   readonly client: KubeClient;
   readonly log: Logger;
   readonly namespace: string;

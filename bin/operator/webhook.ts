@@ -29,7 +29,7 @@ export interface WebhookFlags {
   readonly sidecarSettings?: string;
 }
 
-export interface WebhookOptions {
+interface WebhookOptions {
   readonly flags: WebhookFlags & { readonly webhookListen: Address };
   readonly client: KubeClient;
   readonly namespace: string;

@@ -14,7 +14,7 @@ const TOLD_WHILE_TRUE = ['UpstreamRefused', 'UnpricedModels'];
 /** What its owner wants, what passes by itself or with time, and what is told as a problem of the manifests. */
 const SILENT_REASONS = new Set(['Disabled', 'Expired', 'LimitReached', 'Pending', 'Reconciling', 'NoProxies', 'Rejected']);
 
-export interface ConditionReport {
+interface ConditionReport {
   /** Prints what was not true before; what is mended is forgotten. */
   update(statuses: readonly ObjectStatus[]): void;
 }

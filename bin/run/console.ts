@@ -16,7 +16,7 @@ import { formatAddress, urlOf } from '../options.ts';
 import type { Address, LedgerPlace } from '../options.ts';
 import type { Gateway } from './gateway.ts';
 
-export interface MachineConsoleOptions {
+interface MachineConsoleOptions {
   /** undefined: nobody has asked for one, so none is fine where its default port is in use. */
   readonly asked: Address | undefined;
   readonly gateway: Gateway;

@@ -2,14 +2,14 @@
 import { Endpoint, Protocol } from '../../dataplane/snapshot/snapshot.gen.ts';
 import type { Snapshot } from '../../dataplane/snapshot/snapshot.gen.ts';
 
-export interface ConsoleFacts {
+interface ConsoleFacts {
   readonly url: string;
   /** The admin token, where it was made just now; it is never told again. */
   readonly newToken: string | undefined;
   readonly tokenFile: string;
 }
 
-export interface HelloFacts {
+interface HelloFacts {
   readonly url: string;
   readonly adminUrl: string;
   readonly demoUrl: string | undefined;

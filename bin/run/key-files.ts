@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-export interface KeyFile {
+interface KeyFile {
   readonly path: string;
   readonly key: string;
 }

@@ -6,7 +6,7 @@ import { EXIT } from '../exit.ts';
 
 const SAME_WISH_MS = 500;
 
-export interface StopSignals {
+interface StopSignals {
   /** Resolves with the first one. */
   readonly first: Promise<NodeJS.Signals>;
   /** Listens no more. */

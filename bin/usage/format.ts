@@ -5,7 +5,7 @@ import type { UsageRecord } from '../../dataplane/ledger/usage-record.ts';
 export type UsageFormat = 'table' | 'json' | 'csv';
 
 /** A part of the text for each record, and what comes before and after all of them. */
-export interface UsageWriter {
+interface UsageWriter {
   readonly begin: string;
   row(record: UsageRecord): string;
   end(): string;

@@ -12,7 +12,7 @@ import { defaultDataFolder } from '../run/data-folder.ts';
 import { usageWriter } from './format.ts';
 import type { UsageFormat } from './format.ts';
 
-export interface UsageRequest {
+interface UsageRequest {
   readonly place: LedgerPlace | undefined;
   readonly data: string | undefined;
   readonly config: string | undefined;

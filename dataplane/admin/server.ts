@@ -3,6 +3,7 @@
  * and their tools only: nothing here is authenticated, and nothing here holds a secret.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { listening } from '../listen.ts';
 import { nodeHttp } from '../node-http.ts';
 
 /** One thing that must hold before the process takes calls. */
@@ -41,14 +42,7 @@ export function createAdmin(sources: AdminSources): Admin {
     answer(pages, request).catch(() => json(500, { error: 'internal error' })).then((page) => send(request, response, page), () => response.destroy());
   });
   return {
-    listen: (host, port) => new Promise((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(port, host, () => {
-        server.off('error', reject);
-        const address = server.address();
-        resolve(typeof address === 'object' && address ? address.port : port);
-      });
-    }),
+    listen: (host, port) => listening(server, { host, port }),
     close: () => new Promise((resolve) => {
       // resolves too where it never listened
       server.close(() => resolve());

@@ -5,6 +5,8 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { createServer } from 'node:tls';
+import { listening } from '../listen.ts';
+import type { ListenAddress } from '../listen.ts';
 
 /** As PEM. */
 export interface TlsMaterial {
@@ -23,7 +25,7 @@ export interface TlsListener {
 const HANDSHAKE_MS = 10_000;
 
 /** Resolves once it listens. */
-export async function listenTls(server: Server, listen: { readonly host: string; readonly port: number }, material: TlsMaterial): Promise<TlsListener> {
+export async function listenTls(server: Server, listen: ListenAddress, material: TlsMaterial): Promise<TlsListener> {
   const open = new Set<Socket>();
   // allowHalfOpen and noDelay are what node:http's own listener has
   const tls = createServer({ ...contextOf(material), handshakeTimeout: HANDSHAKE_MS, ALPNProtocols: ['http/1.1'], allowHalfOpen: true, noDelay: true });
@@ -33,16 +35,9 @@ export async function listenTls(server: Server, listen: { readonly host: string;
   });
   tls.on('secureConnection', (socket) => void server.emit('connection', socket));
   tls.on('tlsClientError', (_error, socket) => void socket.destroy());
-  await new Promise<void>((resolve, reject) => {
-    tls.once('error', reject);
-    tls.listen(listen.port, listen.host, () => {
-      tls.off('error', reject);
-      resolve();
-    });
-  });
-  const address = tls.address();
+  const port = await listening(tls, listen);
   return {
-    port: typeof address === 'object' && address ? address.port : listen.port,
+    port,
     renew: (renewed) => tls.setSecureContext(contextOf(renewed)),
     close: () => new Promise((resolve) => {
       tls.close(() => resolve());

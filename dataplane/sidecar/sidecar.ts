@@ -7,6 +7,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { listening } from '../listen.ts';
+import type { ListenAddress } from '../listen.ts';
 import { nodeHttp } from '../node-http.ts';
 import { heedExpectations } from '../server/expect.ts';
 import { createInFlight } from '../server/in-flight.ts';
@@ -23,7 +25,7 @@ export interface SidecarOptions {
   readonly key: KeyHolder;
   readonly metrics: SidecarMetrics;
   readonly log: Pick<Logger, 'debug' | 'warn'>;
-  readonly listen: { readonly host: string; readonly port: number };
+  readonly listen: ListenAddress;
   readonly monotonicMs: () => number;
   readonly random: () => number;
 }
@@ -54,16 +56,9 @@ export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
   });
   server.on('clientError', (error, socket) => { if (socket instanceof Socket) refuseMalformed(error, socket, newRequestId()); });
   heedExpectations(server);
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(listen.port, listen.host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-  const address = server.address();
+  const port = await listening(server, listen);
   return {
-    port: typeof address === 'object' && address ? address.port : listen.port,
+    port,
     async drain() {
       draining = true;
       const closed = new Promise<void>((resolve) => { server.close(() => resolve()); });

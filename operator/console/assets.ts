@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
-export interface Asset {
+interface Asset {
   readonly contentType: string;
   readonly body: Buffer;
 }

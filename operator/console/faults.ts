@@ -21,7 +21,7 @@ export class RequestRefused extends Error {
   }
 }
 
-export interface FaultWords {
+interface FaultWords {
   readonly status: number;
   readonly title: string;
   readonly message: string;

@@ -6,7 +6,7 @@ import { CSRF_FIELD } from './views/csrf-field.ts';
 export const MOST_FORM_BYTES = 256 * 1024;
 const MOST_FIELDS = 4_000;
 
-export interface PostedForm {
+interface PostedForm {
   /** All but the CSRF token. */
   readonly fields: URLSearchParams;
   /** Empty: there is none. */

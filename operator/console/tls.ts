@@ -12,7 +12,7 @@ export interface ConsoleTls {
   stop(): void;
 }
 
-export interface TlsOptions {
+interface TlsOptions {
   /** Runs something once, later; the result takes it back. */
   readonly after: (ms: number, run: () => void) => () => void;
   readonly log: Pick<Logger, 'info' | 'error'>;

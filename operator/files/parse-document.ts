@@ -29,7 +29,7 @@ export type Manifest =
   | { readonly sort: 'Namespace'; readonly name: string; readonly labels: Labels };
 
 /** A mistake at a line and column of the document, both from 1. */
-export interface DocumentProblem {
+interface DocumentProblem {
   readonly line: number;
   readonly column: number;
   readonly path: string;

@@ -10,7 +10,7 @@ import { readFiles, scanFolder } from './scan-folder.ts';
 import type { FileText } from './scan-folder.ts';
 import { watchFolder } from './watch-folder.ts';
 
-export interface ProviderOptions {
+interface ProviderOptions {
   readonly folder: string;
   readonly load: LoadFolder;
   readonly onResources: (resources: Resources) => void;

@@ -5,7 +5,7 @@
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-export interface FolderScan {
+interface FolderScan {
   /** Sorted by path. */
   readonly files: readonly FoundFile[];
   /** Real paths of all folders that were looked into. */
@@ -14,7 +14,7 @@ export interface FolderScan {
   readonly signature: string;
 }
 
-export interface FoundFile {
+interface FoundFile {
   readonly path: string;
   /** When it was written, milliseconds since the epoch. */
   readonly changedMs: number;

@@ -4,7 +4,7 @@
  */
 
 /** One document's text and the line of the stream, from 0, at which it begins. */
-export interface DocumentText {
+interface DocumentText {
   readonly text: string;
   readonly firstLine: number;
 }

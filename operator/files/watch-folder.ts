@@ -6,7 +6,7 @@ import { watch } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
 import { scanFolder } from './scan-folder.ts';
 
-export interface WatchOptions {
+interface WatchOptions {
   readonly folder: string;
   /** Called after each change, never twice at once. It must not reject. */
   readonly onChange: () => Promise<void>;
@@ -14,7 +14,7 @@ export interface WatchOptions {
   readonly onUnreadable: (error: unknown) => void;
 }
 
-export interface FolderWatch {
+interface FolderWatch {
   /** No more calls of onChange; resolves when a running one has ended. */
   stop(): Promise<void>;
 }

@@ -29,7 +29,7 @@ export interface SharedAccess extends KubeAccess {
   as(token: string): KubeAccess;
 }
 
-export interface AccessOptions {
+interface AccessOptions {
   /** A kubeconfig file; absent: as kubectl looks for one, and in a pod its ServiceAccount. */
   readonly kubeconfig?: string;
   readonly nowMs: () => number;

@@ -10,7 +10,7 @@ export interface Backoff {
   reset(): void;
 }
 
-export interface BackoffOptions {
+interface BackoffOptions {
   readonly firstMs: number;
   readonly longestMs: number;
   /** In [0, 1). */

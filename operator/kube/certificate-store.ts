@@ -6,7 +6,7 @@ import type { KubeClient } from './client.ts';
 import { hasStatus } from './errors.ts';
 import { pathOfSecrets } from './parse-object.ts';
 
-export interface CertificateStoreOptions {
+interface CertificateStoreOptions {
   readonly client: Pick<KubeClient, 'request'>;
   readonly namespace: string;
   /** Of the Secret. */
@@ -18,7 +18,7 @@ export interface CertificateStoreOptions {
 /** Each entry of the Secret by its name, as text. */
 type Entries = Readonly<Record<string, string | undefined>>;
 
-export interface SecretEntries<T extends object> {
+interface SecretEntries<T extends object> {
   load(): Promise<T | undefined>;
   store(next: T, before: T | undefined): Promise<boolean>;
   publishAuthorities(pem: string): Promise<void>;

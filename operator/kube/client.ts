@@ -8,7 +8,7 @@ import type { KubeAccess } from './access.ts';
 import { KubeError, KubeUnreachable } from './errors.ts';
 import { jsonLines } from './json-lines.ts';
 
-export type Verb = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+type Verb = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 export interface KubeRequest {
   readonly method: Verb;

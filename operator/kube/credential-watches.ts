@@ -9,7 +9,7 @@ import { startListWatch } from './list-watch.ts';
 import type { ListWatch, ListWatchOptions } from './list-watch.ts';
 import { parseSecretObject, pathOfSecrets } from './parse-object.ts';
 
-export interface CredentialWatches {
+interface CredentialWatches {
   /** Watches what these routes name, and nothing else any more. */
   follow(routes: readonly ModelRoute[]): void;
   /** Whether it is known of all Secrets that this route names what they hold, or why they cannot be read. */
@@ -19,7 +19,7 @@ export interface CredentialWatches {
   stop(): Promise<void>;
 }
 
-export interface CredentialWatchOptions extends Pick<ListWatchOptions, 'client' | 'clock' | 'meter' | 'log' | 'idleTimeoutMs'> {
+interface CredentialWatchOptions extends Pick<ListWatchOptions, 'client' | 'clock' | 'meter' | 'log' | 'idleTimeoutMs'> {
   readonly namespace: string;
   readonly secrets: LiveSecrets;
   /** It is known of one more Secret, or why it cannot be read. */

@@ -4,7 +4,7 @@ import type { KubeObject, ListWatch, ListWatchOptions } from './list-watch.ts';
 import { endpointsOf } from './parse-endpoints.ts';
 import type { EndpointSlice, PortNames, ServiceEndpoint } from './parse-endpoints.ts';
 
-export interface EndpointWatchOptions extends Pick<ListWatchOptions, 'client' | 'clock' | 'meter' | 'log'> {
+interface EndpointWatchOptions extends Pick<ListWatchOptions, 'client' | 'clock' | 'meter' | 'log'> {
   readonly namespace: string;
   readonly service: string;
   readonly ports: PortNames;

@@ -4,7 +4,7 @@
  */
 
 /** One of the reasons in a metav1.Status. */
-export interface KubeCause {
+interface KubeCause {
   /** "spec.quota.limitUsd"; "": of the object as a whole. */
   readonly field: string;
   readonly message: string;

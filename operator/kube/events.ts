@@ -9,14 +9,14 @@ import type { KubeClient } from './client.ts';
 import type { Clock } from './clock.ts';
 import { microTime } from './lease.ts';
 
-export interface EventNote {
+interface EventNote {
   readonly type: 'Normal' | 'Warning';
   /** One CamelCase word. */
   readonly reason: string;
   readonly note: string;
 }
 
-export interface EventObject {
+interface EventObject {
   readonly kind: Kind;
   readonly namespace: string;
   readonly name: string;
@@ -30,7 +30,7 @@ export interface EventRecorder {
   stop(): Promise<void>;
 }
 
-export interface EventRecorderOptions {
+interface EventRecorderOptions {
   readonly client: Pick<KubeClient, 'request'>;
   readonly clock: Clock;
   readonly meter: Meter;

@@ -41,7 +41,7 @@ const DURATION_MS = 15_000;
 const RENEW_WITHIN_MS = 10_000;
 const RETRY_MS = 2_000;
 /** Where the leader's proxies' answers are gathered. */
-export const ADDRESS_ANNOTATION = 'modelgateway.dev/address';
+const ADDRESS_ANNOTATION = 'modelgateway.dev/address';
 
 interface LeaseObject {
   readonly metadata: { readonly name: string; readonly resourceVersion?: string; readonly annotations?: Readonly<Record<string, string>> };

@@ -6,7 +6,7 @@ import type { Collection, KubeObject, ListWatch, ListWatchOptions } from './list
 /** Starts a watch with all else that it needs. */
 export type StartWatch = (collection: Collection, handlers: Pick<ListWatchOptions, 'onReplace' | 'onApplied' | 'onDeleted'>) => ListWatch;
 
-export interface NamespaceWatch {
+interface NamespaceWatch {
   readonly watch: ListWatch;
   /** By name; the same map as long as nothing has changed. */
   labels(): ReadonlyMap<string, Labels>;

@@ -19,7 +19,7 @@ import { watchNamespaces } from './namespace-watch.ts';
 import type { StartWatch } from './namespace-watch.ts';
 import { parseResource, parseSecretObject, pathOfKind, pathOfSecrets } from './parse-object.ts';
 
-export interface ClusterProviderOptions extends Pick<ListWatchOptions, 'client' | 'clock' | 'meter' | 'log' | 'idleTimeoutMs' | 'pageSize'> {
+interface ClusterProviderOptions extends Pick<ListWatchOptions, 'client' | 'clock' | 'meter' | 'log' | 'idleTimeoutMs' | 'pageSize'> {
   readonly gatewayNamespace: string;
   readonly admit?: AdmitObject;
   /** Absent: all namespaces. */

@@ -10,7 +10,7 @@ import { hasStatus } from './errors.ts';
 import { pathOfKind } from './parse-object.ts';
 
 /** The object that a status belongs to. */
-export interface StatusObject {
+interface StatusObject {
   readonly kind: Kind;
   readonly namespace: string;
   readonly name: string;
@@ -18,13 +18,13 @@ export interface StatusObject {
   readonly resourceVersion: string;
 }
 
-export interface StatusClient {
+interface StatusClient {
   apply(target: StatusObject, owner: 'operator' | 'spending', status: object): Promise<'Written' | 'Gone' | 'Taken'>;
   /** JSON Patch, on exactly the version that was read. */
   remove(target: StatusObject, operations: readonly object[]): Promise<'Written' | 'Gone' | 'Taken'>;
 }
 
-export interface StatusClientOptions {
+interface StatusClientOptions {
   readonly client: Pick<KubeClient, 'request'>;
   readonly gatewayNamespace: string;
   /** Asked before each write: only the leader may. */

@@ -10,9 +10,6 @@ import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import type { Clock } from '../kube/clock.ts';
 import type { ClusterProvider } from '../kube/provider.ts';
 import type { Meter } from '../metrics.ts';
-import { ON_THE_WAY } from '../status/conditions.ts';
-import type { Programming } from '../status/conditions.ts';
-import { programmingOf } from '../status/programming.ts';
 import type { ProxyProgress } from '../status/programming.ts';
 import type { StatusWriter } from '../status/writer.ts';
 import { createMemory } from '../translate/memory.ts';
@@ -26,7 +23,8 @@ import type { KeySecrets, MintMemory, MintedKey } from './mint-keys.ts';
 import { readSpending } from './read-spending.ts';
 import { createEditValidator } from './validate-edit.ts';
 import { openStatusBook, statusId } from './status-book.ts';
-import type { ObjectStatus } from './status-book.ts';
+import type { ObjectStatus, StatusBook } from './status-book.ts';
+import { Verdicts } from './verdicts.ts';
 
 /** The connected proxies, as far as the loop has to do with them. */
 export interface Proxies {
@@ -62,28 +60,21 @@ export interface ClusterControllerOptions {
 /** Applied manifests come in bursts, but a revocation should not wait for long. */
 const HOLD_OFF_MS = 5;
 const SETTLE_MS = 10_000;
-/** What was in force and is not acknowledged by a proxy that has just come is still said to be in force for so long. */
-const LATE_MS = 2_000;
 /** What is on its way is written only if it still is after this. */
 const ON_THE_WAY_MS = 300;
 const READ_SPENDING_EVERY_MS = 10_000;
 const FIRST_SPENDING_WITHIN_MS = 5_000;
 const EXPIRE_EVERY_MS = 60_000;
-const JUDGED_AT_ONCE = 250;
 
 export class ClusterController {
   readonly #options: ClusterControllerOptions;
-  readonly #book;
+  readonly #book: StatusBook;
   readonly #loop: Loop;
   readonly #minting: Loop;
   readonly #spending: Loop;
   /** Objects whose status has become another since the writer was told last. */
   readonly #changed = new Set<string>();
-  /** Objects of which proxies have said something that is still to be noted. */
-  readonly #toJudge = new Set<string>();
-  #judging: (() => void) | undefined;
-  /** Objects that were in force, and since when some proxy has not acknowledged them. */
-  readonly #late = new Map<string, number>();
+  readonly #verdicts: Verdicts;
   readonly #isFaultless = createEditValidator();
   readonly #memory: TranslationMemory;
   readonly #mintMemory: MintMemory = {};
@@ -92,11 +83,7 @@ export class ClusterController {
   #lastGood: Snapshot | undefined;
   #leading = false;
   #started = false;
-  #settledMs = 0;
-  /** All is looked at once more when proxies have had the time to come. */
-  #settling = true;
   #stopped = false;
-  #recheck: (() => void) | undefined;
   #expire: (() => void) | undefined;
 
   constructor(options: ClusterControllerOptions) {
@@ -107,14 +94,17 @@ export class ClusterController {
     this.#loop = new Loop({ run: () => this.#reconcile(), holdOffMs, firstHoldOffMs: 0, timers, log });
     this.#minting = new Loop({ run: () => this.#mint(), holdOffMs: 0, timers, log });
     this.#spending = new Loop({ run: () => this.#readSpending(), holdOffMs, timers, log });
-    this.#settledMs = timers.nowMs() + settleMs;
+    this.#verdicts = new Verdicts({
+      clock: timers, book: this.#book, progress: (id) => options.proxies.progress(id), fault: (id) => this.#faults.get(id), onJudged: () => this.#flush(),
+    });
+    this.#verdicts.settle(settleMs);
   }
 
   /** The first run. Resolves when its snapshot has been given to the proxies. */
   async start(): Promise<void> {
     this.#expireLater();
     await this.#loop.start();
-    this.#recheckIn(this.#settledMs - this.#options.clock.nowMs());
+    this.#verdicts.recheck();
     this.#started = true;
     if (this.#leading) await this.#takeLead();
   }
@@ -131,7 +121,7 @@ export class ClusterController {
 
   /** What proxies say of these objects has changed. */
   progressed(ids: Iterable<string>): void {
-    this.#judgeSlowly(ids);
+    this.#verdicts.judgeSlowly(ids);
   }
 
   refused({ route, channel, status }: UpstreamRefusal): void {
@@ -151,9 +141,8 @@ export class ClusterController {
   async #takeLead(): Promise<void> {
     const { writer, clock, settleMs = SETTLE_MS, ledger } = this.#options;
     this.#book.clear();
-    this.#settledMs = clock.nowMs() + settleMs;
-    this.#settling = true;
-    this.#recheckIn(settleMs);
+    this.#verdicts.settle(settleMs);
+    this.#verdicts.recheck();
     await this.#reconcile();
     if (ledger) await Promise.race([this.#spending.start(), new Promise<void>((resolve) => { clock.after(FIRST_SPENDING_WITHIN_MS, resolve); })]);
     if (!this.#isLeading()) return; // it may have ended meanwhile
@@ -177,8 +166,7 @@ export class ClusterController {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#leading = false;
-    this.#recheck?.();
-    this.#judging?.();
+    this.#verdicts.stop();
     this.#expire?.();
     await Promise.all([this.#loop.stop(), this.#minting.stop(), this.#spending.stop(), this.#options.writer.stop()]);
   }
@@ -200,7 +188,7 @@ export class ClusterController {
       else this.#options.log.error('the configuration has faults that cannot be told apart; the last good one stays in force');
       meter.observe('modelgateway_operator_reconcile_duration_seconds', {}, (clock.nowMs() - nowMs) / 1000);
       this.#book.observe(statuses, nowMs, (id) => provider.objects.live(id)?.status);
-      this.#judge([...this.#changed, ...faultsBefore.keys(), ...this.#faults.keys()]);
+      this.#verdicts.judge([...this.#changed, ...faultsBefore.keys(), ...this.#faults.keys()]);
       this.#flush();
       if (this.#isLeading() && !resources.keySecretsPending) this.#minting.changed();
       return { retry: !good, ...nextChangeMs === undefined ? {} : { againInMs: nextChangeMs - nowMs } };
@@ -235,63 +223,6 @@ export class ClusterController {
     if (!answered) log.warn('the ledger does not answer; statuses say the spending of before');
     this.#flush();
     return { retry: false, againInMs: READ_SPENDING_EVERY_MS };
-  }
-
-  #judge(ids: Iterable<string>): void {
-    this.#book.judge(ids, (id, before) => this.#verdict(id, before), this.#options.clock.nowMs());
-  }
-
-  /** A few at once; of more, which a proxy that comes or goes makes, a slice at a time, so that an edit does not wait for them. */
-  #judgeSlowly(ids: Iterable<string>): void {
-    for (const id of ids) this.#toJudge.add(id);
-    if (!this.#judging) this.#judgeSlice();
-  }
-
-  #judgeSlice(): void {
-    this.#judging = undefined;
-    const slice = [...this.#toJudge.keys().take(JUDGED_AT_ONCE)];
-    for (const id of slice) this.#toJudge.delete(id);
-    this.#judge(slice);
-    this.#flush();
-    if (this.#toJudge.size > 0 && !this.#stopped) this.#judging = this.#options.clock.after(0, () => this.#judgeSlice());
-  }
-
-  #verdict(id: string, before: Programming): Programming {
-    const fault = this.#faults.get(id);
-    if (fault !== undefined) return { status: 'False', reason: 'Rejected', message: `Not given to the proxies, which go on with the last good version: ${fault}` };
-    const now = programmingOf(this.#options.proxies.progress(id));
-    if (now.status === 'True') {
-      this.#late.delete(id);
-      return before.status === 'True' ? before : now; // what it said when it became so
-    }
-    if (now.reason === 'Rejected') return now;
-    return this.#excuse(id, before, now);
-  }
-
-  /** Proxies come and go: what was in force stays said to be for a moment. */
-  #excuse(id: string, before: Programming, now: Programming): Programming {
-    const nowMs = this.#options.clock.nowMs();
-    const settling = nowMs < this.#settledMs;
-    if (before.status !== 'True') {
-      this.#late.delete(id);
-      return settling && now.reason === 'NoProxies' ? ON_THE_WAY : now;
-    }
-    const sinceMs = this.#late.get(id) ?? nowMs;
-    this.#late.set(id, sinceMs);
-    this.#recheckIn(LATE_MS);
-    return settling || nowMs - sinceMs < LATE_MS ? before : now;
-  }
-
-  #recheckIn(ms: number): void {
-    if (this.#recheck || this.#stopped) return;
-    this.#recheck = this.#options.clock.after(Math.max(ms, 1), () => {
-      this.#recheck = undefined;
-      const leftMs = this.#settledMs - this.#options.clock.nowMs();
-      if (leftMs > 0) this.#recheckIn(leftMs);
-      for (const id of this.#late.keys()) if (!this.#book.get(id)) this.#late.delete(id);
-      this.#judgeSlowly(leftMs > 0 || !this.#settling ? this.#late.keys() : this.#book.list().map(statusId));
-      this.#settling = leftMs > 0;
-    });
   }
 
   #expireLater(): void {

@@ -14,7 +14,7 @@ import { namespacedName } from '../store/resources.ts';
 import type { LiveSecret, SecretObject } from '../store/resources.ts';
 import type { KeySecrets, SecretMaking } from './mint-keys.ts';
 
-export interface ClusterKeyOptions {
+interface ClusterKeyOptions {
   readonly client: Pick<KubeClient, 'request'>;
   readonly provider: Pick<ClusterProvider, 'keySecretWritten' | 'keySecretTaken'>;
   readonly nowMs: () => number;

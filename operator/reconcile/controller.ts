@@ -14,7 +14,7 @@ import type { PatientBook } from './patient-book.ts';
 
 export type PublishResult = { readonly accepted: true } | { readonly accepted: false; readonly rejected: readonly SnapshotFault[] };
 
-export interface ControllerOptions {
+interface ControllerOptions {
   readonly gatewayNamespace: string;
   readonly publish: (snapshot: Snapshot) => Promise<PublishResult>;
   readonly mint: (resources: Resources, nowMs: number) => Promise<MintResult>;

@@ -17,7 +17,7 @@ export interface KnownSpending {
   readonly accounts: readonly { readonly account: string; readonly spentNanoUsd: bigint }[];
 }
 
-export interface SpendingObjects {
+interface SpendingObjects {
   readonly apiKeys: readonly ApiKey[];
   readonly accounts: readonly Account[];
   readonly objects: Pick<LiveObjects, 'live'>;

@@ -8,7 +8,7 @@ import { validateSnapshot } from '#snapshot/validate.ts';
 import type { IsFaultless } from './validate-edit.ts';
 import { statusId } from './status-book.ts';
 
-export interface Publishable {
+interface Publishable {
   readonly snapshot: Snapshot;
   /** What the objects that were held back are refused for. */
   readonly faults: readonly SnapshotFault[];

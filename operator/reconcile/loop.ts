@@ -18,7 +18,7 @@ export interface RunResult {
   readonly retry: boolean;
 }
 
-export interface LoopOptions {
+interface LoopOptions {
   readonly run: () => Promise<RunResult>;
   /** How long a change waits for more of its kind. */
   readonly holdOffMs: number;

@@ -37,7 +37,7 @@ export interface SecretMaking {
   readonly before?: SecretObject;
 }
 
-export interface MintOptions {
+interface MintOptions {
   readonly gatewayNamespace: string;
   readonly minted: KeySecrets;
   readonly onMinted: (minted: MintedKey) => void;

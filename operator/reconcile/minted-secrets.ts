@@ -2,12 +2,12 @@
  * The Secrets of generated keys on one machine: `<data>/secrets/<namespace>/<name>.yaml`, v1 Secret manifests that only their
  * owner can read. A write is on disk before it counts. Files are read at the start and whenever the folder changes.
  */
-import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { chmod, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isMissing } from '../files/scan-folder.ts';
 import { formatSecret, parseSecret } from '../files/secret-file.ts';
+import { syncFolder, writeDurably } from '../files/write-durably.ts';
 import { namespacedName, withSecrets } from '../store/resources.ts';
 import type { SecretObject } from '../store/resources.ts';
 import type { KeySecrets } from './mint-keys.ts';
@@ -67,7 +67,7 @@ export async function openMintedSecrets(dataDir: string): Promise<MintedSecrets>
       const comment = `Made by the gateway for the ApiKey ${namespacedName(metadata)}. Delete this file to have another key made.`;
       const id = namespacedName(secret);
       await makeFolder(join(folder, secret.namespace));
-      await writeDurably(join(folder, secret.namespace), `${secret.name}.yaml`, formatSecret(secret, comment));
+      await writeDurably(join(folder, secret.namespace, `${secret.name}.yaml`), { text: formatSecret(secret, comment), mode: OWNER_ONLY_FILE });
       writtenMeanwhile?.set(id, secret);
       found.secrets.set(id, secret);
       return true;
@@ -121,39 +121,10 @@ async function namesIn(folder: string): Promise<string[]> {
   }
 }
 
-/** Beside its place first, then renamed: whoever reads the file sees all of it or what was there before. */
-async function writeDurably(folder: string, name: string, text: string): Promise<void> {
-  const partial = join(folder, `.${name.slice(0, 100)}.${randomUUID()}`);
-  try {
-    const file = await open(partial, 'wx', OWNER_ONLY_FILE);
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(partial, join(folder, name));
-  } catch (error) {
-    await rm(partial, { force: true });
-    throw error;
-  }
-  await syncFolder(folder);
-}
-
 async function makeFolder(folder: string): Promise<void> {
   const first = await mkdir(folder, { recursive: true, mode: OWNER_ONLY_FOLDER });
   if (first === undefined) return chmod(folder, OWNER_ONLY_FOLDER);
   await syncFolder(join(first, '..'));
-}
-
-/** A new name in a folder is durable only once the folder is. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 function fingerprint({ secrets, unreadable }: FoundSecrets): string {

@@ -10,7 +10,7 @@ import type { Resources } from '../store/resources.ts';
 import { statusId } from './status-book.ts';
 import type { StatusBook } from './status-book.ts';
 
-export interface SpendingSources {
+interface SpendingSources {
   readonly ledger: LedgerReader;
   readonly book: StatusBook;
   readonly gatewayNamespace: string;

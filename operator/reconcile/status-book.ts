@@ -48,7 +48,7 @@ export interface StatusBook {
 }
 
 /** A status from before the book was opened. */
-export interface StatusBefore {
+interface StatusBefore {
   readonly observedGeneration?: number;
   readonly conditions?: readonly Condition[];
 }

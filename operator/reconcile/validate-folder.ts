@@ -17,7 +17,7 @@ import type { Finding, Findings } from '../status/findings.ts';
 import { objectId } from '../store/resources.ts';
 import { translate } from '../translate/translate.ts';
 
-export interface ValidateOptions {
+interface ValidateOptions {
   readonly gatewayNamespace: string;
   /** For what expires; default: now. */
   readonly nowMs?: number;

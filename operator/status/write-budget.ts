@@ -2,7 +2,7 @@
  * [P] How many writes may be made: so many in a second, with a reserve for bursts, so that no number of objects can overload
  * the cluster's store.
  */
-export interface WriteBudget {
+interface WriteBudget {
   /** 0: one write is taken out. Otherwise nothing is, and so many milliseconds are to be waited. */
   take(nowMs: number): number;
 }

@@ -21,7 +21,7 @@ export interface StatusTarget {
 }
 
 /** Gone: there is no such object any more. Taken: another gateway's operator answers for this status. */
-export type WriteOutcome = 'Written' | 'Gone' | 'Taken';
+type WriteOutcome = 'Written' | 'Gone' | 'Taken';
 
 export interface StatusWriterOptions {
   /** What a status should say, by "Kind namespace/name"; undefined: nothing is to be said. */

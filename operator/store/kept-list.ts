@@ -44,7 +44,7 @@ export function keepSorted<T>(compare: (a: T, b: T) => number, wanted: (item: T)
  * Maps a list. `inputs` are whatever else the mapping looks at: as long as they are the same objects, results of before are kept for
  * items that are where they were. The same results give the same list object.
  */
-export type KeptMap<T, R> = (items: readonly T[], inputs: readonly unknown[], map: (item: T) => R) => readonly R[];
+type KeptMap<T, R> = (items: readonly T[], inputs: readonly unknown[], map: (item: T) => R) => readonly R[];
 
 export function keepMapped<T, R>(): KeptMap<T, R> {
   let before: readonly T[] = [];

@@ -3,7 +3,7 @@
  * Ten thousand pointers are compared in microseconds, where a look into each object would take milliseconds.
  */
 
-export interface ListChanges<T> {
+interface ListChanges<T> {
   readonly removed: readonly T[];
   readonly added: readonly T[];
 }

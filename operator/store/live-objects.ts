@@ -49,7 +49,7 @@ export interface Admitted {
   readonly gatewayNamespace?: string;
 }
 
-export interface LiveObjectsOptions {
+interface LiveObjectsOptions {
   /** Default: what the server has admitted is taken as it is. */
   readonly admit?: AdmitObject;
   /** Something that translate reads has changed. */

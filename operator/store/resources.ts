@@ -54,7 +54,7 @@ export interface MalformedObject {
 }
 
 /** What Resources are made of. */
-export interface ResourceParts {
+interface ResourceParts {
   readonly objects: Iterable<Resource>;
   readonly secrets: Iterable<SecretObject>;
   readonly namespaces: ReadonlyMap<string, Labels>;

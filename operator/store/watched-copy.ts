@@ -18,7 +18,7 @@ export interface WatchedCopy {
   has(id: string, write: { readonly uid: string; readonly resourceVersion: string | undefined }): Promise<void>;
 }
 
-export interface WatchedCopyOptions {
+interface WatchedCopyOptions {
   readonly objects: Pick<LiveObjects, 'ofKind' | 'current' | 'live'>;
   readonly namespaces: () => Iterable<string>;
   /** Whether objects of this namespace are read at all. */

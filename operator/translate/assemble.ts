@@ -12,7 +12,7 @@ import type { TranslationMemory } from './memory.ts';
 import type { Translated } from './translated.ts';
 import { compareText } from './words.ts';
 
-export interface TranslatedParts {
+interface TranslatedParts {
   readonly catalogs: readonly Translated<PriceCatalog>[];
   readonly routes: readonly Translated<ModelRoute>[];
   readonly groups: readonly TranslatedGroup[];

@@ -19,7 +19,7 @@ export interface TranslatedGroup extends Translated<GroupMessage> {
 }
 
 /** The routes a group may open: those in force, by name, and the names of those that are refused. */
-export interface RouteIndex {
+interface RouteIndex {
   readonly accepted: readonly ModelRoute[];
   readonly refused: ReadonlySet<string>;
   /** Names of groups that today's schema refuses. */

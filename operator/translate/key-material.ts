@@ -15,7 +15,7 @@ const LONGEST_KEY = 512;
 const SHOWN_CHARACTERS = 8;
 
 /** A key that works. */
-export interface PresentKey {
+interface PresentKey {
   readonly state: 'Present';
   readonly sha256: string;
   readonly prefix: string;
@@ -60,7 +60,7 @@ export function rememberedKeyMaterial(apiKey: ApiKey, nowMs: number): KeyMateria
 }
 
 /** What makes a key unfit, in words that do not repeat it; undefined: nothing. */
-export function faultOfKey(key: string): string | undefined {
+function faultOfKey(key: string): string | undefined {
   if (/[\r\n]$/.test(key)) return 'it ends with a line break; write it without one';
   if (/\s/.test(key)) return 'it has spaces or line breaks in it';
   if (!key.startsWith(PREFIX)) return `it does not begin with "${PREFIX}"`;

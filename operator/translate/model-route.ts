@@ -21,7 +21,7 @@ const ALLOWANCES = {
 } as const;
 const MS = 1000;
 
-export interface RouteContext {
+interface RouteContext {
   readonly lookup: SecretsToLookIn;
   /** The models that have a price, and of which kind. */
   readonly priced: ReadonlyMap<string, QuotaType>;

@@ -22,7 +22,7 @@ import { claimedModels, translateCatalog } from './price-catalog.ts';
 import { secretsNamedBy } from './references.ts';
 import { translateOnce } from './remember.ts';
 
-export interface TranslateOptions {
+interface TranslateOptions {
   /** The namespace of this gateway. */
   readonly gatewayNamespace: string;
   readonly nowMs: number;

@@ -11,7 +11,7 @@ import { startListWatch } from '../kube/list-watch.ts';
 import type { KubeObject } from '../kube/list-watch.ts';
 import type { Meter } from '../metrics.ts';
 
-export interface ConfigurationOptions {
+interface ConfigurationOptions {
   readonly client: Pick<KubeClient, 'request' | 'watch'>;
   /** Of the MutatingWebhookConfiguration. */
   readonly name: string;
@@ -22,7 +22,7 @@ export interface ConfigurationOptions {
   readonly leading: () => boolean;
 }
 
-export interface KeptConfiguration {
+interface KeptConfiguration {
   /** Trusts these authorities from now on, PEM. */
   trust(authorities: string): void;
   stop(): Promise<void>;

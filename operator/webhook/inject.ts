@@ -20,7 +20,7 @@ export interface InjectionPlan {
   readonly authorities: string | undefined;
 }
 
-export type Injection = { readonly patch: readonly PatchOperation[] } | { readonly problems: readonly string[] };
+type Injection = { readonly patch: readonly PatchOperation[] } | { readonly problems: readonly string[] };
 
 const KEY_FOLDER = '/var/run/secrets/modelgateway.dev/key';
 const KEY_FILE = 'apiKey';

@@ -12,7 +12,7 @@ export interface Overrides {
   readonly limits: Texts;
 }
 
-export type OverridesResult = { readonly overrides: Overrides } | { readonly problems: readonly string[] };
+type OverridesResult = { readonly overrides: Overrides } | { readonly problems: readonly string[] };
 
 const DEFAULT_PORT = 4000;
 const DEFAULT_ADMIN_PORT = 4001;

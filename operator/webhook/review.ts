@@ -12,7 +12,7 @@ import { API_KEY_ANNOTATION, INJECT_LABEL } from './pod.ts';
 import type { Pod } from './pod.ts';
 
 /** What of admission.k8s.io/v1 is read. */
-export interface ReviewRequest {
+interface ReviewRequest {
   readonly uid: string;
   readonly namespace: string;
   readonly pod: Pod;

@@ -16,7 +16,7 @@ export interface ServerCertificates {
   onChange(listener: (material: { readonly certificate: string; readonly key: string }) => void): () => void;
 }
 
-export interface WebhookServerOptions {
+interface WebhookServerOptions {
   readonly listen: { readonly host: string; readonly port: number };
   readonly certificates: ServerCertificates;
   /** Asked for each pod: authorities change. */
@@ -31,7 +31,7 @@ export interface WebhookServer {
 }
 
 /** Where pods are asked about. */
-export const INJECT_PATH = '/inject';
+const INJECT_PATH = '/inject';
 /** An object of the API server's has at most 3 MiB, and the question about it has little besides. */
 const MOST_BODY_BYTES = 8 * 1024 * 1024;
 /** Of all questions that come in at once: whoever reaches the port may ask, and the operator has other work. */

@@ -22,7 +22,7 @@ export interface AuthenticationRefusal {
 
 export type Authenticate = (token: string) => Promise<Identity | AuthenticationRefusal>;
 
-export interface TokenReviewerOptions {
+interface TokenReviewerOptions {
   /** Posts JSON to a path of the API server and resolves with the answer's JSON; rejects where there is none, or a status that is not 2xx. */
   readonly post: (path: string, body: object) => Promise<unknown>;
   /** What the tokens must have been made for. */

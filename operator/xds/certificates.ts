@@ -20,7 +20,7 @@ export interface StoredCertificates {
   readonly servingKey: string;
 }
 
-export interface CertificateStore {
+interface CertificateStore {
   load(): Promise<StoredCertificates | undefined>;
   /** Stores what was made from `before`; false: somebody else has stored since `before` was loaded, and nothing was written. */
   store(next: StoredCertificates, before: StoredCertificates | undefined): Promise<boolean>;
@@ -28,7 +28,7 @@ export interface CertificateStore {
   publishAuthorities(pem: string): Promise<void>;
 }
 
-export interface ServingMaterial {
+interface ServingMaterial {
   readonly certificate: string;
   readonly key: string;
   /** All authorities that are trusted now. */
@@ -64,7 +64,7 @@ export interface KeptCertificates extends TlsMaterial {
 }
 
 const DAY_MS = 86_400_000;
-export interface Lifetimes {
+interface Lifetimes {
   readonly caMs: number;
   readonly servingMs: number;
   /** From publishing an authority to its first signature. */

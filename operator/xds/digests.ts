@@ -10,7 +10,7 @@ import { SHARE_ACKNOWLEDGEMENTS } from '#snapshot/services.ts';
 import type { Acknowledgements } from './acknowledgements.ts';
 import type { TlsMaterial } from './certificates.ts';
 
-export interface DigestStreamOptions {
+interface DigestStreamOptions {
   /** "host:port" of the leader. */
   readonly address: string;
   readonly replica: string;

@@ -13,7 +13,7 @@ import { Fleet } from './fleet.ts';
 import type { FleetFigures, RawResource } from './fleet.ts';
 import { startServer } from './server.ts';
 
-export type ObjectProgress = Progress;
+type ObjectProgress = Progress;
 
 /** A proxy's word that a provider refuses the credential or a model name of a ModelRoute's channel. */
 export interface UpstreamRefusal {

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { Resource } from '#snapshot/discovery.gen.ts';
 
-export interface CachedResource {
+interface CachedResource {
   readonly name: string;
   readonly version: string;
   /** An encoded Resource message. */

@@ -34,7 +34,7 @@ export interface Caller {
   readonly peer: string;
 }
 
-export interface ServerHandlers {
+interface ServerHandlers {
   connect(caller: Caller, outlet: Outlet): ClientStream;
   refusals(report: RefusalReport): void;
   /** A replica tells of its proxies until `ended`. */
@@ -48,7 +48,7 @@ export interface Admission {
   readonly serviceAccounts?: { readonly proxies?: readonly string[]; readonly operators?: readonly string[] };
 }
 
-export interface ServerOptions {
+interface ServerOptions {
   readonly listen: { readonly host: string; readonly port: number };
   readonly admission: Admission | undefined;
   /** Undefined: plaintext. */
@@ -59,7 +59,7 @@ export interface ServerOptions {
   readonly keepaliveMs?: number;
 }
 
-export interface RunningServer {
+interface RunningServer {
   readonly port: number;
   stop(): Promise<void>;
 }

@@ -15,7 +15,7 @@ export interface Sent {
 }
 
 /** A part of what is pending, of a size that fits one message. */
-export interface Chunk {
+interface Chunk {
   readonly resources: readonly Uint8Array[];
   readonly removed: readonly string[];
   readonly versions: ReadonlyMap<string, string>;

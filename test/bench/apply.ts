@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Pool } from 'undici';
-import { startCluster } from '../cluster/support.ts';
+import { PLATFORM, startCluster } from '../cluster/support.ts';
 import type { Cluster } from '../cluster/support.ts';
 import { freePort } from '../support/kube/processes.ts';
 import type { Acknowledged, Watch } from './apply-clients.ts';
@@ -67,27 +67,6 @@ async function load(cluster: Cluster): Promise<void> {
     });
   });
 }
-
-const PLATFORM = `
-apiVersion: v1
-kind: Secret
-metadata: {name: openai}
-stringData: {apiKey: provider-credential}
----
-kind: ModelRoute
-metadata: {name: openai, labels: {tier: standard}}
-spec:
-  models: [{name: gpt, contextTokens: 1000, maxOutputTokens: 100}]
-  channels: [{name: direct, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1", auth: {type: ApiKey, secretRef: {name: openai, key: apiKey}}}]
----
-kind: PriceCatalog
-metadata: {name: prices}
-spec: {models: [{name: gpt, vendor: OpenAI, quotaType: Token, modelRatio: "1"}]}
----
-kind: Group
-metadata: {name: main}
-spec: {allowedNamespaces: {from: All}, routes: [{routeSelector: {}}]}
-`;
 
 const children: ChildProcess[] = [];
 

@@ -4,7 +4,7 @@
  * dialect, so that it edits the request and takes the usage event out again.
  */
 
-export type Shape =
+type Shape =
   /** One answer of 1 KB. */
   | 'json'
   /** 50 events, each written by itself, as quickly as they are taken. */

@@ -22,7 +22,7 @@ export function writeRecords(path: string, records: number, { account, uids }: {
   db.close();
 }
 
-export interface Timing {
+interface Timing {
   readonly wallMs: number;
   readonly cpuMs: number;
 }

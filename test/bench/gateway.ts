@@ -8,7 +8,7 @@ import { modelNames } from './cases.ts';
 import { startPinned, untilSaid } from './pinned.ts';
 import type { PinnedProcess } from './pinned.ts';
 
-export interface GatewaySetup {
+interface GatewaySetup {
   /** For manifests, data and logs. */
   readonly folder: string;
   readonly mockUrl: string;

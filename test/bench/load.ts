@@ -17,7 +17,7 @@ export interface Load {
   readonly folder: string;
 }
 
-export interface LoadResult {
+interface LoadResult {
   readonly requests: number;
   readonly seconds: number;
   readonly p50Ms: number;

@@ -13,7 +13,7 @@ export interface PinnedProcess {
   stop(): Promise<void>;
 }
 
-export interface PinnedOptions {
+interface PinnedOptions {
   readonly core: number;
   /** Its standard output and error. */
   readonly outputFile: string;

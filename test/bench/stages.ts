@@ -11,7 +11,7 @@ export interface CpuProfile {
   readonly timeDeltas: readonly number[];
 }
 
-export interface ProfileNode {
+interface ProfileNode {
   readonly id: number;
   readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number };
   readonly children?: readonly number[];
@@ -29,7 +29,7 @@ interface Rule {
   readonly matches: RegExp;
 }
 
-export const IDLE = 'idle';
+const IDLE = 'idle';
 const OTHER = 'other (runtime, timers, promises)';
 
 /** In this order. */
@@ -58,12 +58,12 @@ const RULES: readonly Rule[] = [
   { stage: 'node:http', matches: /node:(?:_http|internal\/http)/ },
 ];
 
-export interface StageTime {
+interface StageTime {
   readonly stage: string;
   readonly micros: number;
 }
 
-export interface FunctionTime {
+interface FunctionTime {
   /** Name and place. */
   readonly where: string;
   readonly micros: number;

@@ -10,7 +10,7 @@ export interface CaseRounds {
   readonly rounds: Readonly<Partial<Record<TargetName, readonly Measured[]>>>;
 }
 
-export interface CaseSummary {
+interface CaseSummary {
   readonly name: string;
   readonly target: TargetName;
   /** Medians over the rounds. */

@@ -159,7 +159,7 @@ function sequence(): () => number {
   };
 }
 
-export interface Filling {
+interface Filling {
   /** Where the ledger takes the time from. */
   readonly clock: { nowMs: number };
   readonly uidOf: (namespace: string, name: string) => string;

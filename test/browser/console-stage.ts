@@ -4,11 +4,10 @@
  * MGW_SCREENSHOTS names. Whatever the browser complains of (errors, refused content, failed requests) is collected.
  */
 import assert from 'node:assert/strict';
-import { mkdir, readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import { openBrowser } from '../dataplane/pricing/browser.ts';
+import { axeFaults, openBrowser, overflow, themeOf } from '../support/browser.ts';
 
 /** Two cores may be busy with other suites. */
 export const PATIENCE_MS = 60_000;
@@ -16,8 +15,6 @@ const DESK = { width: 1280, height: 860 };
 const PHONE = { width: 390, height: 844 };
 const WIDTHS = [DESK, PHONE];
 const THEMES = ['light', 'dark'] as const;
-/** Rules about a page as a whole and about contrast; what is only advice is left out. */
-const AXE_RUN = `axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 160)).join(' | ')))`;
 
 export interface Visitor {
   readonly page: Page;
@@ -38,7 +35,6 @@ export interface Stage {
 
 export async function openStage(chromiumPath: string, pictures: string): Promise<Stage> {
   const browser: Browser = await openBrowser(chromiumPath);
-  const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
   const folder = process.env['MGW_SCREENSHOTS'] ?? pictures;
   await mkdir(folder, { recursive: true });
   const complaints: string[] = [];
@@ -51,7 +47,7 @@ export async function openStage(chromiumPath: string, pictures: string): Promise
       listen(page, complaints, expected);
       return {
         page, context,
-        inspect: (name) => inspect(page, { axe, name, folder }),
+        inspect: (name) => inspect(page, name, folder),
         press: (name) => page.locator('main').getByRole('button', { name, exact: true }).click(),
         expectStatus: (status) => { expected.push(status); },
       };
@@ -79,23 +75,15 @@ function listen(page: Page, complaints: string[], expected: number[]): void {
   });
 }
 
-interface Inspection {
-  readonly axe: string;
-  readonly name: string;
-  readonly folder: string;
-}
-
-async function inspect(page: Page, { axe, name, folder }: Inspection): Promise<void> {
-  await page.evaluate(axe);
+async function inspect(page: Page, name: string, folder: string): Promise<void> {
   for (const viewport of WIDTHS) {
     await page.setViewportSize(viewport);
     for (const colorScheme of THEMES) {
       const where = `${name}, ${colorScheme}, ${viewport.width} wide`;
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      const [red = 0] = await page.evaluate<number[]>('getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)');
-      assert.equal(red > 127, colorScheme === 'light', where);
-      assert.equal(await page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth'), 0, `${where}: wider than the screen`);
-      assert.deepEqual(await page.evaluate<string[]>(AXE_RUN), [], where);
+      assert.equal(await themeOf(page), colorScheme, where);
+      assert.equal(await overflow(page), 0, `${where}: wider than the screen`);
+      assert.deepEqual(await axeFaults(page), [], where);
       await page.evaluate('scrollTo(0, 0)');
       await page.screenshot({ path: join(folder, `${name}-${colorScheme}-${viewport.width}.png`), fullPage: true });
     }

@@ -30,7 +30,8 @@ export function untilRefused(sdkUrl: string, key: string): Promise<void> {
   return eventually('calls with the key are refused', async () => !await isTaken(sdkUrl, key));
 }
 
-async function isTaken(sdkUrl: string, key: string): Promise<boolean> {
+/** Whether a call with the key is answered at this moment. */
+export async function isTaken(sdkUrl: string, key: string): Promise<boolean> {
   try {
     return await call(sdkUrl, key) !== '';
   } catch (error) {

@@ -112,7 +112,7 @@ export type ChannelName = keyof typeof CHANNELS;
 export const FIRST_BYTE_MS = 3_000;
 export const IDLE_MS = 3_000;
 export const WHOLE_MS = 4_000;
-export const MOST_OUTPUT_TOKENS = 1_000;
+const MOST_OUTPUT_TOKENS = 1_000;
 export const CONTEXT_TOKENS = 20_000;
 export const IMAGE_TOKENS = 300;
 /** Of group cheap, on each of its channels. */

@@ -35,7 +35,7 @@ export interface Figures {
   readonly output: unknown;
 }
 
-export type Lie = 'none' | 'honest' | 'zero' | 'less' | 'more' | 'negative' | 'huge' | 'beyond belief' | 'NaN' | 'text' | 'fraction' | 'half';
+type Lie = 'none' | 'honest' | 'zero' | 'less' | 'more' | 'negative' | 'huge' | 'beyond belief' | 'NaN' | 'text' | 'fraction' | 'half';
 
 export type Fate =
   | { readonly kind: 'refusal'; readonly status: number; readonly headMs: number }

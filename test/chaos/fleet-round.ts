@@ -14,7 +14,7 @@ import { planRound } from './plan.ts';
 import { reconcile } from './reconcile.ts';
 import type { Evidence } from './reconcile.ts';
 
-export interface FleetResult {
+interface FleetResult {
   readonly evidence: Evidence;
   readonly violations: readonly string[];
   readonly blows: readonly string[];

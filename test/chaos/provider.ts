@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Attempt, Order, Report } from './provider-process.ts';
 
-export interface ProviderLog {
+interface ProviderLog {
   readonly attempts: readonly Attempt[];
   readonly inFlight: number;
   /** Requests that no client can have caused. */

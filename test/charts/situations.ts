@@ -52,7 +52,7 @@ export async function renderAll(helm: Needed, situation: Situation): Promise<Ren
 }
 
 /** A pod template and whose it is. */
-export interface PodTemplate {
+interface PodTemplate {
   readonly owner: string;
   readonly template: Rendered;
 }

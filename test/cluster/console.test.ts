@@ -14,21 +14,13 @@ import type { ConsoleServer } from '../../operator/console/server.ts';
 import { openAccess } from '../../operator/kube/access.ts';
 import type { SharedAccess } from '../../operator/kube/access.ts';
 import { kubeApiserverMissing } from '../support/kube-apiserver.ts';
-import { GATEWAY_NAMESPACE, SCENE, countingMeter, isReady, runOperator, startCluster, until } from './support.ts';
+import { GATEWAY_NAMESPACE, SCENE, countingMeter, isReady, runOperator, startCluster, teamManifest, until } from './support.ts';
 import type { Cluster, Running } from './support.ts';
 
 const missing = await kubeApiserverMissing();
 const API = 'modelgateway.dev';
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
-const MORE = `
-kind: Account
-metadata: {name: team, namespace: team-b}
-spec: {grants: [{name: first, usd: "10"}]}
----
-kind: ApiKey
-metadata: {name: ci, namespace: team-b}
-spec: {groupRef: {name: main}, accountRef: {name: team}}
----
+const MORE = `${teamManifest('team-b')}---
 kind: ApiKey
 metadata: {name: bot, namespace: team-a}
 spec: {groupRef: {name: main}, accountRef: {name: team}, quota: {limitUsd: "5"}}

@@ -188,8 +188,8 @@ export function runOperator(cluster: Cluster, { proxies, lease, onWrite, kubecon
   };
 }
 
-/** A whole little gateway: a route with its credential, a price, a group for all, an account and a key of team-a. */
-export const SCENE = `
+/** What a platform team writes: a route with its credential, a price, a group for all. */
+export const PLATFORM = `
 apiVersion: v1
 kind: Secret
 metadata: {name: openai}
@@ -208,12 +208,20 @@ spec: {models: [{name: gpt, vendor: OpenAI, quotaType: Token, modelRatio: "1"}]}
 kind: Group
 metadata: {name: main}
 spec: {allowedNamespaces: {from: All}, routes: [{routeSelector: {}}]}
----
+`;
+
+/** What a team has of it: an account and a key. `more` goes into the key's spec. */
+export function teamManifest(namespace: string, more = ''): string {
+  return `
 kind: Account
-metadata: {name: team, namespace: team-a}
+metadata: {name: team, namespace: ${namespace}}
 spec: {grants: [{name: first, usd: "10"}]}
 ---
 kind: ApiKey
-metadata: {name: ci, namespace: team-a}
-spec: {groupRef: {name: main}, accountRef: {name: team}}
+metadata: {name: ci, namespace: ${namespace}}
+spec: {groupRef: {name: main}, accountRef: {name: team}${more && `, ${more}`}}
 `;
+}
+
+/** A whole little gateway. */
+export const SCENE = `${PLATFORM}---${teamManifest('team-a')}`;

@@ -14,7 +14,7 @@ import { needHelm, renderedObjects, runHelm } from '../support/helm.ts';
 import type { Rendered } from '../support/helm.ts';
 import { freePort } from '../support/kube/processes.ts';
 import { kubeApiserverMissing } from '../support/kube-apiserver.ts';
-import { SCENE, kubeconfigFor, startCluster, until } from './support.ts';
+import { SCENE, kubeconfigFor, startCluster, teamManifest, until } from './support.ts';
 import type { Cluster, Live } from './support.ts';
 
 const missing = await kubeApiserverMissing();
@@ -43,15 +43,7 @@ describe('the sidecar\'s webhook', { skip: missing ?? helm.skip }, () => {
     await create('/api/v1/namespaces/model-gateway/serviceaccounts', { metadata: { name: 'model-gateway-operator' } });
     const { body } = await cluster.admin.call('POST', '/api/v1/namespaces/model-gateway/serviceaccounts/model-gateway-operator/token', { spec: {} });
     const kubeconfig = await folder.write('kubeconfig', kubeconfigFor(cluster.server, body.status.token));
-    await cluster.apply(SCENE + ['strict', 'elsewhere'].map((namespace) => `---
-kind: Account
-metadata: {name: team, namespace: ${namespace}}
-spec: {grants: [{name: first, usd: "10"}]}
----
-kind: ApiKey
-metadata: {name: ci, namespace: ${namespace}}
-spec: {groupRef: {name: main}, accountRef: {name: team}${namespace === 'elsewhere' ? ', gatewayNamespace: another' : ''}}
-`).join(''));
+    await cluster.apply([SCENE, teamManifest('strict'), teamManifest('elsewhere', 'gatewayNamespace: another')].join('---'));
     operator = startMgw(['operator', '--kubeconfig', kubeconfig, '--namespace', 'model-gateway', '--insecure-xds', '--xds-listen', `127.0.0.1:${ports.xds}`, '--admin', `127.0.0.1:${ports.admin}`,
       '--webhook-listen', `127.0.0.1:${ports.webhook}`, '--webhook-name', 'localhost', '--sidecar-settings', '{"image": "model-gateway:test"}']);
     await until('the operator is ready', () => fetch(`http://127.0.0.1:${ports.admin}/readyz`).then(({ status }) => status, () => 0), (status) => status === 200);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { KEYS } from '../support/manifests.ts';
 import { anthropicMessage, openaiChat } from '../support/provider-answers.ts';
-import { chat, message, nothingLeaks, startWorld } from '../http/support.ts';
+import { chat, message, startWorld, tidyUp } from '../http/support.ts';
 import type { World } from '../http/support.ts';
 
 const MAX_BODY = 3000;
@@ -13,11 +13,7 @@ const [DIRECT, BY_FRAMEWORK] = ['application/json', 'application/json;  charset=
 let world: World;
 before(async () => { world = await startWorld({ maxBodyBytes: MAX_BODY }); });
 after(() => world.stop());
-afterEach(() => {
-  world.openai.clear();
-  world.anthropic.clear();
-  assert.ok(nothingLeaks(world));
-});
+afterEach(() => tidyUp(world));
 
 interface Told {
   readonly status: number;

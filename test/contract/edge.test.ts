@@ -5,18 +5,14 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { KEYS, PROVIDER_KEYS } from '../support/manifests.ts';
 import { anthropicMessage, breakAt, openaiChat, openaiEmbeddings, openaiError, openaiImages, openaiStream } from '../support/provider-answers.ts';
 import { CUT } from '../support/mock-provider.ts';
-import { chat, get, message, nothingLeaks, post, startWorld } from '../http/support.ts';
+import { chat, get, message, post, startWorld, tidyUp } from '../http/support.ts';
 import type { World } from '../http/support.ts';
 
 const MAX_BODY = 2000;
 let world: World;
 before(async () => { world = await startWorld({ maxBodyBytes: MAX_BODY }); });
 after(() => world.stop());
-afterEach(() => {
-  world.openai.clear();
-  world.anthropic.clear();
-  assert.ok(nothingLeaks(world));
-});
+afterEach(() => tidyUp(world));
 
 /** Bytes as they are, on a connection of their own; what comes back until it is closed. */
 function raw(text: string): Promise<string> {

@@ -4,7 +4,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { KEYS, keyManifest } from '../support/manifests.ts';
 import { gate, CUT, STALL } from '../support/mock-provider.ts';
 import { json, openaiChat, openaiError, openaiStream, sseReply } from '../support/provider-answers.ts';
-import { chat, get, message, nothingLeaks, post, spending, startWorld } from '../http/support.ts';
+import { chat, get, message, post, spending, startWorld, tidyUp } from '../http/support.ts';
 import type { World } from '../http/support.ts';
 
 const MOVING = 'sk-test-moving-0000000000000000000000000000';
@@ -61,11 +61,7 @@ spec:
   }) });
 });
 after(() => world.stop());
-afterEach(() => {
-  world.openai.clear();
-  world.anthropic.clear();
-  assert.ok(nothingLeaks(world));
-});
+afterEach(() => tidyUp(world));
 
 describe('a retry', () => {
   it('after the key moved to another account is refused, and leaves both accounts as they were', async () => {

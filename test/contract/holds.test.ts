@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { keyManifest } from '../support/manifests.ts';
 import { anthropicMessage, gated, openaiChat, openaiImages } from '../support/provider-answers.ts';
-import { chat, message, nothingLeaks, post, spending, startWorld } from '../http/support.ts';
+import { chat, message, post, spending, startWorld, tidyUp } from '../http/support.ts';
 import type { Answer, World } from '../http/support.ts';
 
 // gpt-model, nano-USD per token: input $2.50 a million, as a five-minute cache write 1.25 times that, output $10 a million
@@ -26,11 +26,7 @@ ${Object.entries(QUOTAS).map(([name, usd]) => keyManifest(name.toLowerCase(), KE
   }) });
 });
 after(() => world.stop());
-afterEach(() => {
-  world.openai.clear();
-  world.anthropic.clear();
-  assert.ok(nothingLeaks(world));
-});
+afterEach(() => tidyUp(world));
 
 /** What a key holds while this call, its only one, is at the provider. */
 async function held(path: string, body: unknown, name = 'main'): Promise<bigint> {

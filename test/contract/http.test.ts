@@ -5,7 +5,7 @@ import { LedgerUnavailable } from '../../dataplane/ledger/ledger.ts';
 import { KEYS, keyManifest } from '../support/manifests.ts';
 import { breakAt, gated, insertAt, json, openaiChat, openaiEmbeddings, openaiError, openaiImages, openaiStream, anthropicMessage, sseReply } from '../support/provider-answers.ts';
 import { CUT, gate } from '../support/mock-provider.ts';
-import { chat, get, message, nothingLeaks, post, spending, startWorld } from '../http/support.ts';
+import { chat, get, message, post, spending, startWorld, tidyUp } from '../http/support.ts';
 import type { Answer, Json, World } from '../http/support.ts';
 
 const KEY = (name: string): string => `sk-test-${name}-`.padEnd(43, '0');
@@ -40,10 +40,8 @@ ${keyManifest('monthly', KEY('monthly'), 'quota: {limitUsd: "5.5", period: Month
 });
 after(() => world.stop());
 afterEach(() => {
-  world.openai.clear();
-  world.anthropic.clear();
   nowMs = NOW;
-  assert.ok(nothingLeaks(world));
+  tidyUp(world);
 });
 
 const usageOf = async (id: string | null, headers: Record<string, string> = {}): Promise<Json> => (await get(world, `/v1/usage/${id}`, headers)).json();

@@ -9,7 +9,7 @@ export interface HttpAnswer {
   readonly whole: boolean;
 }
 
-export interface ReadAnswers {
+interface ReadAnswers {
   readonly answers: readonly HttpAnswer[];
   /** What is not HTTP about the bytes. */
   readonly fault: string | undefined;

@@ -30,7 +30,7 @@ export interface Fuzzer {
   open(): Promise<FuzzSession>;
 }
 
-export interface FuzzRun {
+interface FuzzRun {
   readonly seed: number;
   readonly durationMs: number;
   /** How many cases at most; default: as many as the time allows. */

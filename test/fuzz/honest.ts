@@ -45,7 +45,7 @@ export function honestAnswer(request: ProviderRequest, figures?: Figures): Provi
   return { pieces: [answerBytes(honestReply(request, figures))], end: 'keep' };
 }
 
-export interface Framing {
+interface Framing {
   readonly status?: string;
   readonly headers?: readonly string[];
   readonly gzip?: boolean;

@@ -1,7 +1,7 @@
 /** Bytes that were right, made wrong: flips, losses, doublings, splices and the words of a dictionary. */
 import type { Random } from './random.ts';
 
-export type Dictionary = readonly (string | Uint8Array)[];
+type Dictionary = readonly (string | Uint8Array)[];
 
 /** Bytes that parsers of any kind stumble over. */
 const ODD_BYTES: readonly number[] = [0x00, 0x01, 0x09, 0x0a, 0x0b, 0x0d, 0x20, 0x22, 0x25, 0x2c, 0x3a, 0x3b, 0x5c, 0x7f, 0x80, 0xc0, 0xe2, 0xed, 0xf0, 0xfe, 0xff];

@@ -31,7 +31,7 @@ export interface Scene {
   close(): Promise<void>;
 }
 
-export interface CallMoney {
+interface CallMoney {
   heldNanoUsd: bigint;
   request: HoldRequest;
   settled: SettleResult | undefined;
@@ -54,7 +54,7 @@ export function withVideos(yaml: string): string {
 const REST_MS = 10_000;
 const ANSWER_MS = 5_000;
 
-export interface SceneOptions {
+interface SceneOptions {
   readonly answer: (request: ProviderRequest) => ProviderAnswer | Promise<ProviderAnswer>;
   /** Edits the usual manifest of groups, routes and prices. */
   readonly platform?: (yaml: string) => string;

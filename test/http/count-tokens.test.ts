@@ -4,17 +4,13 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { KEYS } from '../support/manifests.ts';
 import { gate, RESET } from '../support/mock-provider.ts';
 import { anthropicError, json } from '../support/provider-answers.ts';
-import { chat, nothingLeaks, post, startWorld } from './support.ts';
+import { chat, post, startWorld, tidyUp } from './support.ts';
 import type { Answer, World } from './support.ts';
 
 let world: World;
 before(async () => { world = await startWorld(); });
 after(() => world.stop());
-afterEach(() => {
-  assert.ok(nothingLeaks(world));
-  world.openai.clear();
-  world.anthropic.clear();
-});
+afterEach(() => tidyUp(world));
 
 const count = (model: string, body: object = { messages: [{ role: 'user', content: 'hello world' }] }, headers: Record<string, string> = {}): Promise<Answer> =>
   post(world, '/v1/messages/count_tokens', { model, ...body }, headers);

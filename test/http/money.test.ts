@@ -5,7 +5,7 @@ import { KEYS, keyManifest } from '../support/manifests.ts';
 import { anthropicMessage, anthropicStream, breakAt, gated, insertAt, json, openaiChat, openaiEmbeddings, openaiError, openaiImages, openaiStream } from '../support/provider-answers.ts';
 import { CUT, gate } from '../support/mock-provider.ts';
 import type { Reply } from '../support/mock-provider.ts';
-import { chat, get, message, nothingLeaks, post, spending, startWorld } from './support.ts';
+import { chat, get, message, nothingLeaks, post, spending, startWorld, tidyUp } from './support.ts';
 import type { Answer, Json, World } from './support.ts';
 
 const CROWD_KEY = 'sk-test-crowd-00000000000000000000000000000';
@@ -47,11 +47,7 @@ before(async () => {
   }) });
 });
 after(() => world.stop());
-afterEach(() => {
-  world.openai.clear();
-  world.anthropic.clear();
-  assert.ok(nothingLeaks(world), 'a hold or a slot was left behind');
-});
+afterEach(() => tidyUp(world));
 
 const CHEAP = { authorization: 'Bearer sk-test-cheap-00000000000000000000000000000' };
 const DEAR = { authorization: 'Bearer sk-test-dear-000000000000000000000000000000' };

@@ -5,17 +5,13 @@ import { gzipSync } from 'node:zlib';
 import { KEYS, PROVIDER_KEYS } from '../support/manifests.ts';
 import { anthropicMessage, anthropicStream, json, openaiChat, openaiStream, sse } from '../support/provider-answers.ts';
 import type { Reply } from '../support/mock-provider.ts';
-import { chat, message, nothingLeaks, post, startWorld } from './support.ts';
+import { chat, message, post, startWorld, tidyUp } from './support.ts';
 import type { World } from './support.ts';
 
 let world: World;
 before(async () => { world = await startWorld(); });
 after(() => world.stop());
-afterEach(() => {
-  world.openai.clear();
-  world.anthropic.clear();
-  assert.ok(nothingLeaks(world));
-});
+afterEach(() => tidyUp(world));
 
 /** A body that a re-encoder would change: spaces, escapes, big and precise numbers, unknown and nested fields. */
 const ODD_CHAT = '{ "model":"gpt-model",\n "unknown_field": {"deep": [1.0, 1e2, 12345678901234567890, 0.1000000000000000055]},'

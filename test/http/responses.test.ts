@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { openaiError } from '../support/provider-answers.ts';
 import { openaiResponse, openaiResponseStream } from '../support/response-answers.ts';
-import { get, nothingLeaks, post, spending, startWorld } from './support.ts';
+import { get, post, spending, startWorld, tidyUp } from './support.ts';
 import type { Answer, World } from './support.ts';
 import { KEYS } from '../support/manifests.ts';
 
@@ -15,10 +15,7 @@ const COST = 60n * PRICE.input + 40n * PRICE.cached + 7n * PRICE.output;
 let world: World;
 before(async () => { world = await startWorld(); });
 after(() => world.stop());
-afterEach(() => {
-  assert.ok(nothingLeaks(world));
-  world.openai.clear();
-});
+afterEach(() => tidyUp(world));
 
 async function costOf(call: () => Promise<Answer>): Promise<{ answer: Answer; cost: bigint }> {
   const { spent } = await spending(world);

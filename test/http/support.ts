@@ -1,4 +1,5 @@
 /** What the HTTP tests share: one gateway over two scripted providers, and short ways to call it. */
+import assert from 'node:assert/strict';
 import { startGateway } from '../support/gateway.ts';
 import type { GatewayOptions, TestGateway } from '../support/gateway.ts';
 import { KEYS, keysManifest, platformManifest } from '../support/manifests.ts';
@@ -83,6 +84,13 @@ export function message(model = 'claude-model', more: Record<string, unknown> = 
 export async function spending(world: World, name = 'main'): Promise<{ spent: bigint; held: bigint }> {
   const key = await world.gateway.ledger.readKey(`team/${name}`, 'Never');
   return { spent: key.spentNanoUsd, held: key.heldNanoUsd };
+}
+
+/** After a test: its providers forget what they were told and asked, and it must have left nothing behind. */
+export function tidyUp(world: World): void {
+  world.openai.clear();
+  world.anthropic.clear();
+  assert.ok(nothingLeaks(world), 'a hold or a slot was left behind');
 }
 
 /** Nothing is held, and no slot is taken: what every test may ask when its calls are over. */

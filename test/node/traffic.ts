@@ -21,7 +21,7 @@ export interface Traffic {
   stop(): Promise<readonly Call[]>;
 }
 
-export interface TrafficOptions {
+interface TrafficOptions {
   readonly urls: Readonly<Record<Entrance, string>>;
   /** Of which each lane has one. */
   readonly keys: readonly string[];

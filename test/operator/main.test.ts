@@ -14,25 +14,9 @@ import { startOperator } from '../../operator/main.ts';
 import type { Operator, OperatorOptions } from '../../operator/main.ts';
 import type { PublishResult } from '../../operator/reconcile/controller.ts';
 import type { MintedKey } from '../../operator/reconcile/mint-keys.ts';
-import { GATEWAY_NAMESPACE, temporaryFolder } from './support.ts';
+import { GATEWAY_NAMESPACE, platformManifest, temporaryFolder } from './support.ts';
 
-const MANIFESTS = `apiVersion: modelgateway.dev/v1alpha1
-kind: Group
-metadata: {name: main}
-spec: {allowedNamespaces: {from: All}, routes: [{routeSelector: {}}]}
----
-apiVersion: modelgateway.dev/v1alpha1
-kind: ModelRoute
-metadata: {name: openai}
-spec:
-  models: [{name: gpt, contextTokens: 10, maxOutputTokens: 5}]
-  channels: [{name: direct, protocol: OpenAI, baseUrl: "https://api.test/v1"}]
----
-apiVersion: modelgateway.dev/v1alpha1
-kind: PriceCatalog
-metadata: {name: acme}
-spec: {models: [{name: gpt, vendor: Acme, quotaType: Token, modelRatio: "1"}]}
----
+const MANIFESTS = `${platformManifest()}---
 apiVersion: modelgateway.dev/v1alpha1
 kind: Account
 metadata: {name: team, namespace: team}

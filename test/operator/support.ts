@@ -15,6 +15,27 @@ export const NOW_MS = Date.parse('2026-11-21T12:00:00Z');
 
 const kinds = await loadApiKinds();
 
+/** A group for all, a route with one model, and its price. `more` goes into the route's channel. */
+export function platformManifest(more = ''): string {
+  return `apiVersion: modelgateway.dev/v1alpha1
+kind: Group
+metadata: {name: main}
+spec: {allowedNamespaces: {from: All}, routes: [{routeSelector: {}}]}
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: ModelRoute
+metadata: {name: openai}
+spec:
+  models: [{name: gpt, contextTokens: 10, maxOutputTokens: 5}]
+  channels: [{name: direct, protocol: OpenAI, baseUrl: "https://api.test/v1"${more && `, ${more}`}}]
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: PriceCatalog
+metadata: {name: acme}
+spec: {models: [{name: gpt, vendor: Acme, quotaType: Token, modelRatio: "1"}]}
+`;
+}
+
 /** One file's manifests, mistakes included; every object's generation is 1. */
 export function loadText(text: string, path = 'test.yaml'): LoadedFolder {
   const load = createLoader({ kinds, defaultNamespace: GATEWAY_NAMESPACE }, { assign: () => 1, retain: () => undefined });

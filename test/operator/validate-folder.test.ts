@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { validateFolder } from '../../operator/reconcile/validate-folder.ts';
 import type { ConfigProblem } from '../../operator/files/problem.ts';
-import { GATEWAY_NAMESPACE, NOW_MS, temporaryFolder } from './support.ts';
+import { GATEWAY_NAMESPACE, NOW_MS, platformManifest, temporaryFolder } from './support.ts';
 
 async function validate(t: TestContext, files: Readonly<Record<string, string>>): Promise<readonly ConfigProblem[]> {
   const folder = await temporaryFolder(t);
@@ -17,23 +17,7 @@ async function validate(t: TestContext, files: Readonly<Record<string, string>>)
 
 const brief = (problems: readonly ConfigProblem[]) => problems.map(({ severity, file, line, object, message }) => `${severity} ${file}:${line} ${object ?? ''} ${message}`);
 
-const PLATFORM = `apiVersion: modelgateway.dev/v1alpha1
-kind: Group
-metadata: {name: main}
-spec: {allowedNamespaces: {from: All}, routes: [{routeSelector: {}}]}
----
-apiVersion: modelgateway.dev/v1alpha1
-kind: ModelRoute
-metadata: {name: openai}
-spec:
-  models: [{name: gpt, contextTokens: 10, maxOutputTokens: 5}]
-  channels: [{name: direct, protocol: OpenAI, baseUrl: "https://api.test/v1", auth: {type: ApiKey, secretRef: {name: openai}}}]
----
-apiVersion: modelgateway.dev/v1alpha1
-kind: PriceCatalog
-metadata: {name: acme}
-spec: {models: [{name: gpt, vendor: Acme, quotaType: Token, modelRatio: "1"}]}
-`;
+const PLATFORM = platformManifest('auth: {type: ApiKey, secretRef: {name: openai}}');
 const key = (name: string, spec = '') => `---\napiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: ${name}, namespace: team}\nspec: {groupRef: {name: main}, accountRef: {name: team}${spec}}\n`;
 const ACCOUNT = 'apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: team, namespace: team}\nspec: {}\n';
 

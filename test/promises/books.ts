@@ -16,7 +16,7 @@ export interface BookRecord {
   readonly output: number;
 }
 
-export interface BookHold {
+interface BookHold {
   readonly id: string;
   readonly key: string;
   /** Last recorded progress: what it costs if its process dies now. */

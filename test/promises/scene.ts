@@ -11,7 +11,7 @@ export function keyOf(name: string): string {
   return `sk-promise-${name}-`.padEnd(43, '0');
 }
 
-export interface KeySpec {
+interface KeySpec {
   readonly name: string;
   /** Further lines of the spec. */
   readonly spec?: string;

@@ -2,7 +2,7 @@
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 
-export interface CountedConnections {
+interface CountedConnections {
   readonly url: string;
   /** Connections so far. */
   readonly accepted: number;

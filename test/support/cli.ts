@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 
 const MGW = join(import.meta.dirname, '..', '..', 'bin', 'mgw.ts');
 
-export interface Finished {
+interface Finished {
   readonly exitCode: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -23,7 +23,7 @@ export interface RunningCli extends AsyncDisposable {
   readonly finished: Promise<Finished>;
 }
 
-export interface CliOptions {
+interface CliOptions {
   /** MGW_ variables; the test's own are not handed on. `mgw run` has no console where they do not name one: its default port may be another test's. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;

@@ -7,10 +7,11 @@
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { access, constants, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { isExecutable } from './needs.ts';
 import type { Needed } from './needs.ts';
 
 const run = promisify(execFile);
@@ -48,10 +49,6 @@ async function install(cache: string): Promise<string | undefined> {
   } finally {
     await rm(aside, { recursive: true, force: true });
   }
-}
-
-function isExecutable(path: string): Promise<boolean> {
-  return access(path, constants.X_OK).then(() => true, () => false);
 }
 
 export interface RunningEnvoy extends AsyncDisposable {

@@ -12,7 +12,8 @@ import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { inflateRawSync } from 'node:zlib';
 import { parseAllDocuments } from 'yaml';
-import { buildFailure, cacheFolder, isExecutable, once } from './kube/go-build.ts';
+import { buildFailure, cacheFolder, once } from './kube/go-build.ts';
+import { isExecutable } from './needs.ts';
 import type { Needed } from './needs.ts';
 
 const run = promisify(execFile);

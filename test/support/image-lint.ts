@@ -6,7 +6,8 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { buildFailure, cacheFolder, isExecutable, once } from './kube/go-build.ts';
+import { buildFailure, cacheFolder, once } from './kube/go-build.ts';
+import { isExecutable } from './needs.ts';
 import type { Needed } from './needs.ts';
 
 const run = promisify(execFile);

@@ -13,11 +13,11 @@ import { segmentsAfter, visitSegment } from '#ledger/journal-segments.ts';
 import type { UsageRecord } from '#ledger/usage-record.ts';
 
 /** A settled call with its place in the order of settlements. */
-export interface RecordOnDisk extends UsageRecord {
+interface RecordOnDisk extends UsageRecord {
   readonly seq: number;
 }
 
-export interface LedgerOnDisk {
+interface LedgerOnDisk {
   /** Spent and held; nobody's generation is known. */
   readonly books: Books;
   readonly records: readonly RecordOnDisk[];

@@ -12,7 +12,7 @@ import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerR
 import type { AddressInfo } from 'node:net';
 
 /** A place where an answer waits until the test lets it go on. */
-export interface Gate {
+interface Gate {
   readonly kind: 'gate';
   /** Resolves once an answer has come to the gate: all steps before it were handed to the socket. */
   readonly reached: Promise<void>;
@@ -46,7 +46,7 @@ export interface Reply {
   readonly steps: readonly Step[];
 }
 
-export type Script = Reply | ((request: RecordedRequest, index: number) => Reply | Promise<Reply>);
+type Script = Reply | ((request: RecordedRequest, index: number) => Reply | Promise<Reply>);
 
 export interface RecordedRequest {
   readonly index: number;

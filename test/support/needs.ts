@@ -34,7 +34,7 @@ const PROGRAMS = {
   curl: { commands: ['curl'], variable: 'MGW_TEST_CURL', debianPackage: 'curl' },
 } as const satisfies Record<string, Program>;
 
-export type Need = keyof typeof PROGRAMS;
+type Need = keyof typeof PROGRAMS;
 
 const APT_TIMEOUT_MS = 15 * 60_000;
 const run = promisify(execFile);
@@ -66,7 +66,8 @@ async function locate(program: Program): Promise<string | undefined> {
   return undefined;
 }
 
-function isExecutable(path: string): Promise<boolean> {
+/** Whether there is a file that this process may run. */
+export function isExecutable(path: string): Promise<boolean> {
   return access(path, constants.X_OK).then(() => true, () => false);
 }
 

@@ -56,7 +56,7 @@ export interface OpenaiUsage {
   readonly completion_tokens_details?: { readonly reasoning_tokens?: number } | null;
 }
 
-export interface OpenaiChatOptions {
+interface OpenaiChatOptions {
   readonly content?: string | readonly string[] | null;
   readonly toolCalls?: readonly { readonly id: string; readonly name: string; readonly arguments: string }[];
   readonly finishReason?: string;
@@ -86,7 +86,7 @@ export function openaiChat(options: OpenaiChatOptions = {}): Reply {
   }, { headers: OPENAI_HEADERS, tokens: pieces.length });
 }
 
-export interface OpenaiStreamOptions extends Omit<OpenaiChatOptions, 'content'> {
+interface OpenaiStreamOptions extends Omit<OpenaiChatOptions, 'content'> {
   /** The usage chunk is sent whether it was asked for or not; by default as stream_options say. */
   readonly usageUnasked?: boolean;
   /** False: no `data: [DONE]`. */
@@ -160,7 +160,7 @@ export interface AnthropicUsage {
   readonly cache_creation?: { readonly ephemeral_5m_input_tokens: number; readonly ephemeral_1h_input_tokens: number } | null;
 }
 
-export interface AnthropicMessageOptions {
+interface AnthropicMessageOptions {
   readonly content?: string | readonly string[];
   readonly toolUses?: readonly { readonly id: string; readonly name: string; readonly input: unknown }[];
   readonly stopReason?: string;

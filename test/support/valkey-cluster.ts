@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort, startValkey } from './valkey.ts';
 import type { ValkeyServer } from './valkey.ts';
 
-export interface ValkeyCluster extends AsyncDisposable {
+interface ValkeyCluster extends AsyncDisposable {
   /** With all three as hosts. */
   readonly url: string;
   readonly nodes: readonly ValkeyServer[];

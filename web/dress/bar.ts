@@ -7,7 +7,7 @@ import type { Html } from '../html.ts';
 /** plain: how much of something; the others judge it. */
 export type BarTone = 'plain' | 'good' | 'warn' | 'bad' | 'quiet';
 
-export interface Bar {
+interface Bar {
   /** Of `whole`; what is more fills the bar. */
   readonly part: bigint;
   readonly whole: bigint;

@@ -6,14 +6,14 @@ import { formatCount, formatExactUsd, formatUsd, money } from '../figures.ts';
 import { html, NOTHING } from '../html.ts';
 import type { Html } from '../html.ts';
 
-export interface DayColumn {
+interface DayColumn {
   /** "2026-11-21", in UTC. */
   readonly day: string;
   readonly costNanoUsd: bigint;
   readonly calls: number;
 }
 
-export interface ColumnChart {
+interface ColumnChart {
   readonly title: string;
   /** Beside the title: the sum, for example. */
   readonly note: Html;

@@ -8,7 +8,7 @@ import type { PricedOffer, PriceFigures, PricingRow, TokenClass } from './price-
 /** What a call consumes, by what it is priced by. Whole numbers, not negative. */
 export type Counts = Readonly<Record<TokenClass | 'generations', bigint>>;
 
-export interface Estimate {
+interface Estimate {
   /** One of each price that the call may be billed at: more than one where an Automatic group's members differ. At least one. */
   readonly prices: readonly PriceFigures[];
   /** Nano-USD, rounded as a call is. */
@@ -16,7 +16,7 @@ export interface Estimate {
   readonly high: bigint;
 }
 
-export const TOKEN_CLASSES: readonly TokenClass[] = ['input', 'cached', 'cacheWrite5m', 'cacheWrite1h', 'output'];
+const TOKEN_CLASSES: readonly TokenClass[] = ['input', 'cached', 'cacheWrite5m', 'cacheWrite1h', 'output'];
 
 const E9 = 10n ** 9n;
 /** Class ratio 10^-10, model ratio 10^-9, nano-USD of the ratio base per 10^6 tokens. */

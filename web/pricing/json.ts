@@ -4,14 +4,14 @@
 import { formatDecimal } from '#snapshot/decimal.ts';
 import type { PriceList, PricingRow } from './price-list.ts';
 
-export interface PricingJson {
+interface PricingJson {
   readonly object: 'list';
   readonly currency: 'USD';
   readonly groups: readonly { readonly name: string; readonly display_name: string; readonly price_ratio: string }[];
   readonly data: readonly PricingJsonRow[];
 }
 
-export interface PricingJsonRow {
+interface PricingJsonRow {
   readonly model_name: string;
   readonly vendor: string;
   readonly quota_type: 'Token-based' | 'Per-request';

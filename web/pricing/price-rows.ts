@@ -12,7 +12,7 @@ export interface ModelPrice {
 }
 
 /** What rows need to know of a group: the models that it offers. */
-export interface GroupModels {
+interface GroupModels {
   readonly displayName: string;
   readonly offers: ReadonlyMap<string, unknown>;
 }

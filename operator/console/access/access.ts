@@ -16,7 +16,7 @@ export interface Credential {
   readonly token: string;
 }
 
-export interface Person {
+interface Person {
   /** As the audit log calls them. */
   readonly name: string;
 }

@@ -16,7 +16,7 @@ import type { ObjectChange, ObjectOf, ObjectRef, PersonAccess } from './access.t
 import { accessErrorOf } from './kube-faults.ts';
 import type { Rights, Scope } from './rights.ts';
 
-export interface ClusterPersonOptions {
+interface ClusterPersonOptions {
   readonly name: string;
   /** With the person's token. */
   readonly client: Pick<KubeClient, 'request'>;

@@ -10,7 +10,7 @@ import { changeManifest, createManifest, deleteManifest, findObject, objectsOf, 
 import type { FolderChanges } from './files/changes.ts';
 import { obstacleOf } from './files/write-file.ts';
 
-export interface FilesAccessOptions extends FolderChanges {
+interface FilesAccessOptions extends FolderChanges {
   /** Whether this is the admin token. */
   readonly isToken: (token: string) => boolean;
 }

@@ -15,7 +15,7 @@ import { accessErrorOf } from './kube-faults.ts';
 import { askRights } from './rights.ts';
 import type { Rights } from './rights.ts';
 
-export interface ClusterAccessOptions {
+interface ClusterAccessOptions {
   readonly access: Pick<SharedAccess, 'as'>;
   readonly userAgent: string;
   /** Of requests that people make through the console. */

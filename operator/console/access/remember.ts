@@ -3,7 +3,7 @@
  * when there are too many of them all are forgotten.
  */
 
-export interface Remembered<V> {
+interface Remembered<V> {
   /** `keepMs`: how long an answer like this one holds. */
   get(key: string, ask: () => Promise<V>): Promise<V>;
   forget(): void;

@@ -11,7 +11,7 @@ import { pathOfKind } from '../../kube/parse-object.ts';
 import type { AccessVerb } from './access.ts';
 import { mapSome, remember } from './remember.ts';
 
-export interface Question {
+interface Question {
   readonly verb: AccessVerb;
   readonly kind: Kind;
   /** Absent: in all namespaces at once. */
@@ -31,7 +31,7 @@ export interface Rights {
   forget(): void;
 }
 
-export interface RightsOptions {
+interface RightsOptions {
   /** Of the person. */
   readonly client: Pick<KubeClient, 'request'>;
   readonly nowMs: () => number;

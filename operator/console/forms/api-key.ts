@@ -38,7 +38,7 @@ export type Parsed<T> = { readonly value: T; readonly faults?: never } | { reado
 
 export const PERIODS = ['Never', 'Daily', 'Monthly'] as const satisfies readonly ApiKeyQuota['period'][];
 export const WHEN_SHORT = ['Lower', 'Refuse'] as const satisfies readonly ApiKeyQuota['whenShort'][];
-export const KEY_TYPES = ['Generated', 'Provided'] as const satisfies readonly ApiKeySpec['key']['type'][];
+const KEY_TYPES = ['Generated', 'Provided'] as const satisfies readonly ApiKeySpec['key']['type'][];
 export const UNLIMITED = 'Unlimited';
 
 /** A new key's form, before anything is typed. */

@@ -7,7 +7,7 @@ import { concurrencyOf, formOfKey, limitOf, quotaOf, shorten, timeOfInput } from
 import type { FormFault, KeyForm, Parsed } from './api-key.ts';
 
 /** The parts of a key that can be edited, in the form's order. */
-export const EDIT_FIELDS = ['enabled', 'group', 'limit', 'period', 'whenShort', 'expires', 'models', 'maxConcurrency'] as const;
+const EDIT_FIELDS = ['enabled', 'group', 'limit', 'period', 'whenShort', 'expires', 'models', 'maxConcurrency'] as const;
 export type EditField = (typeof EDIT_FIELDS)[number];
 
 interface EditRow {
@@ -21,7 +21,7 @@ interface EditRow {
 }
 
 /** A merge patch of the spec, or a piece of one. */
-export interface SpecPatch {
+interface SpecPatch {
   readonly enabled?: boolean;
   readonly groupRef?: NameRef;
   readonly quota?: Partial<ApiKeyQuota>;
@@ -82,7 +82,7 @@ export const EDIT_ROWS: Readonly<Record<EditField, EditRow>> = {
 };
 
 /** The fields' texts as a form found them. */
-export type FieldTexts = Readonly<Partial<Record<EditField, string>>>;
+type FieldTexts = Readonly<Partial<Record<EditField, string>>>;
 
 export function textsOfForm(form: KeyForm): Readonly<Record<EditField, string>> {
   const text = (field: EditField): string => EDIT_ROWS[field].text(form);

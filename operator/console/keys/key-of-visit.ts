@@ -7,7 +7,7 @@ import type { Visit } from '../route.ts';
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
 /** Which key the address names. @throws AccessError (NotFound) */
-export function keyRef({ params }: Visit): ObjectRef {
+function keyRef({ params }: Visit): ObjectRef {
   const { namespace = '', name = '' } = params;
   if (!NAME.test(namespace) || !NAME.test(name)) throw new AccessError('NotFound', 'There is no API key at this address.');
   return { namespace, name };

@@ -13,7 +13,7 @@ import type { MadeKey } from '../views/key-made.ts';
 import { keyOfVisit } from './key-of-visit.ts';
 
 /** How long after it was made a key can be shown at all. */
-export const SHOWN_FOR_MS = 600_000;
+const SHOWN_FOR_MS = 600_000;
 /** Longer than it takes to make one: from here on the page says so and stops looking. */
 const LATE_MS = 60_000;
 /** So much may replicas' clocks differ. */

@@ -25,7 +25,7 @@ export function csrfSecretOf(person: string, key: Uint8Array): string {
 }
 
 /** What a browser says about where a request comes from. */
-export interface RequestOrigin {
+interface RequestOrigin {
   readonly host: string | undefined;
   readonly origin: string | undefined;
   readonly secFetchSite: string | undefined;

@@ -16,7 +16,7 @@ import type { Session } from './session.ts';
 /** In which header an authenticating proxy hands on the person's token. */
 export type ProxyHeader = 'authorization' | 'x-forwarded-access-token';
 
-export interface DoorOptions {
+interface DoorOptions {
   readonly people: People;
   readonly sealing: Sealing;
   /** For what is bound to a person where there is no session. */

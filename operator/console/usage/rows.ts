@@ -5,7 +5,7 @@ import { STATUSES } from './columns.ts';
 import type { RecordColumns, RowKey } from './columns.ts';
 import type { CallQuery } from './usage.ts';
 
-export interface RowSpan {
+interface RowSpan {
   /** In `order`; `end` is the first that does not belong to it. */
   readonly begin: number;
   readonly end: number;

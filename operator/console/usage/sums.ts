@@ -42,7 +42,7 @@ class Cells {
   }
 }
 
-export interface Summing {
+interface Summing {
   /** The next part of the rows; false: all are added. */
   step(): boolean;
   result(): SpendingSums;

@@ -11,7 +11,7 @@ import { RecordColumns, openNames } from './columns.ts';
 import type { Names } from './columns.ts';
 import type { UsageBook } from './usage.ts';
 
-export type RecordReader = Pick<ValkeyReader, 'recordsAfter' | 'recordsAt' | 'extent' | 'close'>;
+type RecordReader = Pick<ValkeyReader, 'recordsAfter' | 'recordsAt' | 'extent' | 'close'>;
 
 /** So many are parsed within a few milliseconds. */
 const AT_ONCE = 500;

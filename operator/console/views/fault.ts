@@ -3,7 +3,7 @@ import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { FieldFault } from '../access/access.ts';
 
-export interface FaultFacts {
+interface FaultFacts {
   readonly title: string;
   readonly message: string;
   readonly fields: readonly FieldFault[];

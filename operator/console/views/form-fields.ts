@@ -29,7 +29,7 @@ export function hintAt(field: KeyField, hint: Html | string | undefined): Html {
   return hint === undefined ? NOTHING : html`<p class="hint" id="${fieldId(field)}-hint">${hint}</p>`;
 }
 
-export interface TextField {
+interface TextField {
   readonly field: KeyField;
   readonly label: Html | string;
   readonly value: string;
@@ -60,7 +60,7 @@ export interface Option {
   readonly label: Html | string;
 }
 
-export interface SelectField extends Omit<TextField, 'prefix' | 'suffix' | 'attributes'> {
+interface SelectField extends Omit<TextField, 'prefix' | 'suffix' | 'attributes'> {
   readonly options: readonly Option[];
 }
 

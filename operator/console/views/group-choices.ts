@@ -21,10 +21,10 @@ export interface GroupChoice {
 }
 
 /** What the models and ratios of groups are worked out from: facts that the public price page tells as well. */
-export type GroupFacts = Pick<Resources, 'groups' | 'modelRoutes' | 'priceCatalogs' | 'namespaces'>;
+type GroupFacts = Pick<Resources, 'groups' | 'modelRoutes' | 'priceCatalogs' | 'namespaces'>;
 
 /** Which key asks, and where. */
-export interface Asker {
+interface Asker {
   readonly namespace: string;
   readonly gatewayNamespace: string;
   /** The group that the key has now: it stays a choice, whatever has become of it. */

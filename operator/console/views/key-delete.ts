@@ -12,7 +12,7 @@ import { keyPath } from './key-links.ts';
 import { renderKeyHead } from './key-page.ts';
 import type { Place } from './rights-words.ts';
 
-export interface DeleteView {
+interface DeleteView {
   readonly apiKey: ApiKey;
   readonly typed: string;
   readonly faults: readonly FormFault[];

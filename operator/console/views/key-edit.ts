@@ -16,7 +16,7 @@ import { renderKeyHead } from './key-page.ts';
 import { missingRight } from './rights-words.ts';
 import type { Place } from './rights-words.ts';
 
-export interface EditKeyView extends KeyFormView {
+interface EditKeyView extends KeyFormView {
   /** As it is now: what the form is sent on top of. */
   readonly apiKey: ApiKey;
   readonly csrf: string;

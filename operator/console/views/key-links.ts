@@ -4,7 +4,7 @@ import type { ApiKey } from '#crds/types.gen.ts';
 /** The one form that all switches of a page belong to. */
 export const SWITCH_FORM = 'switches';
 
-export type KeyAction = 'enabled' | 'rotate' | 'delete' | 'created';
+type KeyAction = 'enabled' | 'rotate' | 'delete' | 'created';
 
 /** "/keys/team-a/ci-bot", or one of its actions. */
 export function keyPath({ metadata: { namespace, name } }: Pick<ApiKey, 'metadata'>, action?: KeyAction): string {

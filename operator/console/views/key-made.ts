@@ -23,7 +23,7 @@ export type MadeKey =
   /** It is the person's own. */
   | { readonly state: 'Provided' };
 
-export interface MadeView {
+interface MadeView {
   readonly apiKey: ApiKey;
   readonly made: MadeKey;
   /** undefined: nobody has told. */
@@ -33,7 +33,7 @@ export interface MadeView {
   readonly place: Place;
 }
 
-export const REFRESH_SECONDS = 2;
+const REFRESH_SECONDS = 2;
 
 /** The whole page. */
 export function renderMadePage(view: MadeView): Html {

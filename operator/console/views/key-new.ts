@@ -14,7 +14,7 @@ import { renderKeyHead } from './key-page.ts';
 import { missingRight } from './rights-words.ts';
 import type { Place } from './rights-words.ts';
 
-export interface NewKeyView extends Omit<KeyFormView, 'others'> {
+interface NewKeyView extends Omit<KeyFormView, 'others'> {
   /** Of the form's namespace; undefined: the person may not see accounts. */
   readonly accounts: readonly Account[] | undefined;
   /** Where the person may create keys. */

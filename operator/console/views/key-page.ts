@@ -2,7 +2,7 @@
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 
-export interface KeyHead {
+interface KeyHead {
   readonly title: Html | string;
   readonly lede?: Html | string;
   /** Between "API keys" and this page. */

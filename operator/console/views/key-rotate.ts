@@ -10,7 +10,7 @@ import { FIELD_LABELS } from './key-form-view.ts';
 import { keyPath } from './key-links.ts';
 import { renderKeyHead } from './key-page.ts';
 
-export interface RotateView {
+interface RotateView {
   readonly apiKey: ApiKey;
   /** What is chosen, in seconds as typed. */
   readonly overlap: string;

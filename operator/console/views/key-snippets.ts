@@ -1,6 +1,6 @@
 /** [P] The first call with a new key, ready to be pasted: curl, OpenAI's SDK and Anthropic's. */
 
-export interface SnippetFacts {
+interface SnippetFacts {
   /** The gateway's address without a path. */
   readonly url: string;
   readonly key: string;

@@ -26,8 +26,6 @@ const LONGEST_NAME = 253;
 const LAST_PAGE = 1_000_000;
 const DEFAULT_SORT: KeysQuery['sort'] = { column: 'name', descending: false };
 
-export const ALL_KEYS: KeysQuery = { text: '', namespace: '', group: '', ready: undefined, enabled: undefined, sort: DEFAULT_SORT, page: 1 };
-
 /** As asked, as far as it means anything. */
 export function parseKeysQuery(parameters: URLSearchParams): KeysQuery {
   const text = (name: string): string => (parameters.get(name) ?? '').trim();

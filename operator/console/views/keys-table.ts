@@ -27,7 +27,7 @@ export const COLUMN_TITLES: Readonly<Record<KeyColumn, string>> = {
 const NUMERIC: ReadonlySet<KeyColumn> = new Set(['remaining']);
 const PERIOD_WORDS = { Never: '', Daily: 'today', Monthly: 'this month' } as const;
 
-export interface KeysTable {
+interface KeysTable {
   readonly rows: readonly KeyFacts[];
   readonly query: KeysQuery;
   readonly rights: KeyRights;

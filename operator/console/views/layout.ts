@@ -7,7 +7,7 @@ import type { Html } from '#web/html.ts';
 import type { Page, Section } from '../route.ts';
 import { csrfField } from './csrf-field.ts';
 
-export interface Frame {
+interface Frame {
   /** undefined: nobody is signed in. */
   readonly person: { readonly name: string; readonly csrf: string; readonly signOut: SignOut } | undefined;
   /** The stylesheets of all pages. */
@@ -17,7 +17,7 @@ export interface Frame {
 }
 
 /** ByProxy: the sign-in is not ours, so there is nothing here to end it with. */
-export type SignOut = 'Here' | 'ByProxy';
+type SignOut = 'Here' | 'ByProxy';
 
 const SECTIONS: readonly { readonly section: Section; readonly path: string; readonly label: string }[] = [
   { section: 'keys', path: '/keys', label: 'Keys' },

@@ -13,7 +13,7 @@ import { accountPath } from './wallet-links.ts';
 import { renderSpending } from './wallet-spending.ts';
 import type { SpendingView } from './wallet-spending.ts';
 
-export interface AccountView {
+interface AccountView {
   readonly ref: ObjectRef;
   /** undefined: the person sees only `key`. */
   readonly facts: AccountFacts | undefined;
@@ -39,7 +39,7 @@ ${latest === undefined || latest.length === 0 ? NOTHING : renderLatest(view, lat
 ${grants && key === undefined ? renderGrants(grants) : NOTHING}`;
 }
 
-export interface WalletHead {
+interface WalletHead {
   readonly ref: ObjectRef;
   readonly key: string | undefined;
   /** Of a page below the account's. */

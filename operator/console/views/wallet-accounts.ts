@@ -13,7 +13,7 @@ import { accountPath, withParameters } from './wallet-links.ts';
 import { ACCOUNT_COLUMNS } from './wallet-query.ts';
 import type { AccountColumn, AccountsQuery } from './wallet-query.ts';
 
-export interface AccountsView {
+interface AccountsView {
   readonly accounts: readonly AccountFacts[];
   /** Keys that the person sees, of accounts that they do not see. */
   readonly loneKeys: readonly ApiKey[];

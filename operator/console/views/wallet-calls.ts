@@ -8,7 +8,7 @@ import { accountPath, shortUid } from './wallet-links.ts';
 import { CALL_STATUSES, filterParameters, isFiltered } from './wallet-query.ts';
 import type { CallFilter } from './wallet-query.ts';
 
-export interface CallsView {
+interface CallsView {
   readonly ref: ObjectRef;
   readonly filter: CallFilter;
   readonly calls: readonly UsageRecord[];

@@ -1,7 +1,7 @@
 /** [P] Where the pages of the Wallet are, and what a key is called there whose object is gone. */
 import type { ObjectRef } from '../access/access.ts';
 
-export type AccountPage = 'calls' | 'calls.csv' | 'grants';
+type AccountPage = 'calls' | 'calls.csv' | 'grants';
 
 /** "/wallet/team-a/main?days=7", or one of its pages; parameters that are empty are left out. */
 export function accountPath({ namespace, name }: ObjectRef, page?: AccountPage, parameters: Readonly<Record<string, string>> = {}): string {

@@ -16,7 +16,7 @@ export interface AccountsQuery {
 }
 
 export const RANGES = [7, 30, 90] as const;
-export type RangeDays = (typeof RANGES)[number];
+type RangeDays = (typeof RANGES)[number];
 
 /** Some whole days; the last one is today. */
 export interface DayRange {

@@ -20,7 +20,7 @@ export const WALLET_FILES = { scripts: ['moments.js'], styles: ['wallet.css'] } 
 
 const LATEST = 8;
 
-export interface AccountPageOptions {
+interface AccountPageOptions {
   /** What was typed and what is wrong with it. */
   readonly refused?: { readonly form: GrantForm; readonly faults: readonly GrantFault[]; readonly status: number };
 }

@@ -17,7 +17,7 @@ export interface EdgeOptions {
 }
 
 /** All resources of one type. */
-export interface EdgeResources {
+interface EdgeResources {
   readonly typeUrl: string;
   readonly resources: readonly { readonly name: string; readonly value: Uint8Array }[];
 }

@@ -2,14 +2,14 @@
  * The price page as people meet it: in a real Chromium, with and without scripts, light and dark, on a phone and on a desk.
  */
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { after, afterEach, before, describe, test } from 'node:test';
-import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core';
+import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
 import type { State } from '../../../dataplane/state/state.ts';
+import { axeFaults, noteComplaints, overflow, suiteBrowser, themeOf } from '../../support/browser.ts';
+import type { SuiteBrowser } from '../../support/browser.ts';
 import { need } from '../../support/needs.ts';
-import { openBrowser, servePrices } from './browser.ts';
-import type { PriceServer } from './browser.ts';
+import { servePrices } from './price-server.ts';
+import type { PriceServer } from './price-server.ts';
 import { REALISTIC, sampleState } from './sample.ts';
 
 const chromium = await need('chromium');
@@ -26,24 +26,17 @@ const hostile = sampleState({
 });
 
 const DESK = { width: 1280, height: 900 };
-/** Two cores may be busy with other suites. */
-const PATIENCE_MS = 15_000;
 const PHONE = { width: 360, height: 740 };
 
 let state: State = realistic;
 let server: PriceServer;
-let axe: string;
-let browser: Browser;
-let context: BrowserContext | undefined;
-let complaints: string[] = [];
+let browser: SuiteBrowser;
 
 /** A page at `path`; whatever the browser complains of is collected. */
 async function open(path: string, options: BrowserContextOptions = {}): Promise<Page> {
-  context = await browser.newContext({ viewport: DESK, ...options });
-  context.setDefaultTimeout(PATIENCE_MS);
-  const page = await context.newPage();
-  page.on('console', (message) => complaints.push(message.text()));
-  page.on('pageerror', (error) => complaints.push(error.message));
+  const page = await browser.open({ viewport: DESK, ...options });
+  const { complaints } = browser;
+  noteComplaints(page, complaints);
   page.on('requestfailed', (request) => complaints.push(`failed: ${request.url()}`));
   page.on('response', (response) => {
     if (response.status() >= 400) complaints.push(`${response.status()}: ${response.url()}`);
@@ -73,33 +66,13 @@ function choice(page: Page, name: string): Locator {
   return page.getByRole('combobox', { name, exact: true });
 }
 
-function overflow(page: Page): Promise<number> {
-  return page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
-}
-
-async function accessibilityFaults(page: Page): Promise<string[]> {
-  await page.evaluate(axe);
-  return page.evaluate<string[]>(`axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))`);
-}
-
 describe('price page in a browser', { skip: chromium.skip }, () => {
-  before(async () => {
-    server = await servePrices(() => state);
-    browser = await openBrowser(chromium.path);
-    axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-  });
-  after(async () => {
-    await browser.close();
-    await server.stop();
-  });
-  afterEach(async () => {
-    await context?.close();
-    context = undefined;
-    const found = complaints;
-    complaints = [];
+  browser = suiteBrowser(chromium.path);
+  before(async () => { server = await servePrices(() => state); });
+  after(() => server.stop());
+  afterEach(() => {
     state = realistic;
     server.asked.length = 0;
-    assert.deepEqual(found, []);
   });
 
   test('every column sorts, by mouse, in both directions, as the server would', async () => {
@@ -242,21 +215,20 @@ describe('price page in a browser', { skip: chromium.skip }, () => {
       test(`${colorScheme} on a ${name}: nothing for axe to find, nothing wider than the screen`, async () => {
         const page = await open('/pricing?sort=vendor&group=smart', { colorScheme, viewport });
         for (const summary of await page.locator('tbody summary').all()) if (await summary.isVisible()) await summary.click();
-        assert.deepEqual(await accessibilityFaults(page), []);
+        assert.deepEqual(await axeFaults(page), []);
         assert.equal(await overflow(page), 0);
-        const [red = 0] = await page.evaluate<number[]>('getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)');
-        assert.equal(red > 127, colorScheme === 'light');
+        assert.equal(await themeOf(page), colorScheme);
 
         state = hostile;
         await page.goto(`${server.url}/pricing`);
-        assert.deepEqual(await accessibilityFaults(page), []);
+        assert.deepEqual(await axeFaults(page), []);
         assert.equal(await overflow(page), 0);
         assert.equal(await page.title(), 'Pricing · Model Gateway');
         assert.ok((await visibleModels(page)).includes(HOSTILE_NAME));
 
         state = sampleState({});
         await page.goto(`${server.url}/pricing`);
-        assert.deepEqual(await accessibilityFaults(page), []);
+        assert.deepEqual(await axeFaults(page), []);
         assert.equal(await overflow(page), 0);
       });
     }

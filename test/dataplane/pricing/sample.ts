@@ -10,11 +10,11 @@ import type { State } from '../../../dataplane/state/state.ts';
 const NAMESPACE = 'model-gateway';
 
 /** A price by tokens: name, vendor, model, completion and cache ratio, 5-minute and 1-hour write ratio. */
-export type TokenRow = readonly [string, string, string, string, string, string?, string?];
+type TokenRow = readonly [string, string, string, string, string, string?, string?];
 /** A price per request: name, vendor, dollars. */
-export type RequestRow = readonly [string, string, string];
+type RequestRow = readonly [string, string, string];
 
-export interface SampleGroup {
+interface SampleGroup {
   readonly name: string;
   readonly displayName?: string;
   readonly priceRatio?: string;

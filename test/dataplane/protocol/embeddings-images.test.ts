@@ -1,21 +1,13 @@
 /** The other endpoints of OpenAI's shape. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RequestFault } from '../../../dataplane/protocol/call-facts.ts';
 import { boundEmbeddingsInput, embeddingsConverter, readEmbeddingsFacts } from '../../../dataplane/protocol/openai/embeddings.ts';
 import { imagesConverter, readImagesFacts } from '../../../dataplane/protocol/openai/images.ts';
+import { refusalOf } from './refusal.ts';
 import { byteByByte, replay, STREAM_REQUEST } from './replay.ts';
 
 const PLAN = { upstreamModel: 'up', maxOutputTokens: undefined, outputLimitField: 'max_tokens' } as const;
-const faultParam = (read: () => unknown): string | undefined => {
-  try {
-    read();
-  } catch (error) {
-    assert.ok(error instanceof RequestFault);
-    return error.param;
-  }
-  throw new Error('it was read');
-};
+const faultParam = (read: () => unknown): string | undefined => refusalOf(read).param;
 
 test('embeddings: a text is at most its bytes, tokens are counted', () => {
   const bound = (input: unknown, context = 8192): number => boundEmbeddingsInput(readEmbeddingsFacts({ model: 'e', input }), context);

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readChatFacts } from '../../../dataplane/protocol/anthropic/facts.ts';
-import { RequestFault } from '../../../dataplane/protocol/call-facts.ts';
 import type { ChatFacts } from '../../../dataplane/protocol/call-facts.ts';
 import { parseBody } from '../../../dataplane/protocol/parse-body.ts';
+import { refusalOf } from './refusal.ts';
 
 const HI = [{ role: 'user', content: 'hi' }];
 
@@ -13,16 +13,7 @@ function facts(fields: object): ChatFacts {
   return readChatFacts(body, parseBody(body));
 }
 
-function faultParam(fields: object): string | undefined {
-  try {
-    facts(fields);
-  } catch (error) {
-    assert.ok(error instanceof RequestFault);
-    return error.param;
-  }
-  throw new Error('it was read');
-}
-
+const faultParam = (fields: object): string | undefined => refusalOf(() => facts(fields)).param;
 const withBlocks = (...content: unknown[]): ChatFacts => facts({ messages: [{ role: 'user', content }] });
 const unbounded = (fields: object): string[] => facts(fields).unbounded.map(({ feature, param }) => `${feature} ${param}`);
 const DATA = 'iVBORw0KGgo'.repeat(50);

@@ -1,10 +1,10 @@
 /** What is read of a chat completion request. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RequestFault } from '../../../dataplane/protocol/call-facts.ts';
 import type { ChatFacts } from '../../../dataplane/protocol/call-facts.ts';
 import { readChatFacts } from '../../../dataplane/protocol/openai/facts.ts';
 import { parseBody } from '../../../dataplane/protocol/parse-body.ts';
+import { refusalOf } from './refusal.ts';
 
 const HI = [{ role: 'user', content: 'hi' }];
 
@@ -14,14 +14,9 @@ function facts(fields: object): ChatFacts {
 }
 
 function faultParam(fields: object): string | undefined {
-  try {
-    facts(fields);
-  } catch (error) {
-    assert.ok(error instanceof RequestFault);
-    assert.equal(error.code, 'invalid_request');
-    return error.param;
-  }
-  throw new Error('it was read');
+  const { code, param } = refusalOf(() => facts(fields));
+  assert.equal(code, 'invalid_request');
+  return param;
 }
 
 const withParts = (...content: unknown[]): ChatFacts => facts({ messages: [{ role: 'user', content }] });

@@ -6,12 +6,12 @@ import type { Dialect } from '../../../dataplane/protocol/call-facts.ts';
 import type { Meter, StreamConverter, StreamRequest } from '../../../dataplane/protocol/converter.ts';
 import { converterFor } from '../../../dataplane/protocol/converters.ts';
 
-export const FIXTURES = join(import.meta.dirname, '../../fixtures');
+const FIXTURES = join(import.meta.dirname, '../../fixtures');
 export const TESTDATA = join(import.meta.dirname, '../../../dataplane/protocol/testdata');
 
 const ANTHROPIC_PROVIDERS = new Set(['anthropic', 'bedrock-proxy']);
 
-export interface Recording {
+interface Recording {
   readonly name: string;
   readonly upstream: Dialect;
   readonly bytes: Buffer;

@@ -57,7 +57,7 @@ export function numberedKey(n: number, changes: Partial<Snapshot['keys'][number]
   return keyOf(`key-${n}`, { hashes: [{ sha256: hashOf(n) }], ...changes });
 }
 
-export interface Cable extends AsyncDisposable {
+interface Cable extends AsyncDisposable {
   readonly port: number;
   /** Bytes go nowhere any more, and nobody is told: as when a cable is cut. */
   cut(): void;

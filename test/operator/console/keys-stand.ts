@@ -72,7 +72,7 @@ export function resourcesOf(world: ConsoleWorld): Resources {
   return buildResources({ objects: [...world.objects.values()].map((object): Resource => structuredClone(object)), secrets: [], namespaces: new Map([['team-b', { tier: 'gold' }]]) });
 }
 
-export interface KeysStand extends Stand {
+interface KeysStand extends Stand {
   readonly world: ConsoleWorld;
   readonly access: ConsoleAccess;
   readonly app: FastifyInstance;
@@ -142,7 +142,7 @@ function unescape(text: string): string {
 }
 
 /** What a browser would send of a form as it stands. */
-export function readForm(markup: string, id: string): { readonly action: string; readonly fields: URLSearchParams } {
+function readForm(markup: string, id: string): { readonly action: string; readonly fields: URLSearchParams } {
   const [, head = '', body = ''] = new RegExp(`<form([^>]*id="${id}"[^>]*)>([\\s\\S]*?)</form>`).exec(markup) ?? [];
   if (head === '') throw new Error(`no form ${id}`);
   const fields = new URLSearchParams();

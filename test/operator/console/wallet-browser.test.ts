@@ -1,30 +1,25 @@
 /** The Wallet and the prices in a real Chromium: light and dark, on a phone and on a desk, with and without scripts. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
-import { after, afterEach, before, describe, test } from 'node:test';
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { after, before, describe, test } from 'node:test';
+import type { BrowserContextOptions, Page } from 'playwright-core';
 import type { UsageRecord } from '#ledger/usage-record.ts';
-import { openBrowser } from '../../dataplane/pricing/browser.ts';
+import { axeFaults, noteComplaints, overflow, suiteBrowser } from '../../support/browser.ts';
 import { need } from '../../support/needs.ts';
 import { accountManifest, call, manyCalls, usageBook, walletStand } from './wallet-stand.ts';
 import type { WalletStand } from './wallet-stand.ts';
 
 const chromium = await need('chromium');
-const PATIENCE_MS = 15_000;
 const DESK = { width: 1280, height: 900 };
 const PHONE = { width: 360, height: 740 };
 const HOSTILE = '<img src=x onerror="document.title=\'broken\'">';
 
 describe('the Wallet in a browser', { skip: chromium.skip }, () => {
   const records: UsageRecord[] = [];
+  const browser = suiteBrowser(chromium.path);
   let stand: WalletStand;
-  let browser: Browser;
-  let context: BrowserContext | undefined;
-  let axe = '';
   let url = '';
-  let complaints: string[] = [];
 
   before(async () => {
     stand = walletStand(usageBook(records), [accountManifest('team-a', 'x'.repeat(60), [{ name: 'y'.repeat(63), usd: '8999999999.999999999', reason: HOSTILE + 'z'.repeat(200) }])]);
@@ -32,30 +27,16 @@ describe('the Wallet in a browser', { skip: chromium.skip }, () => {
     records.push(...manyCalls(400, uids), call('req_hostile', uids[0] ?? '', { model: HOSTILE + 'm'.repeat(150), unbilledNanoUsd: 1n, usageSource: 'Estimated' }));
     await stand.app.listen({ host: '127.0.0.1', port: 0 });
     url = `http://127.0.0.1:${(stand.app.server.address() as AddressInfo).port}`;
-    browser = await openBrowser(chromium.path);
-    axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
   });
-  after(async () => {
-    await browser.close();
-    await stand.app.close();
-  });
-  afterEach(async () => {
-    await context?.close();
-    const found = complaints;
-    complaints = [];
-    assert.deepEqual(found, []);
-  });
+  after(() => stand.app.close());
 
   async function open(path: string, options: BrowserContextOptions = {}): Promise<Page> {
-    context = await browser.newContext({ viewport: DESK, timezoneId: 'Asia/Tokyo', ...options });
-    context.setDefaultTimeout(PATIENCE_MS);
-    const page = await context.newPage();
+    const page = await browser.open({ viewport: DESK, timezoneId: 'Asia/Tokyo', ...options });
     await page.goto(`${url}/sign-in`);
     await page.locator('input[name=token]').fill('alice');
     await page.locator('main button[type=submit]').click();
     await page.waitForURL(`${url}/keys`);
-    page.on('console', (message) => complaints.push(message.text()));
-    page.on('pageerror', (error) => complaints.push(error.message));
+    noteComplaints(page, browser.complaints);
     await page.goto(url + path);
     return page;
   }
@@ -67,9 +48,8 @@ describe('the Wallet in a browser', { skip: chromium.skip }, () => {
         for (const path of ['/wallet', '/wallet/team-a/main?days=90', '/wallet/team-a/main?key=ci', `/wallet/team-a/${'x'.repeat(60)}`, '/wallet/team-a/main/calls', '/wallet/team-a/main/calls?key=nope', '/prices']) {
           await page.goto(url + path);
           for (const summary of await page.locator('main summary').all()) if (await summary.isVisible()) await summary.click();
-          await page.evaluate(axe);
-          assert.deepEqual(await page.evaluate(`axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))`), [], path);
-          assert.equal(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'), 0, path);
+          assert.deepEqual(await axeFaults(page), [], path);
+          assert.equal(await overflow(page), 0, path);
           assert.doesNotMatch(await page.title(), /broken/);
         }
       });
@@ -87,7 +67,7 @@ describe('the Wallet in a browser', { skip: chromium.skip }, () => {
     await page.getByLabel('Amount in USD').fill('no');
     await page.getByRole('button', { name: 'Grant' }).click();
     await page.getByRole('link', { name: /Amount: usd must be a decimal/ }).click();
-    assert.deepEqual(complaints.splice(0), ['Failed to load resource: the server responded with a status of 422 (Unprocessable Entity)']);
+    assert.deepEqual(browser.complaints.splice(0), ['Failed to load resource: the server responded with a status of 422 (Unprocessable Entity)']);
     await page.getByLabel('Amount in USD').fill('12.50');
     await page.getByLabel('Reason').fill(HOSTILE);
     await page.getByRole('button', { name: 'Grant' }).click();

@@ -19,7 +19,7 @@ export interface ShortKey {
   readonly notReady?: string;
 }
 
-export function apiKeyOf({ name, secretName, type = 'Generated', gatewayNamespace = 'model-gateway', enabled = true, notReady }: ShortKey): ApiKey {
+function apiKeyOf({ name, secretName, type = 'Generated', gatewayNamespace = 'model-gateway', enabled = true, notReady }: ShortKey): ApiKey {
   return {
     apiVersion: 'modelgateway.dev/v1alpha1', kind: 'ApiKey', metadata: { name, namespace: 'team-a' },
     spec: {

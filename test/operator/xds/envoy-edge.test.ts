@@ -18,6 +18,7 @@ import { tempFolder } from '../../support/cli.ts';
 import { needEnvoy, startEnvoy } from '../../support/envoy.ts';
 import { startGateway } from '../../support/gateway.ts';
 import type { TestGateway } from '../../support/gateway.ts';
+import { freePort } from '../../support/kube/processes.ts';
 import { KEYS, keysManifest, platformManifest } from '../../support/manifests.ts';
 import { gate, startMockProvider } from '../../support/mock-provider.ts';
 import type { MockProvider } from '../../support/mock-provider.ts';
@@ -38,16 +39,6 @@ function publish(server: TestDistribution, endpoints: readonly FleetEndpoint[], 
   const health = healthQuestion(endpoints, 'Readyz');
   for (const { typeUrl, resources } of edgeResources({ endpoints, health, listener: { host: '127.0.0.1', port: 0, tlsFolder } })) server.publishResources(typeUrl, resources);
   server.publish(snapshotOf());
-}
-
-/** A port at which nobody listens. */
-async function deadPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 describe('an Envoy before the fleet', { skip: envoy.skip, timeout: 90_000 }, () => {
@@ -176,7 +167,7 @@ describe('an Envoy before the fleet', { skip: envoy.skip, timeout: 90_000 }, () 
   });
 
   it('tries another proxy where one cannot be reached, whole bodies included', async () => {
-    const dead = await deadPort();
+    const dead = await freePort();
     publish(server, [endpointOf(second), { address: '127.0.0.1', port: dead, healthPort: second.dataplane.adminPort }]);
     await eventually(async () => (await hosts()).some(({ port, healthy: isHealthy }) => port === dead && isHealthy));
     for (let n = 0; n < 24; n += 1) {

@@ -7,8 +7,6 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -20,7 +18,7 @@ import type { Cluster } from '../../cluster/support.ts';
 import { needEnvoy, startEnvoy } from '../../support/envoy.ts';
 import { freePort } from '../../support/kube/processes.ts';
 import { kubeApiserverMissing } from '../../support/kube-apiserver.ts';
-import { edgePort, eventually } from './envoy-support.ts';
+import { edgePort, eventually, upstream } from './envoy-support.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const envoy = await needEnvoy();
@@ -29,19 +27,6 @@ const address = Object.values(networkInterfaces()).flat().find((each) => each?.f
 const skip = await kubeApiserverMissing() ?? (envoy.skip || (address === undefined && 'no address but loopback ones'));
 const NAMESPACE = `/api/v1/namespaces/${GATEWAY_NAMESPACE}`;
 const SLICES = `/apis/discovery.k8s.io/v1/namespaces/${GATEWAY_NAMESPACE}/endpointslices`;
-
-async function upstream(words: string): Promise<{ readonly port: number; readonly stop: () => Promise<void> }> {
-  const server = createServer((_request, response) => { response.end(words); }).listen(0, '0.0.0.0');
-  await once(server, 'listening');
-  return {
-    port: (server.address() as AddressInfo).port,
-    async stop() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
-}
 
 async function manifests(file: string): Promise<{ kind: string; metadata: { name: string; namespace?: string }; data?: Record<string, string> }[]> {
   return parseAllDocuments(await readFile(join(ROOT, 'docs/examples/kubernetes', file), 'utf8')).map((document) => document.toJS());
@@ -52,7 +37,7 @@ describe('an edge that the operator configures', { skip, timeout: 120_000 }, () 
   let folder: string;
   let operator: ChildProcess;
   let edge: Awaited<ReturnType<typeof startEnvoy>>;
-  let stops: (() => Promise<void>)[] = [];
+  const upstreams: AsyncDisposable[] = [];
   let xds: number;
 
   const tokenFor = async (account: string, audience: string): Promise<string> => {
@@ -90,7 +75,7 @@ describe('an edge that the operator configures', { skip, timeout: 120_000 }, () 
     const exited = operator && once(operator, 'exit');
     operator?.kill('SIGTERM');
     await exited;
-    for (const stop of stops) await stop();
+    for (const each of upstreams) await each[Symbol.asyncDispose]();
     await cluster?.stop();
     await rm(folder, { recursive: true, force: true });
   });
@@ -102,8 +87,8 @@ describe('an edge that the operator configures', { skip, timeout: 120_000 }, () 
   };
 
   it('takes a token that is made for edges, read anew from its file, and no other', async () => {
-    const one = await upstream('one');
-    stops = [one.stop];
+    const one = await upstream('one', '0.0.0.0');
+    upstreams.push(one);
     assert.equal((await cluster.admin.call('POST', SLICES, slice('fleet-a', one.port))).status, 201);
     const config = (await manifests('edge.yaml')).find(({ kind }) => kind === 'ConfigMap')?.data ?? {};
     const here = (text: string): string => text.replaceAll('/var/run/secrets/modelgateway.dev/edge', join(folder, 'token')).replaceAll('/var/run/configmaps/modelgateway.dev/xds', join(folder, 'ca'))
@@ -119,8 +104,8 @@ describe('an edge that the operator configures', { skip, timeout: 120_000 }, () 
 
   it('follows the fleet: endpoints that come, end, and are gone', async () => {
     const url = `http://127.0.0.1:${await edgePort(edge)}`;
-    const two = await upstream('two');
-    stops.push(two.stop);
+    const two = await upstream('two', '0.0.0.0');
+    upstreams.push(two);
     const words = (): Promise<string> => fetch(url).then((answer) => answer.text());
     assert.equal((await cluster.admin.call('POST', SLICES, slice('fleet-b', two.port))).status, 201);
     await eventually(async () => await words() === 'two');

@@ -1,4 +1,7 @@
-/** Support: an Envoy that takes everything from our server, and what its admin port says. */
+/** Support: an Envoy that takes everything from our server, what its admin port says, and whom it leads to. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { RunningEnvoy } from '../../support/envoy.ts';
 
 const WITHIN_MS = 30_000;
@@ -29,12 +32,29 @@ export async function adminJson<T>(running: RunningEnvoy, path: string): Promise
 
 interface Listeners { readonly listener_statuses?: readonly { readonly name: string; readonly local_address: { readonly socket_address: { readonly port_value: number } } }[] }
 
-/** Where its listener is, once there is one. */
+/** The port of a listener; undefined: it has none of this name. */
+export async function portOf(running: RunningEnvoy, name: string): Promise<number | undefined> {
+  const { listener_statuses: statuses = [] } = await adminJson<Listeners>(running, '/listeners?format=json');
+  return statuses.find((each) => each.name === name)?.local_address.socket_address.port_value;
+}
+
+/** Where the edge's listener is, once there is one. */
 export function edgePort(running: RunningEnvoy): Promise<number> {
-  return eventually(async () => {
-    const { listener_statuses: statuses = [] } = await adminJson<Listeners>(running, '/listeners?format=json');
-    return statuses.find(({ name }) => name === 'model-gateway')?.local_address.socket_address.port_value;
-  });
+  return eventually(() => portOf(running, 'model-gateway'));
+}
+
+/** Somebody behind the edge who says the same to all. */
+export async function upstream(words: string, host = '127.0.0.1'): Promise<AsyncDisposable & { readonly port: number }> {
+  const server = createServer((_request, response) => { response.end(words); }).listen(0, host);
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
 }
 
 /** Looks again and again; what is looked at may fail meanwhile. */

@@ -28,7 +28,7 @@ export interface RawClient extends AsyncDisposable {
   readonly ended: Promise<ServiceError | undefined>;
 }
 
-export interface RawOptions {
+interface RawOptions {
   readonly credentials?: ChannelCredentials;
   readonly token?: string;
   readonly options?: ChannelOptions;

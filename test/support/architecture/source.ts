@@ -39,7 +39,7 @@ export function readSource({ path, text }: Source): FileFacts {
 }
 
 /** Where a specifier leads within the repository; undefined: a package. */
-export function resolveFile(from: string, specifier: string): string | undefined {
+function resolveFile(from: string, specifier: string): string | undefined {
   if (specifier.startsWith('.')) return join(dirname(from), specifier);
   for (const [alias, folder] of Object.entries(ALIASES)) if (specifier.startsWith(alias)) return folder + specifier.slice(alias.length);
   return undefined;

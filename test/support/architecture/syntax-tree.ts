@@ -8,7 +8,7 @@ export interface Node {
   readonly [field: string]: unknown;
 }
 
-export interface Gathered {
+interface Gathered {
   readonly functions: readonly FunctionFacts[];
   readonly uses: readonly Use[];
   readonly declared: ReadonlySet<string>;

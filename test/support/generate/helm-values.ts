@@ -93,7 +93,7 @@ function inferred(value: unknown): Schema {
 }
 
 /** The lines of a table of all values. */
-export function valuesTable(values: readonly HelmValue[]): string[] {
+function valuesTable(values: readonly HelmValue[]): string[] {
   return ['| value | default | |', '|---|---|---|', ...values.flatMap(rows)];
 }
 

@@ -23,7 +23,7 @@ export interface Image {
   readonly archive: string;
 }
 
-export interface ImageRecipe {
+interface ImageRecipe {
   readonly name: string;
   readonly config: ImageConfig;
   /** Changes with whatever the file system is made of. */

@@ -1,7 +1,6 @@
 /** What a node needs of the machine's distribution; installed where that is possible, as need() does for single programs. */
 import { delimiter, join } from 'node:path';
-import { isExecutable } from '../kube/go-build.ts';
-import { installPackages } from '../needs.ts';
+import { installPackages, isExecutable } from '../needs.ts';
 
 export const CNI_FOLDER = '/usr/lib/cni';
 /** Debian's package of each program. */

@@ -5,7 +5,7 @@
 import type { KubeAnswer } from '../kube/client.ts';
 
 /** As the API server has them. */
-export interface PolicyWorld {
+interface PolicyWorld {
   readonly policies: readonly KubeAnswer['body'][];
   readonly pods: readonly KubeAnswer['body'][];
   readonly namespaces: readonly KubeAnswer['body'][];

@@ -4,38 +4,24 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { buildFailure, cacheFolder, goBuild, hasGo, isExecutable, moduleFolder, once, type GoProgram } from './go-build.ts';
+import { cacheFolder, findOrBuild, goBuild, holdsAll, importing, moduleFolder } from './go-build.ts';
+import type { Binaries, GoProgram } from './go-build.ts';
 
 export const KUBERNETES_VERSION = '1.36.3';
 const ETCD_VERSION = '3.6.16';
 const BINARIES = ['etcd', 'kube-apiserver'] as const;
 
-/** The folder that holds both binaries, or why there is none. */
-export type Binaries = { readonly folder: string } | { readonly missing: string };
-
 /** Finds the binaries, building them if need be. */
 export async function findBinaries(env: NodeJS.ProcessEnv): Promise<Binaries> {
   const assets = env['KUBEBUILDER_ASSETS'];
-  if (assets) return (await holdsAll(assets)) ? { folder: assets } : { missing: `KUBEBUILDER_ASSETS=${assets} lacks etcd or kube-apiserver` };
+  if (assets) return (await holdsAll(assets, BINARIES)) ? { folder: assets } : { missing: `KUBEBUILDER_ASSETS=${assets} lacks etcd or kube-apiserver` };
   const folder = kubeFolder(env);
-  if (await holdsAll(folder)) return { folder };
-  if (!(await hasGo())) return { missing: 'install Go, or set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver' };
-  try {
-    await once(folder, () => holdsAll(folder), () => build(folder));
-    return { folder };
-  } catch (error) {
-    return { missing: `it could not be built: ${buildFailure(error)}` };
-  }
+  return findOrBuild({ folder, names: BINARIES, build: () => build(folder), withoutGo: 'install Go, or set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver' });
 }
 
 /** Where what is built is kept. */
 export function kubeFolder(env: NodeJS.ProcessEnv): string {
   return cacheFolder(env, `kube-${KUBERNETES_VERSION}`);
-}
-
-async function holdsAll(folder: string): Promise<boolean> {
-  const found = await Promise.all(BINARIES.map((name) => isExecutable(join(folder, name))));
-  return found.every(Boolean);
 }
 
 async function build(folder: string): Promise<void> {
@@ -51,11 +37,6 @@ export async function kubernetesProgram(name: string): Promise<GoProgram> {
   const path = `k8s.io/kubernetes/cmd/${name}`;
   const goMod = stagingReplaces(await readFile(join(await moduleFolder(module), 'go.mod'), 'utf8'));
   return { name, package: path, modules: [module], goMod, ldflags: versionStamps(), files: { 'tools.go': importing(path) } };
-}
-
-/** A file that keeps a program among the requirements of the build's go.mod. */
-function importing(path: string): string {
-  return `//go:build tools\n\npackage build\n\nimport _ "${path}"\n`;
 }
 
 /** Kubernetes pins its own staging modules by relative path; the same ones are published as v0.<minor>.<patch>. */

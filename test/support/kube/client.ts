@@ -17,7 +17,7 @@ export interface KubeAnswer {
   readonly body: any;
 }
 
-export interface KubeTable {
+interface KubeTable {
   readonly columnDefinitions: readonly { readonly name: string }[];
   readonly rows: readonly { readonly cells: readonly unknown[] }[];
 }

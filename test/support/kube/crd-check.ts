@@ -4,9 +4,8 @@
  */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { buildFailure, cacheFolder, goBuild, hasGo, isExecutable, once } from './go-build.ts';
+import { cacheFolder, findOrBuildOne, goBuild } from './go-build.ts';
 
 export const CHECKED_RELEASE = '1.37';
 const MODULE_VERSION = '0.37.2';
@@ -14,19 +13,13 @@ const MODULE_VERSION = '0.37.2';
 const run = promisify(execFile);
 
 /** The program's path, built if need be, or why it cannot be had. */
-export async function findCrdCheck(env: NodeJS.ProcessEnv): Promise<{ readonly path: string } | { readonly missing: string }> {
+export function findCrdCheck(env: NodeJS.ProcessEnv): Promise<{ readonly path: string } | { readonly missing: string }> {
   const folder = cacheFolder(env, `crd-check-${MODULE_VERSION}`);
-  const path = join(folder, 'crd-check');
-  if (await isExecutable(path)) return { path };
-  if (!(await hasGo())) return { missing: 'install Go' };
-  const source = await readFile(new URL('crd-check.go', import.meta.url), 'utf8');
-  const modules = [`k8s.io/apiextensions-apiserver@v${MODULE_VERSION}`];
-  try {
-    await once(folder, () => isExecutable(path), () => goBuild(folder, { name: 'crd-check', package: '.', modules, files: { 'main.go': source } }));
-    return { path };
-  } catch (error) {
-    return { missing: `it could not be built: ${buildFailure(error)}` };
-  }
+  const build = async (): Promise<void> => {
+    const source = await readFile(new URL('crd-check.go', import.meta.url), 'utf8');
+    await goBuild(folder, { name: 'crd-check', package: '.', modules: [`k8s.io/apiextensions-apiserver@v${MODULE_VERSION}`], files: { 'main.go': source } });
+  };
+  return findOrBuildOne({ folder, name: 'crd-check', build });
 }
 
 /** What that release finds wrong with the definitions in some YAML files, one line for each mistake. */

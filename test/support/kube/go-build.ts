@@ -1,10 +1,11 @@
 /** Programs built from their Go modules into a cache folder, once for each machine and version. */
 import { execFile } from 'node:child_process';
-import { access, constants, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { isExecutable } from '../needs.ts';
 
 const LOCK_POLL_MS = 1_000;
 const run = promisify(execFile);
@@ -23,6 +24,41 @@ export interface GoProgram {
   readonly files: Readonly<Record<string, string>>;
 }
 
+/** The folder that holds programs, or why there is none. */
+export type Binaries = { readonly folder: string } | { readonly missing: string };
+
+export interface Programs {
+  readonly folder: string;
+  readonly names: readonly string[];
+  readonly build: () => Promise<void>;
+  /** What to do on a machine without Go. */
+  readonly withoutGo: string;
+}
+
+/** Finds programs in the cache folder, building them if need be. */
+export async function findOrBuild({ folder, names, build, withoutGo }: Programs): Promise<Binaries> {
+  const areThere = (): Promise<boolean> => holdsAll(folder, names);
+  if (await areThere()) return { folder };
+  if (!(await hasGo())) return { missing: withoutGo };
+  try {
+    await once(folder, areThere, build);
+    return { folder };
+  } catch (error) {
+    return { missing: `it could not be built: ${buildFailure(error)}` };
+  }
+}
+
+/** The same for a single program. */
+export async function findOrBuildOne({ folder, name, build }: { readonly folder: string; readonly name: string; readonly build: () => Promise<void> }): Promise<{ readonly path: string } | { readonly missing: string }> {
+  const found = await findOrBuild({ folder, names: [name], build, withoutGo: 'install Go' });
+  return 'folder' in found ? { path: join(found.folder, name) } : found;
+}
+
+export async function holdsAll(folder: string, names: readonly string[]): Promise<boolean> {
+  const found = await Promise.all(names.map((name) => isExecutable(join(folder, name))));
+  return found.every(Boolean);
+}
+
 /** `$XDG_CACHE_HOME/model-gateway/<name>`. */
 export function cacheFolder(env: NodeJS.ProcessEnv, name: string): string {
   return join(env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'model-gateway', name);
@@ -30,10 +66,6 @@ export function cacheFolder(env: NodeJS.ProcessEnv, name: string): string {
 
 export async function hasGo(): Promise<boolean> {
   return run('go', ['version']).then(() => true, () => false);
-}
-
-export async function isExecutable(path: string): Promise<boolean> {
-  return access(path, constants.X_OK).then(() => true, () => false);
 }
 
 /** The folder that `go mod download` keeps a module in. */
@@ -78,6 +110,11 @@ function isRunning(pid: number): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
+}
+
+/** A file that keeps a program among the requirements of the build's go.mod. */
+export function importing(path: string): string {
+  return `//go:build tools\n\npackage build\n\nimport _ "${path}"\n`;
 }
 
 /** The last line of what a failed build said. */

@@ -1,24 +1,18 @@
 /** What Flux makes of an object: its own kstatus library, as a small program built from its Go module. */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { buildFailure, cacheFolder, goBuild, hasGo, isExecutable, once } from './go-build.ts';
+import { cacheFolder, findOrBuildOne, goBuild } from './go-build.ts';
 
 const VERSION = '1.2.3';
 
 /** The program's path, built if need be, or why it cannot be had. */
-export async function findKstatus(env: NodeJS.ProcessEnv): Promise<{ readonly path: string } | { readonly missing: string }> {
+export function findKstatus(env: NodeJS.ProcessEnv): Promise<{ readonly path: string } | { readonly missing: string }> {
   const folder = cacheFolder(env, `kstatus-${VERSION}`);
-  const path = join(folder, 'kstatus');
-  if (await isExecutable(path)) return { path };
-  if (!(await hasGo())) return { missing: 'install Go' };
-  const source = await readFile(new URL('kstatus.go', import.meta.url), 'utf8');
-  try {
-    await once(folder, () => isExecutable(path), () => goBuild(folder, { name: 'kstatus', package: '.', modules: [`github.com/fluxcd/cli-utils@v${VERSION}`], files: { 'main.go': source } }));
-    return { path };
-  } catch (error) {
-    return { missing: `it could not be built: ${buildFailure(error)}` };
-  }
+  const build = async (): Promise<void> => {
+    const source = await readFile(new URL('kstatus.go', import.meta.url), 'utf8');
+    await goBuild(folder, { name: 'kstatus', package: '.', modules: [`github.com/fluxcd/cli-utils@v${VERSION}`], files: { 'main.go': source } });
+  };
+  return findOrBuildOne({ folder, name: 'kstatus', build });
 }
 
 /** "Current …", "InProgress …", "Failed …": one for each object. */

@@ -1,7 +1,6 @@
 /** What a linter of manifests says of objects: kube-score, built from its Go module. */
 import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { buildFailure, cacheFolder, goBuild, hasGo, isExecutable, once } from './go-build.ts';
+import { cacheFolder, findOrBuildOne, goBuild, importing } from './go-build.ts';
 
 const VERSION = '1.20.0';
 const PACKAGE = 'github.com/zegl/kube-score/cmd/kube-score';
@@ -23,18 +22,10 @@ interface Scored {
 const GOOD = 7;
 
 /** The program's path, built if need be, or why it cannot be had. */
-export async function findKubeScore(env: NodeJS.ProcessEnv): Promise<{ readonly path: string } | { readonly missing: string }> {
+export function findKubeScore(env: NodeJS.ProcessEnv): Promise<{ readonly path: string } | { readonly missing: string }> {
   const folder = cacheFolder(env, `kube-score-${VERSION}`);
-  const path = join(folder, 'kube-score');
-  if (await isExecutable(path)) return { path };
-  if (!(await hasGo())) return { missing: 'install Go' };
-  const tools = `//go:build tools\n\npackage build\n\nimport _ "${PACKAGE}"\n`;
-  try {
-    await once(folder, () => isExecutable(path), () => goBuild(folder, { name: 'kube-score', package: PACKAGE, modules: [`github.com/zegl/kube-score@v${VERSION}`], files: { 'tools.go': tools } }));
-    return { path };
-  } catch (error) {
-    return { missing: `it could not be built: ${buildFailure(error)}` };
-  }
+  const program = { name: 'kube-score', package: PACKAGE, modules: [`github.com/zegl/kube-score@v${VERSION}`], files: { 'tools.go': importing(PACKAGE) } };
+  return findOrBuildOne({ folder, name: 'kube-score', build: () => goBuild(folder, program) });
 }
 
 /** Findings of all checks, optional ones included, for manifests in YAML. */

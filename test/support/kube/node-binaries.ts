@@ -3,9 +3,9 @@
  * cache folder, the first time (some minutes, most of which a machine that has built kube-apiserver has behind it).
  */
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { kubeFolder, kubernetesProgram, KUBERNETES_VERSION } from './binaries.ts';
-import { buildFailure, goBuild, hasGo, isExecutable, once } from './go-build.ts';
+import { findOrBuild, goBuild } from './go-build.ts';
+import type { Binaries } from './go-build.ts';
 
 const COREDNS_VERSION = '1.14.5';
 const OF_KUBERNETES = ['kubectl', 'kube-controller-manager', 'kube-scheduler', 'kubelet', 'kube-proxy'] as const;
@@ -42,22 +42,10 @@ func main() {
 }
 `;
 
-/** The folder that holds them all, or why there is none. */
-export async function findNodeBinaries(env: NodeJS.ProcessEnv): Promise<{ readonly folder: string } | { readonly missing: string }> {
+/** Finds them all, building them if need be. */
+export function findNodeBinaries(env: NodeJS.ProcessEnv): Promise<Binaries> {
   const folder = kubeFolder(env);
-  if (await holdsAll(folder)) return { folder };
-  if (!(await hasGo())) return { missing: 'install Go' };
-  try {
-    await once(folder, () => holdsAll(folder), () => build(folder));
-    return { folder };
-  } catch (error) {
-    return { missing: `it could not be built: ${buildFailure(error)}` };
-  }
-}
-
-async function holdsAll(folder: string): Promise<boolean> {
-  const found = await Promise.all(ALL.map((name) => isExecutable(join(folder, name))));
-  return found.every(Boolean);
+  return findOrBuild({ folder, names: ALL, build: () => build(folder), withoutGo: 'install Go' });
 }
 
 async function build(folder: string): Promise<void> {

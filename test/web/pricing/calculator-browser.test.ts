@@ -1,14 +1,14 @@
 /** The calculator in a real Chromium: it counts as one types what the server would count, and works without scripts. */
 import assert from 'node:assert/strict';
-import { after, afterEach, before, describe, test } from 'node:test';
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import { openBrowser, servePrices } from '../../dataplane/pricing/browser.ts';
-import type { PriceServer } from '../../dataplane/pricing/browser.ts';
+import { after, before, describe, test } from 'node:test';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { servePrices } from '../../dataplane/pricing/price-server.ts';
+import type { PriceServer } from '../../dataplane/pricing/price-server.ts';
 import { REALISTIC, sampleState } from '../../dataplane/pricing/sample.ts';
+import { noteComplaints, suiteBrowser } from '../../support/browser.ts';
 import { need } from '../../support/needs.ts';
 
 const chromium = await need('chromium');
-const PATIENCE_MS = 15_000;
 const state = sampleState({
   ...REALISTIC,
   tokens: [...REALISTIC.tokens ?? [], ['odd', 'Odd', '0.333333333', '8.333333333', '0.123456789', '1.1', '1.999999999'], ['dear', 'Odd', '9999999999', '9999999999', '1', '9999999999.999999999']],
@@ -16,32 +16,15 @@ const state = sampleState({
 });
 
 describe('the calculator in a browser', { skip: chromium.skip }, () => {
+  const browser = suiteBrowser(chromium.path);
   let server: PriceServer;
-  let browser: Browser;
-  let context: BrowserContext | undefined;
-  let complaints: string[] = [];
 
-  before(async () => {
-    server = await servePrices(() => state);
-    browser = await openBrowser(chromium.path);
-  });
-  after(async () => {
-    await browser.close();
-    await server.stop();
-  });
-  afterEach(async () => {
-    await context?.close();
-    const found = complaints;
-    complaints = [];
-    assert.deepEqual(found, []);
-  });
+  before(async () => { server = await servePrices(() => state); });
+  after(() => server.stop());
 
   async function open(path: string, options: BrowserContextOptions = {}): Promise<Page> {
-    context = await browser.newContext(options);
-    context.setDefaultTimeout(PATIENCE_MS);
-    const page = await context.newPage();
-    page.on('console', (message) => complaints.push(message.text()));
-    page.on('pageerror', (error) => complaints.push(error.message));
+    const page = await browser.open(options);
+    noteComplaints(page, browser.complaints);
     await page.goto(server.url + path);
     return page;
   }

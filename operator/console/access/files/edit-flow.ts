@@ -4,7 +4,7 @@ import type { Node, YAMLMap, YAMLSeq } from 'yaml';
 import { EditObstacle, contentEnd, endOf, isNode, keyOf, startOf } from './yaml-text.ts';
 import type { Editor, Splice } from './yaml-text.ts';
 
-export interface FlowChanges {
+interface FlowChanges {
   readonly removed: readonly number[];
   readonly added: readonly string[];
   /** Before which item; absent: after the last. */

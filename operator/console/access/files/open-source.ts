@@ -6,7 +6,7 @@ import { statusId } from '../../../reconcile/status-book.ts';
 import type { StatusBook } from '../../../reconcile/status-book.ts';
 import type { ManifestSource } from './source.ts';
 
-export interface SourceParts {
+interface SourceParts {
   readonly folder: string;
   readonly gatewayNamespace: string;
   readonly provider: FilesProvider;

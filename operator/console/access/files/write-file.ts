@@ -2,9 +2,9 @@
  * Writes manifests: whole or not at all, with the permissions that they had, and only over the very text that the writer has
  * read. What the file system does not let happen is said in words.
  */
-import { randomUUID } from 'node:crypto';
-import { access, chmod, chown, constants, link, open, readFile, realpath, rename, rm, stat, unlink } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { access, chown, constants, link, open, readFile, realpath, rename, stat, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { withPartial } from '../../../files/write-durably.ts';
 import { AccessError } from '../access.ts';
 
 const NEW_FILE_MODE = 0o644;
@@ -19,7 +19,8 @@ export async function replaceFile(path: string, before: string, after: string): 
     const target = await realpath(path); // a link stays one
     const { mode, uid, gid } = await stat(target);
     await access(target, constants.W_OK); // a folder's permissions would let a file be replaced that may not be written
-    await withPartial(target, { text: after, mode: mode & 0o7777, owner: { uid, gid } }, async (partial) => {
+    await withPartial(target, { text: after, mode: mode & 0o7777 }, async (partial) => {
+      await keepOwner(partial, { uid, gid });
       await assertHolds(path, before);
       await rename(partial, target);
     });
@@ -65,34 +66,6 @@ async function assertHolds(path: string, text: string): Promise<void> {
   if (now !== text) throw new AccessError('Conflict', `${path} was changed at the same moment. Nothing was written; look at what it says now and repeat the change.`);
 }
 
-interface Content {
-  readonly text: string;
-  readonly mode: number;
-  readonly owner?: { readonly uid: number; readonly gid: number };
-}
-
-/** Beside its place, with a name that no scan sees, and on disk before it counts. */
-async function withPartial<T>(target: string, { text, mode, owner }: Content, use: (partial: string) => Promise<T>): Promise<T> {
-  const folder = dirname(target);
-  const partial = join(folder, `.${basename(target).slice(0, 100)}.${randomUUID()}`);
-  try {
-    const file = await open(partial, 'wx', mode);
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await chmod(partial, mode);
-    if (owner) await keepOwner(partial, owner);
-    const result = await use(partial);
-    await syncFolder(folder);
-    return result;
-  } finally {
-    await rm(partial, { force: true });
-  }
-}
-
 /** Only root may give files away; another's file that this process may write becomes its own. */
 async function keepOwner(path: string, { uid, gid }: { readonly uid: number; readonly gid: number }): Promise<void> {
   const made = await stat(path);
@@ -119,16 +92,6 @@ async function linkNew(partial: string, path: string): Promise<boolean> {
   }
   await rename(partial, path);
   return true;
-}
-
-/** A new name in a folder is durable only once the folder is. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 async function inWords<T>(path: string, work: () => Promise<T>): Promise<T> {

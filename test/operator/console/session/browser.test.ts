@@ -1,23 +1,20 @@
 /** Signing in and out in a real Chromium, light and dark, on a phone and on a desk, with and without scripts. */
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
-import { after, afterEach, before, describe, test } from 'node:test';
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { after, before, describe, test } from 'node:test';
+import type { BrowserContextOptions, Page } from 'playwright-core';
 import { html } from '#web/html.ts';
 import { AccessError } from '../../../../operator/console/access/access.ts';
 import { loadAssets } from '../../../../operator/console/assets.ts';
 import type { ConsoleRoute } from '../../../../operator/console/route.ts';
 import { csrfField } from '../../../../operator/console/views/csrf-field.ts';
-import { openBrowser } from '../../../dataplane/pricing/browser.ts';
+import { axeFaults, noteComplaints, overflow, suiteBrowser } from '../../../support/browser.ts';
 import { need } from '../../../support/needs.ts';
 import { ALICE, stand } from '../stand.ts';
 import type { Stand } from '../stand.ts';
 
 const chromium = await need('chromium');
-const PATIENCE_MS = 15_000;
 const FOLDER = process.env['SCREENSHOTS'];
 
 const ROUTES: ConsoleRoute[] = [
@@ -31,37 +28,20 @@ const ROUTES: ConsoleRoute[] = [
 ];
 
 describe('signing in with a browser', { skip: chromium.skip }, () => {
+  const browser = suiteBrowser(chromium.path);
   let made: Stand;
-  let browser: Browser;
-  let context: BrowserContext | undefined;
-  let axe = '';
   let url = '';
-  let complaints: string[] = [];
 
   before(async () => {
     made = stand({ routes: ROUTES, assets: loadAssets() });
     await made.app.listen({ host: '127.0.0.1', port: 0 });
     url = `http://127.0.0.1:${(made.app.server.address() as AddressInfo).port}`;
-    browser = await openBrowser(chromium.path);
-    axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
   });
-  after(async () => {
-    await browser.close();
-    await made.app.close();
-  });
-  afterEach(async () => {
-    await context?.close();
-    const found = complaints;
-    complaints = [];
-    assert.deepEqual(found, []);
-  });
+  after(() => made.app.close());
 
   async function open(options: BrowserContextOptions = {}): Promise<Page> {
-    context = await browser.newContext(options);
-    context.setDefaultTimeout(PATIENCE_MS);
-    const page = await context.newPage();
-    page.on('pageerror', (error) => complaints.push(error.message));
-    page.on('console', (message) => { if (/Content Security Policy/.test(message.text())) complaints.push(message.text()); });
+    const page = await browser.open(options);
+    noteComplaints(page, browser.complaints, (text) => /Content Security Policy/.test(text));
     return page;
   }
 
@@ -75,10 +55,8 @@ describe('signing in with a browser', { skip: chromium.skip }, () => {
       test(`${colorScheme}, on a ${name}: axe finds nothing, and nothing stands out`, async () => {
         const page = await open({ colorScheme, viewport: { width, height: 800 }, bypassCSP: true });
         const check = async (what: string): Promise<void> => {
-          await page.evaluate(axe);
-          const found = await page.evaluate<{ id: string; nodes: { html: string }[] }[]>('axe.run().then((result) => result.violations)');
-          assert.deepEqual(found.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`), [], what);
-          assert.equal(await page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth'), false, `${what} is wider than the window`);
+          assert.deepEqual(await axeFaults(page), [], what);
+          assert.equal(await overflow(page), 0, `${what} is wider than the window`);
           if (FOLDER !== undefined) await page.screenshot({ path: `${FOLDER}/${what.replaceAll(' ', '-')}-${colorScheme}-${name}.png`, fullPage: true });
         };
         await page.goto(`${url}/keys`);
@@ -146,7 +124,8 @@ describe('signing in with a browser', { skip: chromium.skip }, () => {
       await page.goto(evil);
       await page.getByRole('button', { name: 'attack' }).click();
       await page.getByText('This form came from another site').waitFor();
-      complaints = complaints.filter((text) => !text.includes('frame-ancestors')); // that nothing frames it is the point
+      const others = browser.complaints.splice(0).filter((text) => !text.includes('frame-ancestors')); // that nothing frames it is the point
+      assert.deepEqual(others, []);
     } finally {
       other.closeAllConnections();
       other.close();

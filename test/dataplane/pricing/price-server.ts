@@ -1,11 +1,7 @@
-/**
- * The price page in a real Chromium: a server that only serves the pages, and a browser that talks to nothing else.
- */
+/** A server that serves the price pages and nothing else. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { chromium } from 'playwright-core';
-import type { Browser } from 'playwright-core';
 import { answerPricing } from '../../../dataplane/server/pricing/answer.ts';
 import type { State } from '../../../dataplane/state/state.ts';
 
@@ -40,12 +36,4 @@ export async function servePrices(state: () => State): Promise<PriceServer> {
       await once(server, 'close');
     },
   };
-}
-
-const FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-  '--disable-component-update', '--disable-sync'];
-
-/** A browser with a fresh profile; its contexts share nothing. */
-export function openBrowser(executablePath: string): Promise<Browser> {
-  return chromium.launch({ executablePath, args: FLAGS, headless: true });
 }
