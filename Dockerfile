@@ -44,5 +44,5 @@ ENV NODE_ENV=production \
     PATH=/app/node_modules/.bin:/usr/local/bin:/usr/bin:/bin
 USER 65532:65532
 EXPOSE 8080 9090 18000
-ENTRYPOINT ["node", "/app/bin/mgw.ts"]
+ENTRYPOINT ["node", "/app/bin/mgw.js"]
 CMD ["--help"]

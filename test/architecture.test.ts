@@ -29,7 +29,7 @@ describe('the product', () => {
 
   it('is read at all', () => {
     assert.ok(sources.length > 100, `${sources.length} files`);
-    for (const path of ['bin/mgw.ts', 'operator/translate/translate.ts', 'dataplane/pipeline/pipeline.ts', 'crds/schema.ts']) {
+    for (const path of ['bin/main.ts', 'operator/translate/translate.ts', 'dataplane/pipeline/pipeline.ts', 'crds/schema.ts']) {
       assert.ok(sources.some((source) => source.path === path), path);
     }
   });
@@ -176,7 +176,7 @@ describe('the checker', () => {
   it('finds wiring outside of the command line', () => {
     assert.match(check({ 'dataplane/server/app.ts': `import { startDataplane } from '../main.ts';\nexport const x = startDataplane;\n` }).join(), /\[wiring\]/);
     assert.match(one({ 'dataplane/upstream/client.ts': 'export const x = process.env;\n' }), /\[wiring\] process/);
-    assert.deepEqual(check({ 'bin/mgw.ts': `import { startDataplane } from '../dataplane/main.ts';\nexport const x = [startDataplane, process.env];\n` }), []);
+    assert.deepEqual(check({ 'bin/main.ts': `import { startDataplane } from '../dataplane/main.ts';\nexport const x = [startDataplane, process.env];\n` }), []);
   });
 
   it('finds any without a reason', () => {

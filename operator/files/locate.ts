@@ -1,9 +1,9 @@
 /**
  * [P] A field's path → where it stands in the YAML it came from.
  */
-import { isAlias, isMap, isScalar, isSeq } from 'yaml';
 import type { Document, Node } from 'yaml';
 import type { FieldPath, Segment } from '#crds/field-path.ts';
+import { yaml } from './yaml.ts';
 
 /** The offset of a field: of its key, or of its list item's beginning. Where the field is missing, that of the nearest one around it. */
 export function locate(document: Document, path: FieldPath): number {
@@ -24,6 +24,7 @@ interface Step {
 }
 
 function stepInto(node: Node | undefined, segment: Segment): Step | undefined {
+  const { isMap, isScalar, isSeq } = yaml();
   if (isSeq(node) && typeof segment === 'number') {
     const item = asNode(node.items[segment]);
     return item?.range ? { offset: item.range[0], node: item } : undefined;
@@ -35,9 +36,10 @@ function stepInto(node: Node | undefined, segment: Segment): Step | undefined {
 }
 
 function resolve(node: Node, document: Document): Node | undefined {
-  return isAlias(node) ? node.resolve(document) : node;
+  return yaml().isAlias(node) ? node.resolve(document) : node;
 }
 
 function asNode(value: unknown): Node | undefined {
+  const { isAlias, isMap, isScalar, isSeq } = yaml();
   return isMap(value) || isSeq(value) || isScalar(value) || isAlias(value) ? value : undefined;
 }

@@ -1,8 +1,7 @@
 /**
  * [P] One YAML document → the object in it, admitted as an API server would, or every mistake with its line.
  */
-import { LineCounter, isScalar, parseAllDocuments } from 'yaml';
-import type { Document, YAMLError } from 'yaml';
+import type { Document, LineCounter, YAMLError } from 'yaml';
 import type { FieldError, FieldPath } from '#crds/field-path.ts';
 import { fieldError } from '#crds/field-path.ts';
 import { isJsonObject } from '#crds/json.ts';
@@ -15,6 +14,7 @@ import { CORE_KINDS, coreErrors, secretData, stringMap } from './core-objects.ts
 import type { CoreKind } from './core-objects.ts';
 import { locate } from './locate.ts';
 import { parsePlainYaml } from './plain-yaml.ts';
+import { yaml } from './yaml.ts';
 
 export interface ParseOptions {
   readonly kinds: ReadonlyMap<string, KindSchema>;
@@ -62,6 +62,7 @@ function parsePlain(text: string, options: ParseOptions): ParsedDocument | undef
 }
 
 function parseWhole(text: string, options: ParseOptions): ParsedDocument[] {
+  const { LineCounter, parseAllDocuments } = yaml();
   const lines = new LineCounter();
   const parsed = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false, merge: true, stringKeys: true, logLevel: 'silent' });
   const documents = Array.isArray(parsed) ? parsed : [];
@@ -74,7 +75,7 @@ function parseWhole(text: string, options: ParseOptions): ParsedDocument[] {
 
 /** Nothing between two separators, or after the last one: kubectl takes that too. */
 function isEmpty({ contents }: Document): boolean {
-  return contents === null || (isScalar(contents) && contents.value === null && contents.source === '');
+  return contents === null || (yaml().isScalar(contents) && contents.value === null && contents.source === '');
 }
 
 function parseObject(document: Document, lines: LineCounter, options: ParseOptions): ParsedDocument {

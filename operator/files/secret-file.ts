@@ -1,10 +1,10 @@
 /**
  * [P] One Secret ↔ the manifest file that keeps it.
  */
-import { stringify } from 'yaml';
 import { namespacedName } from '../store/resources.ts';
 import type { SecretObject } from '../store/resources.ts';
 import { parseDocuments } from './parse-document.ts';
+import { yaml } from './yaml.ts';
 
 /** The Secret in a file that must hold this one ("namespace/name") and nothing else, or what is wrong with it. */
 export function parseSecret(text: string, path: string, id: string): SecretObject | string {
@@ -25,5 +25,5 @@ export function formatSecret({ namespace, name, labels, annotations, data }: Sec
     type: 'Opaque',
     stringData: Object.fromEntries(data),
   };
-  return `# ${comment}\n${stringify(manifest, { lineWidth: 0 })}`;
+  return `# ${comment}\n${yaml().stringify(manifest, { lineWidth: 0 })}`;
 }

@@ -74,7 +74,7 @@ const children: ChildProcess[] = [];
 const SMALL = { NODE_OPTIONS: '--max-semi-space-size=8', MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '65536' };
 
 function mgw(args: readonly string[], node: readonly string[] = []): ChildProcess {
-  const child = spawn(process.execPath, [...node, 'bin/mgw.ts', ...args], { cwd: ROOT, env: { ...process.env, ...args[0] === 'operator' ? SMALL : {} }, stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = spawn(process.execPath, [...node, 'bin/mgw.js', ...args], { cwd: ROOT, env: { ...process.env, ...args[0] === 'operator' ? SMALL : {} }, stdio: ['ignore', 'ignore', 'inherit'] });
   children.push(child);
   return child;
 }

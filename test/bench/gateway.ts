@@ -30,7 +30,7 @@ export interface MeasuredGateway {
   readonly readyMs: number;
 }
 
-const MGW = join(import.meta.dirname, '..', '..', 'bin', 'mgw.ts');
+const MGW = join(import.meta.dirname, '..', '..', 'bin', 'mgw.js');
 const SMALL = { keys: 100, models: 10, accounts: 10 };
 const LARGE = { keys: 100_000, models: 1_000, accounts: 1_000 };
 /** So many keys are called with, spread over all there are. */
@@ -56,7 +56,7 @@ export async function startGateway({ folder, mockUrl, core, large, nodeFlags = [
 }
 
 /** Node's options in the program's first line: `#!/usr/bin/env -S node --a --b`. */
-function ownFlags(): readonly string[] {
+export function ownFlags(): readonly string[] {
   const [line = ''] = readFileSync(MGW, 'utf8').split('\n', 1);
   return line.split(' ').filter((word) => word.startsWith('--'));
 }

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { cacheCompiledModules } from '../../bin/compile-cache.ts';
+import { cacheCompiledModules } from '../../bin/compile-cache.js';
 
 /** One step of a start. */
 export interface Stage {

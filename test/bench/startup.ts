@@ -12,13 +12,14 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { median } from './figures.ts';
+import { ownFlags } from './gateway.ts';
 import { startPinned } from './pinned.ts';
 import { cpuSeconds } from './proc.ts';
 import { STARTUP_CASES, writeStartupFolder } from './startup-folders.ts';
 import type { StartupCase, StartupFolder } from './startup-folders.ts';
 import type { Stage } from './startup-stages.ts';
 
-const MGW = join(import.meta.dirname, '..', '..', 'bin', 'mgw.ts');
+const MGW = join(import.meta.dirname, '..', '..', 'bin', 'mgw.js');
 const STAGES = join(import.meta.dirname, 'startup-stages.ts');
 const POLL_MS = 2;
 const LONGEST_MS = 120_000;
@@ -93,7 +94,7 @@ async function startOnce(setup: Setup): Promise<Whole> {
 async function tryStart({ folder, core, log }: Setup): Promise<Whole | 'PortTaken'> {
   const [port, adminPort] = [await freePort(), await freePort()];
   const startedAt = performance.now();
-  const command = [process.execPath, MGW, 'run', '--config', folder.config, '--data', folder.data, '--listen', `127.0.0.1:${port}`, '--admin', `127.0.0.1:${adminPort}`];
+  const command = [process.execPath, ...ownFlags(), MGW, 'run', '--config', folder.config, '--data', folder.data, '--listen', `127.0.0.1:${port}`, '--admin', `127.0.0.1:${adminPort}`];
   const started = startPinned(passEnvironment(command), { core, outputFile: log });
   try {
     while (!await isReady(adminPort)) {
@@ -130,7 +131,7 @@ async function freePort(): Promise<number> {
 }
 
 function stagesOnce({ folder, core }: Setup): Stage[] {
-  const output = execFileSync('taskset', ['-c', String(core), process.execPath, STAGES, folder.config, folder.data], { encoding: 'utf8' });
+  const output = execFileSync('taskset', ['-c', String(core), process.execPath, ...ownFlags(), STAGES, folder.config, folder.data], { encoding: 'utf8' });
   return JSON.parse(output) as Stage[];
 }
 

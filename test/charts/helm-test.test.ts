@@ -19,7 +19,7 @@ describe('the test of the chart', () => {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'mgw-helm-test-'));
     const [sdk, admin] = [await freePort(), await freePort()];
-    gateway = spawn(process.execPath, ['bin/mgw.ts', 'run', '--config', 'docs/examples/quickstart', '--data', folder, '--listen', `127.0.0.1:${sdk}`, '--admin', `127.0.0.1:${admin}`], { cwd: ROOT, stdio: 'ignore' });
+    gateway = spawn(process.execPath, ['bin/mgw.js', 'run', '--config', 'docs/examples/quickstart', '--data', folder, '--listen', `127.0.0.1:${sdk}`, '--admin', `127.0.0.1:${admin}`], { cwd: ROOT, stdio: 'ignore' });
     env = { FRONT: `http://127.0.0.1:${sdk}`, FLEET: '127.0.0.1', ADMIN_PORT: String(admin), PATIENCE_MS: '0' };
     await until('it is ready', () => fetch(`http://127.0.0.1:${admin}/readyz`).then(({ status }) => status, () => 0), (status) => status === 200);
   });

@@ -23,7 +23,7 @@ it('Hadolint finds nothing', { skip: hadolint.skip }, async () => {
 
 it('runs as a numbered user who is not root, without a shell', () => {
   assert.deepEqual(lastStage.filter((line) => line.startsWith('USER ')), ['USER 65532:65532']);
-  assert.ok(lastStage.some((line) => line === 'ENTRYPOINT ["node", "/app/bin/mgw.ts"]'));
+  assert.ok(lastStage.some((line) => line === 'ENTRYPOINT ["node", "/app/bin/mgw.js"]'));
   assert.ok(!lastStage.some((line) => line.startsWith('RUN ')));
   assert.match(lastStage[0] ?? '', /distroless\/cc-\w+:nonroot$/);
 });
@@ -65,10 +65,10 @@ describe('with exactly these files', () => {
     assert.ok(compileScript);
     const script = compileScript.replace('/app', folder);
     await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: folder, env });
-    await run(process.execPath, [join(folder, 'bin/mgw.ts'), 'demo-provider', '--help'], { cwd: tmpdir(), env });
+    await run(process.execPath, [join(folder, 'bin/mgw.js'), 'demo-provider', '--help'], { cwd: tmpdir(), env });
   });
 
   it('a folder is validated', async () => {
-    await run(process.execPath, [join(folder, 'bin/mgw.ts'), 'validate', join(ROOT, 'docs/examples/quickstart')], { cwd: tmpdir(), env });
+    await run(process.execPath, [join(folder, 'bin/mgw.js'), 'validate', join(ROOT, 'docs/examples/quickstart')], { cwd: tmpdir(), env });
   });
 });

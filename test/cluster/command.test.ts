@@ -18,7 +18,7 @@ describe('mgw operator without an API server', () => {
     it(`waits, tells what for, and ends in order: ${name}`, async () => {
       await using folder = await tempFolder({ kubeconfig: kubeconfigFor({ url: 'https://127.0.0.1:1', ca: '' }, 'token') });
       const [xds, admin] = [await freePort(), await freePort()];
-      const child = spawn(process.execPath, ['bin/mgw.ts', 'operator', '--kubeconfig', join(folder.path, 'kubeconfig'), '--xds-listen', `127.0.0.1:${xds}`, '--admin', `127.0.0.1:${admin}`, ...args], { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
+      const child = spawn(process.execPath, ['bin/mgw.js', 'operator', '--kubeconfig', join(folder.path, 'kubeconfig'), '--xds-listen', `127.0.0.1:${xds}`, '--admin', `127.0.0.1:${admin}`, ...args], { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
       const exited = once(child, 'exit');
       await until('it says so', () => fetch(`http://127.0.0.1:${admin}/readyz`).then((answer) => answer.text(), String), (text) => said.test(text));
       child.kill('SIGTERM');

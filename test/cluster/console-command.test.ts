@@ -42,7 +42,7 @@ describe('mgw operator --console', { skip: missing ?? false }, () => {
   });
 
   function run(web: number, [xds, admin]: readonly number[], args: readonly string[]): Replica {
-    const child = spawn(process.execPath, ['bin/mgw.ts', 'operator', '--kubeconfig', cluster.kubeconfig, '--xds-listen', `127.0.0.1:${xds}`, '--xds-name', 'localhost', '--admin', `127.0.0.1:${admin}`, '--console', `127.0.0.1:${web}`, ...args], { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, ['bin/mgw.js', 'operator', '--kubeconfig', cluster.kubeconfig, '--xds-listen', `127.0.0.1:${xds}`, '--xds-name', 'localhost', '--admin', `127.0.0.1:${admin}`, '--console', `127.0.0.1:${web}`, ...args], { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
     const output: string[] = [];
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => output.push(String(chunk)));
     const replica = { child, console: web, output };

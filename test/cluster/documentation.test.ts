@@ -50,7 +50,7 @@ describe('docs/kubernetes.md', { skip: missing ?? false }, () => {
     return stdout;
   };
   const mgw = (...args: string[]): void => {
-    const child = spawn(process.execPath, ['bin/mgw.ts', ...args], { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
+    const child = spawn(process.execPath, ['bin/mgw.js', ...args], { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
     children.push(child);
   };
 

@@ -82,7 +82,7 @@ describe('a fleet of operators and proxies', { skip, timeout: 180_000 }, () => {
   }
 
   function mgw(args: readonly string[]): ChildProcess {
-    const child = spawn(process.execPath, ['bin/mgw.ts', ...args, '--log-level', 'error'], { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
+    const child = spawn(process.execPath, ['bin/mgw.js', ...args, '--log-level', 'error'], { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
     processes.push(child);
     return child;
   }

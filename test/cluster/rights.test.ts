@@ -73,7 +73,7 @@ for (const [file, watchNamespaces] of [['rbac.yaml', undefined], ['rbac-namespac
       await writeFile(join(folder, 'ca.crt'), authority);
       const [sdk, admin] = [await freePort(), await freePort()];
       const proxy = spawn(process.execPath, [
-        'bin/mgw.ts', 'dataplane', '--xds', `localhost:${xds}`, '--xds-ca', join(folder, 'ca.crt'), '--token-file', join(folder, 'token'),
+        'bin/mgw.js', 'dataplane', '--xds', `localhost:${xds}`, '--xds-ca', join(folder, 'ca.crt'), '--token-file', join(folder, 'token'),
         '--listen', `127.0.0.1:${sdk}`, '--admin', `127.0.0.1:${admin}`, '--data', join(folder, 'data'),
       ], { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
       try {
@@ -87,7 +87,7 @@ for (const [file, watchNamespaces] of [['rbac.yaml', undefined], ['rbac-namespac
 
     it('mgw operator runs, says when it is ready, and ends in order', async () => {
       const [xds, admin, web] = [await freePort(), await freePort(), await freePort()];
-      const args = ['bin/mgw.ts', 'operator', '--kubeconfig', kubeconfig, '--xds-listen', `127.0.0.1:${xds}`, '--xds-name', 'localhost', '--admin', `127.0.0.1:${admin}`, '--console', `127.0.0.1:${web}`, ...watchNamespaces ? ['--watch-namespaces', watchNamespaces.join()] : []];
+      const args = ['bin/mgw.js', 'operator', '--kubeconfig', kubeconfig, '--xds-listen', `127.0.0.1:${xds}`, '--xds-name', 'localhost', '--admin', `127.0.0.1:${admin}`, '--console', `127.0.0.1:${web}`, ...watchNamespaces ? ['--watch-namespaces', watchNamespaces.join()] : []];
       const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
       const output: string[] = [];
       for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => output.push(String(chunk)));

@@ -5,7 +5,7 @@ import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-const MGW = join(import.meta.dirname, '..', '..', 'bin', 'mgw.ts');
+const MGW = join(import.meta.dirname, '..', '..', 'bin', 'mgw.js');
 
 interface Finished {
   readonly exitCode: number | null;

@@ -27,7 +27,8 @@ interface ColumnOrder {
   readonly applies: (row: PricingRow) => boolean;
 }
 
-const collator = new Intl.Collator('en', { numeric: true });
+/** Made when it is first needed: that takes milliseconds of a start. */
+let collator: Intl.Collator | undefined;
 const always = (): boolean => true;
 const isToken = ({ quotaType }: PricingRow): boolean => quotaType === 'Token';
 
@@ -99,6 +100,7 @@ function rankColumn(rows: readonly PricingRow[], { compare, applies }: ColumnOrd
 
 /** As people order names (gpt-4 before gpt-10); never equal for different ones. */
 function compareNames(a: string, b: string): number {
+  collator ??= new Intl.Collator('en', { numeric: true });
   return collator.compare(a, b) || compareUnits(a, b);
 }
 

@@ -63,7 +63,7 @@ describe('an edge that the operator configures', { skip, timeout: 120_000 }, () 
     await writeFile(join(folder, 'kubeconfig'), kubeconfigFor(cluster.server, await tokenFor('model-gateway-operator', 'https://kubernetes.default.svc')));
     const admin = await freePort();
     xds = await freePort();
-    operator = spawn(process.execPath, ['bin/mgw.ts', 'operator', '--kubeconfig', join(folder, 'kubeconfig'), '--xds-listen', `127.0.0.1:${await freePort()}`, '--admin', `127.0.0.1:${admin}`, '--envoy-xds-listen', `127.0.0.1:${xds}`, '--edge-service', 'model-gateway-fleet', '--edge-listen', '127.0.0.1:0', '--log-level', 'error'], { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
+    operator = spawn(process.execPath, ['bin/mgw.js', 'operator', '--kubeconfig', join(folder, 'kubeconfig'), '--xds-listen', `127.0.0.1:${await freePort()}`, '--admin', `127.0.0.1:${admin}`, '--envoy-xds-listen', `127.0.0.1:${xds}`, '--edge-service', 'model-gateway-fleet', '--edge-listen', '127.0.0.1:0', '--log-level', 'error'], { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
     await until('the operator is ready', () => fetch(`http://127.0.0.1:${admin}/readyz`).then(({ ok }) => ok, () => false), (ok) => ok);
     const ca = await cluster.admin.call('GET', `${NAMESPACE}/configmaps/model-gateway-xds-ca`);
     await mkdir(join(folder, 'ca'));
