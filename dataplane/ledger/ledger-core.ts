@@ -63,9 +63,17 @@ function enter(books: Books, hold: Hold, previous: Hold | undefined): void {
 function takeLimits(key: KeyBook, account: AccountBook, limits: Limits): boolean {
   if (key.seen && limits.keyGeneration < key.seen.generation) return false;
   if (account.seen && limits.accountGeneration < account.seen.generation) return false;
-  key.seen = { generation: limits.keyGeneration, limitNanoUsd: limits.keyLimitNanoUsd, period: limits.period };
-  account.seen = { generation: limits.accountGeneration, creditNanoUsd: limits.accountCreditNanoUsd };
+  if (!isKnown(key, account, limits)) {
+    key.seen = { generation: limits.keyGeneration, limitNanoUsd: limits.keyLimitNanoUsd, period: limits.period };
+    account.seen = { generation: limits.accountGeneration, creditNanoUsd: limits.accountCreditNanoUsd };
+  }
   return true;
+}
+
+/** Most calls come with the limits that the one before came with. */
+function isKnown({ seen: key }: KeyBook, { seen: account }: AccountBook, limits: Limits): boolean {
+  return key?.generation === limits.keyGeneration && key.limitNanoUsd === limits.keyLimitNanoUsd && key.period === limits.period
+    && account?.generation === limits.accountGeneration && account.creditNanoUsd === limits.accountCreditNanoUsd;
 }
 
 /** The grant is durable. */
@@ -113,8 +121,7 @@ export function settleCall(books: Books, settlement: Omit<Settlement, 'origin'> 
   if (!hold) return books.recent.get(callId);
   const progress = cleanProgress(settlement.progress);
   if (settlement.limits) takeLimits(hold.key, hold.account, settlement.limits);
-  const reach = hold.countedNanoUsd + notNegative(freeFor(hold));
-  const billedNanoUsd = least(progress.costNanoUsd, reach);
+  const billedNanoUsd = reached(hold, progress.costNanoUsd);
   dropHold(books, hold);
   spend(books, hold, billedNanoUsd);
   hold.key.lastUsedMs = Math.max(hold.key.lastUsedMs ?? 0, hold.origin.createdMs);
@@ -122,6 +129,11 @@ export function settleCall(books: Books, settlement: Omit<Settlement, 'origin'> 
   books.log.settled(settled, hold);
   if (job) recordJob(books, job, { hold, record: settled.record });
   return settled;
+}
+
+/** What of a cost the hold and what is free beyond it pay for: nearly always the hold is enough. */
+function reached(hold: Hold, costNanoUsd: bigint): bigint {
+  return costNanoUsd <= hold.countedNanoUsd ? costNanoUsd : least(costNanoUsd, hold.countedNanoUsd + notNegative(freeFor(hold)));
 }
 
 /** Written out: spreading costs more than all the rest of a settlement. */

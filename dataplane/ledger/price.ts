@@ -10,6 +10,16 @@ export interface CompiledPrice {
   readonly perToken: Readonly<Record<keyof TokenCounts, bigint>>;
   readonly perGeneration: bigint;
   readonly denominator: bigint;
+  /** The same where all are small, as most are: a call is priced four times, and numbers cost a tenth. */
+  readonly inNumbers: NumberPrice | undefined;
+}
+
+/** Numerators and their denominator as numbers, each exact. */
+export interface NumberPrice extends Readonly<Record<keyof TokenCounts, number>> {
+  readonly perGeneration: number;
+  readonly denominator: number;
+  /** The dearest class of input without one-hour cache writes. */
+  readonly dearestInput: number;
 }
 
 /** What was consumed: tokens of a Token price, generations (images, videos, calls) of a Request price. */
@@ -69,7 +79,19 @@ export function compilePrice(price: CatalogPrice, groupRatioE18: bigint): Compil
 }
 
 /** What a consumption costs, rounded half up. */
-export function costNanoUsd(price: CompiledPrice, { tokens, generations }: Consumption): bigint {
+export function costNanoUsd(price: CompiledPrice, consumption: Consumption): bigint {
+  return (price.inNumbers && costInNumbers(price.inNumbers, consumption)) ?? costInBigInts(price, consumption);
+}
+
+/** Undefined: it may not be exact. What is too large for that is still so when it is rounded, as nothing is negative. */
+function costInNumbers(price: NumberPrice, { tokens, generations }: Consumption): bigint | undefined {
+  if (!isCount(tokens.input) || !isCount(tokens.cached) || !isCount(tokens.cacheWrite5m) || !isCount(tokens.cacheWrite1h) || !isCount(tokens.output) || !isCount(generations)) return undefined;
+  const sum = price.input * tokens.input + price.cached * tokens.cached + price.cacheWrite5m * tokens.cacheWrite5m
+    + price.cacheWrite1h * tokens.cacheWrite1h + price.output * tokens.output + price.perGeneration * generations;
+  return quotient(2 * sum + price.denominator, 2 * price.denominator);
+}
+
+function costInBigInts(price: CompiledPrice, { tokens, generations }: Consumption): bigint {
   const { perToken, perGeneration, denominator } = price;
   const sum = charge(perToken.input, tokens.input) + charge(perToken.cached, tokens.cached)
     + charge(perToken.cacheWrite5m, tokens.cacheWrite5m) + charge(perToken.cacheWrite1h, tokens.cacheWrite1h)
@@ -79,6 +101,25 @@ export function costNanoUsd(price: CompiledPrice, { tokens, generations }: Consu
 
 /** The most that a call within these bounds can cost, rounded up: every input token at the dearest class that it can become. */
 export function worstCaseNanoUsd(price: CompiledPrice, bounds: ConsumptionBounds): bigint {
+  return (price.inNumbers && worstInNumbers(price.inNumbers, bounds)) ?? worstInBigInts(price, bounds);
+}
+
+function worstInNumbers(price: NumberPrice, { inputTokens, outputTokens, generations, oneHourCache }: ConsumptionBounds): bigint | undefined {
+  if (!isCount(inputTokens) || !isCount(outputTokens) || !isCount(generations)) return undefined;
+  const dearest = oneHourCache ? Math.max(price.dearestInput, price.cacheWrite1h) : price.dearestInput;
+  return quotient(dearest * inputTokens + price.output * outputTokens + price.perGeneration * generations + (price.denominator - 1), price.denominator);
+}
+
+function isCount(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
+}
+
+/** Of whole numbers, rounded down; undefined: not exact. A remainder is exact, and so is a division that leaves none. */
+function quotient(numerator: number, denominator: number): bigint | undefined {
+  return numerator <= Number.MAX_SAFE_INTEGER ? BigInt((numerator - numerator % denominator) / denominator) : undefined;
+}
+
+function worstInBigInts(price: CompiledPrice, bounds: ConsumptionBounds): bigint {
   const sum = charge(dearestInput(price, bounds.oneHourCache), bounds.inputTokens)
     + charge(price.perToken.output, bounds.outputTokens) + charge(price.perGeneration, bounds.generations);
   return (sum + price.denominator - 1n) / price.denominator;
@@ -96,7 +137,7 @@ export function affordableOutputTokens(
   return tokens > Number.MAX_SAFE_INTEGER ? Number.MAX_SAFE_INTEGER : Number(tokens);
 }
 
-function dearestInput({ perToken }: CompiledPrice, oneHourCache: boolean): bigint {
+function dearestInput({ perToken }: Pick<CompiledPrice, 'perToken'>, oneHourCache: boolean): bigint {
   const dearest = larger(larger(perToken.input, perToken.cached), perToken.cacheWrite5m);
   return oneHourCache ? larger(dearest, perToken.cacheWrite1h) : dearest;
 }
@@ -107,16 +148,31 @@ function charge(numerator: bigint, count: number): bigint {
   return numerator * BigInt(Number.isSafeInteger(count) ? count : Math.min(Math.ceil(count), Number.MAX_SAFE_INTEGER));
 }
 
-function reduce({ perToken, perGeneration, denominator }: CompiledPrice): CompiledPrice {
+type Fractions = Omit<CompiledPrice, 'inNumbers'>;
+
+function reduce({ perToken, perGeneration, denominator }: Fractions): CompiledPrice {
   const { input, cached, cacheWrite5m, cacheWrite1h, output } = perToken;
   const divisor = [input, cached, cacheWrite5m, cacheWrite1h, output, perGeneration].reduce(greatestCommonDivisor, denominator);
-  return {
+  const reduced = {
     perToken: {
       input: input / divisor, cached: cached / divisor, cacheWrite5m: cacheWrite5m / divisor,
       cacheWrite1h: cacheWrite1h / divisor, output: output / divisor,
     },
     perGeneration: perGeneration / divisor,
     denominator: denominator / divisor,
+  };
+  return { ...reduced, inNumbers: numbersOf(reduced) };
+}
+
+/** Twice the denominator is reckoned with, too. */
+const LARGEST_PART = BigInt(Number.MAX_SAFE_INTEGER) / 4n;
+
+function numbersOf({ perToken, perGeneration, denominator }: Fractions): NumberPrice | undefined {
+  const { input, cached, cacheWrite5m, cacheWrite1h, output } = perToken;
+  if ([input, cached, cacheWrite5m, cacheWrite1h, output, perGeneration, denominator].some((part) => part < 0n || part > LARGEST_PART)) return undefined;
+  return {
+    input: Number(input), cached: Number(cached), cacheWrite5m: Number(cacheWrite5m), cacheWrite1h: Number(cacheWrite1h), output: Number(output),
+    perGeneration: Number(perGeneration), denominator: Number(denominator), dearestInput: Number(dearestInput({ perToken }, false)),
   };
 }
 
