@@ -21,7 +21,13 @@ export function explainStart(error: unknown, addresses: readonly AskedAddress[])
   if (listening !== error) return listening;
   const { code, path, message } = wordsOf(error);
   if (path !== undefined && FILE_WORDS[code] !== undefined) return new CommandFailed(`${path}: ${FILE_WORDS[code]}`, undefined, error);
-  return message.includes('ledger') ? new CommandFailed(`${message}\nChoose another place with --data or --ledger, or end the other process.`, undefined, error) : error;
+  return message.includes('ledger') ? new CommandFailed(`${message}${adviceOn(message)}`, undefined, error) : error;
+}
+
+/** Where the message does not say itself what can be done. */
+function adviceOn(message: string): string {
+  if (message.includes('in use by another process')) return '\nEnd the other process, or choose another place with --data or --ledger.';
+  return message.includes('Restore the ledger') ? '' : '\nRestore the ledger from a backup, or choose another place with --data or --ledger.';
 }
 
 function configProblems({ problems }: ConfigProblems): CommandFailed {

@@ -226,6 +226,7 @@ describe('mgw run, at the start', () => {
     assert.equal(second.exitCode, 1);
     assert.match(second.stderr, /^cannot open the ledger|^the ledger/);
     assert.match(second.stderr, /ledger\.db is in use by another process/);
+    assert.match(second.stderr, /^End the other process, or choose another place/m);
     assert.doesNotMatch(second.stderr, /\n {4}at /);
     assert.equal(await end(first), 0);
   });

@@ -31,6 +31,8 @@ const PROGRAMS = {
   // what Argo CD's health scripts are written in
   lua: { commands: ['lua5.1', 'lua'], variable: 'MGW_TEST_LUA', debianPackage: 'lua5.1' },
   openssl: { commands: ['openssl'], variable: 'MGW_TEST_OPENSSL', debianPackage: 'openssl' },
+  // as people take backups of a ledger in a file
+  sqlite3: { commands: ['sqlite3'], variable: 'MGW_TEST_SQLITE3', debianPackage: 'sqlite3' },
   curl: { commands: ['curl'], variable: 'MGW_TEST_CURL', debianPackage: 'curl' },
 } as const satisfies Record<string, Program>;
 
