@@ -34,8 +34,8 @@ export function* readUsageFile(path: string, { keyUid, account, model, sinceMs =
 
 /** A file that is kept open, for whoever asks again and again. Every method is quick for as much as is asked of it, and throws where the file cannot be read. */
 export interface UsageFile {
-  /** The next records after a place, in the order of their settlement. */
-  after(place: RecordPlace, most: number): readonly PlacedRecord[];
+  /** The next records of an account after one place and up to another, in the order of their settlement. All between are looked through. */
+  between(after: RecordPlace, upTo: RecordPlace, account: string, most: number): readonly PlacedRecord[];
   /** Those that are still there. */
   at(places: readonly RecordPlace[]): readonly PlacedRecord[];
   /** The places of the first and the last record; undefined: there is none. */
@@ -55,12 +55,12 @@ export function openUsageFile(path: string): UsageFile {
     return statement;
   };
   try {
-    const after = prepare(`SELECT seq, ${COLUMNS} FROM usage WHERE seq > ? ORDER BY seq LIMIT ?`);
+    const between = prepare(`SELECT seq, ${COLUMNS} FROM usage WHERE seq > ? AND seq <= ? AND account = ? ORDER BY seq LIMIT ?`);
     const at = prepare(`SELECT seq, ${COLUMNS} FROM usage WHERE seq IN (SELECT value FROM json_each(?))`);
     const extent = prepare('SELECT (SELECT min(seq) FROM usage), (SELECT max(seq) FROM usage)');
     const refunds = prepare('SELECT call_id, account, created_ms FROM jobs WHERE ended_ms >= ? AND state = \'Failed\'');
     return {
-      after: ({ major }, most) => rowsOf(after.all(major, most)).map(placedOf),
+      between: (after, upTo, account, most) => rowsOf(between.all(after.major, upTo.major, account, most)).map(placedOf),
       at: (places) => rowsOf(at.all(JSON.stringify(places.map(({ major }) => major)))).map(placedOf),
       extent() {
         const [[first = null, last = null] = []] = rowsOf(extent.all());

@@ -22,6 +22,7 @@ import { openDoor } from './session/door.ts';
 import type { ProxyHeader, Visitor } from './session/door.ts';
 import { rememberPeople } from './session/people.ts';
 import { SEALING_KEY_BYTES, createSealing } from './session/sealing.ts';
+import { rememberSignedOut } from './session/signed-out.ts';
 import type { ConsoleTls } from './tls.ts';
 import { assertSameSite, bodyOf, queryOf, registerSignIn, staleForm } from './sign-in.ts';
 
@@ -72,7 +73,7 @@ export function buildConsole(options: ConsoleOptions): FastifyInstance {
   const { routes = ROUTES, assets = loadAssets(), sealingKeys, proxyHeader, access } = options;
   const sealing = createSealing(sealingKeys);
   const bindingKey = Buffer.from(hkdfSync('sha256', sealingKeys[0] ?? '', '', 'console binding', SEALING_KEY_BYTES));
-  const desk: Desk = { deps: options, assets, door: openDoor({ people: rememberPeople(access), sealing, bindingKey, proxyHeader }) };
+  const desk: Desk = { deps: options, assets, door: openDoor({ people: rememberPeople(access), sealing, signedOut: rememberSignedOut(), bindingKey, proxyHeader }) };
   const app = fastify({
     logger: false,
     genReqId: () => `req_${randomUUID().replaceAll('-', '')}`,

@@ -60,7 +60,7 @@ export function registerSignIn(app: FastifyInstance, desk: Desk, attempts: Attem
     assertSameSite(request);
     const visitor = await door.identify(request.headers, nowMs);
     if (visitor && !isCsrfToken(parseForm(bodyOf(request), []).csrf, visitor.csrfSecret)) throw staleForm();
-    void reply.header('set-cookie', door.dismiss(request.headers, nowMs)).redirect('/sign-in?why=out', 303);
+    void reply.header('set-cookie', door.signOut(request.headers, nowMs)).redirect('/sign-in?why=out', 303);
     return reply;
   });
 }

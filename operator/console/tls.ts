@@ -79,6 +79,7 @@ function isServer(server: unknown): server is Server {
 }
 
 async function readPair(folder: string): Promise<Pair> {
-  const [cert, key] = await Promise.all([readFile(join(folder, 'tls.crt'), 'utf8'), readFile(join(folder, 'tls.key'), 'utf8')]);
-  return { cert, key };
+  // one after the other: where both are missing, it is always the same that is named
+  const cert = await readFile(join(folder, 'tls.crt'), 'utf8');
+  return { cert, key: await readFile(join(folder, 'tls.key'), 'utf8') };
 }

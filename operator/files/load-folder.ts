@@ -38,9 +38,10 @@ interface PlacedDocument {
   readonly firstLine: number;
 }
 
-/** A loader that remembers the documents of its last load. */
+/** A loader that remembers the documents of its last load, and gives the same objects for the same documents. */
 export function createLoader(options: ParseOptions, generations: Generations): LoadFolder {
   let remembered = new Map<string, ParsedDocument[]>();
+  const kept: Kept = { numbering: rememberNumbered(generations), namespaces: new Map() };
   return (files) => {
     const used = new Map<string, ParsedDocument[]>();
     const documents: PlacedDocument[] = [];
@@ -52,11 +53,17 @@ export function createLoader(options: ParseOptions, generations: Generations): L
       }
     }
     remembered = used;
-    return collect(documents, generations);
+    return collect(documents, kept);
   };
 }
 
-function collect(documents: readonly PlacedDocument[], generations: Generations): LoadedFolder {
+/** From one load to the next. */
+interface Kept {
+  readonly numbering: Numbering;
+  namespaces: ReadonlyMap<string, Labels>;
+}
+
+function collect(documents: readonly PlacedDocument[], kept: Kept): LoadedFolder {
   const origins = new Map<string, Origin>();
   const problems: ConfigProblem[] = [];
   const manifests: PlacedManifest[] = [];
@@ -68,8 +75,8 @@ function collect(documents: readonly PlacedDocument[], generations: Generations)
     else if (id !== undefined) origins.set(id, originOf(placed));
     if (manifest && !before) manifests.push({ manifest, changedMs: placed.changedMs });
   }
-  generations.retain(origins);
-  return { resources: gatherManifests(manifests, generations), origins, problems: problems.sort(compareProblems) };
+  kept.numbering.retain(origins);
+  return { resources: gatherManifests(manifests, kept), origins, problems: problems.sort(compareProblems) };
 }
 
 function originOf({ document, file, firstLine }: PlacedDocument): Origin {
@@ -91,21 +98,44 @@ interface PlacedManifest {
   readonly changedMs: number | undefined;
 }
 
-function gatherManifests(manifests: readonly PlacedManifest[], generations: Generations): Resources {
+const NO_LABELS: Labels = Object.freeze({});
+
+function gatherManifests(manifests: readonly PlacedManifest[], kept: Kept): Resources {
   const objects: Resource[] = [];
   const secrets: SecretObject[] = [];
   const namespaces = new Map<string, Labels>();
   for (const { manifest, changedMs } of manifests) {
     if (manifest.sort === 'Secret') secrets.push(manifest.secret);
     else if (manifest.sort === 'Namespace') namespaces.set(manifest.name, manifest.labels);
-    else objects.push(withGeneration(manifest.object, (id, spec) => generations.assign(id, spec, changedMs)));
+    else objects.push(kept.numbering.withGeneration(manifest.object, changedMs));
   }
-  for (const { metadata } of objects) if (!namespaces.has(metadata.namespace)) namespaces.set(metadata.namespace, {});
-  return buildResources({ objects, secrets, namespaces });
+  for (const { metadata } of objects) if (!namespaces.has(metadata.namespace)) namespaces.set(metadata.namespace, NO_LABELS);
+  if (!sameEntries(kept.namespaces, namespaces)) kept.namespaces = namespaces;
+  return buildResources({ objects, secrets, namespaces: kept.namespaces });
 }
 
-function withGeneration<R extends Resource>(object: R, assign: (id: string, spec: unknown) => number): R {
-  const { kind, metadata, spec } = object;
-  const generation = assign(`${kind} ${metadata.namespace}/${metadata.name}`, spec);
-  return { ...object, metadata: { ...metadata, generation } };
+function sameEntries<V>(before: ReadonlyMap<string, V>, now: ReadonlyMap<string, V>): boolean {
+  return before.size === now.size && [...now].every(([name, value]) => before.get(name) === value);
+}
+
+interface Numbering {
+  /** The object with its generation: the same one as long as both are the same, so that what is made of it is not made anew. */
+  withGeneration(object: Resource, changedMs: number | undefined): Resource;
+  retain: Generations['retain'];
+}
+
+function rememberNumbered(generations: Generations): Numbering {
+  const numbered = new WeakMap<Resource, Resource>();
+  return {
+    withGeneration(object, changedMs) {
+      const { kind, metadata, spec } = object;
+      const generation = generations.assign(`${kind} ${metadata.namespace}/${metadata.name}`, spec, changedMs);
+      const before = numbered.get(object);
+      if (before?.metadata.generation === generation) return before;
+      const now = { ...object, metadata: { ...metadata, generation } };
+      numbered.set(object, now);
+      return now;
+    },
+    retain: (ids) => generations.retain(ids),
+  };
 }

@@ -6,6 +6,8 @@ import type { Logger } from 'pino';
 import type { SnapshotFault } from '#snapshot/faults.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import type { Resources } from '../store/resources.ts';
+import { createMemory } from '../translate/memory.ts';
+import type { TranslationMemory } from '../translate/memory.ts';
 import { translate } from '../translate/translate.ts';
 import { Loop } from './loop.ts';
 import type { RunResult, Timers } from './loop.ts';
@@ -30,12 +32,14 @@ interface ControllerOptions {
 export class Controller {
   readonly #options: ControllerOptions;
   readonly #loop: Loop;
+  readonly #memory: TranslationMemory;
   #resources: Resources;
   #refused = false;
 
   constructor(resources: Resources, options: ControllerOptions) {
     this.#resources = resources;
     this.#options = options;
+    this.#memory = createMemory(options.gatewayNamespace);
     this.#loop = new Loop({ ...options, run: () => this.#reconcile() });
   }
 
@@ -59,7 +63,7 @@ export class Controller {
     const { mint, publish, book, timers, log, gatewayNamespace } = this.#options;
     const minted = await mint(this.#resources, timers.nowMs());
     const nowMs = timers.nowMs();
-    const { snapshot, statuses, nextChangeMs } = translate(minted.resources, { gatewayNamespace, nowMs, mintFailures: minted.failures });
+    const { snapshot, statuses, nextChangeMs } = translate(minted.resources, { gatewayNamespace, nowMs, memory: this.#memory, ...minted.failures.size > 0 && { mintFailures: minted.failures } });
     book.later((told) => told.observe(statuses, nowMs));
     const result = await publish(snapshot);
     const answeredMs = timers.nowMs();

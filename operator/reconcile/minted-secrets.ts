@@ -9,7 +9,7 @@ import { isMissing } from '../files/scan-folder.ts';
 import { formatSecret, parseSecret } from '../files/secret-file.ts';
 import { syncFolder, writeDurably } from '../files/write-durably.ts';
 import { namespacedName, withSecrets } from '../store/resources.ts';
-import type { SecretObject } from '../store/resources.ts';
+import type { Resources, SecretObject } from '../store/resources.ts';
 import type { KeySecrets } from './mint-keys.ts';
 
 export interface MintedSecrets extends KeySecrets {
@@ -36,6 +36,8 @@ export async function openMintedSecrets(dataDir: string): Promise<MintedSecrets>
   let found = await readSecrets(folder, { secrets: new Map(), unreadable: new Map() }, (path) => readFileSync(path, 'utf8'));
   /** What was written while a reload was reading: it may have missed it. */
   let writtenMeanwhile: Map<string, SecretObject> | undefined;
+  /** The last view, as long as nothing in it is another: what was made of the same Secrets is not made anew. */
+  let joined: { readonly provided: Resources['secrets']; readonly secrets: Resources['secrets'] } | undefined;
   return {
     folder,
     get secrets() { return found.secrets; },
@@ -46,6 +48,7 @@ export async function openMintedSecrets(dataDir: string): Promise<MintedSecrets>
       const { secrets, unreadable } = await readSecrets(folder, found, (path) => readFile(path, 'utf8'));
       writtenMeanwhile = undefined;
       found = { secrets: new Map([...secrets, ...written]), unreadable };
+      joined = undefined;
       return fingerprint(found) !== before;
     },
     async discard(id) {
@@ -54,8 +57,14 @@ export async function openMintedSecrets(dataDir: string): Promise<MintedSecrets>
       await rm(join(folder, secret.namespace, `${secret.name}.yaml`), { force: true });
       await syncFolder(join(folder, secret.namespace));
       found.secrets.delete(id);
+      joined = undefined;
     },
-    joined: (resources) => withSecrets(resources, found.secrets),
+    joined(resources) {
+      if (joined && sameSecrets(joined.provided, resources.secrets)) return Object.freeze({ ...resources, secrets: joined.secrets });
+      const view = withSecrets(resources, found.secrets);
+      joined = { provided: resources.secrets, secrets: view.secrets };
+      return view;
+    },
     find: (id, resources) => resources.secrets.get(id) ?? found.secrets.get(id),
     obstacle(id, resources) {
       const provided = resources.secrets.get(id);
@@ -70,6 +79,7 @@ export async function openMintedSecrets(dataDir: string): Promise<MintedSecrets>
       await writeDurably(join(folder, secret.namespace, `${secret.name}.yaml`), { text: formatSecret(secret, comment), mode: OWNER_ONLY_FILE });
       writtenMeanwhile?.set(id, secret);
       found.secrets.set(id, secret);
+      joined = undefined;
       return true;
     },
   };
@@ -78,6 +88,10 @@ export async function openMintedSecrets(dataDir: string): Promise<MintedSecrets>
 interface FoundSecrets {
   readonly secrets: Map<string, SecretObject>;
   readonly unreadable: ReadonlyMap<string, string>;
+}
+
+function sameSecrets(before: Resources['secrets'], now: Resources['secrets']): boolean {
+  return before.size === now.size && [...now].every(([id, secret]) => before.get(id) === secret);
 }
 
 type ReadText = (path: string) => string | Promise<string>;

@@ -40,8 +40,8 @@ describe('tenants at the console', { skip: missing ?? false }, () => {
   /** Of team-a's key. */
   let prefix = '';
   const usage: UsageBook = {
-    sums: async (query) => noted(query, { all: NOTHING, byDay: new Map(), byKey: new Map(), byModel: new Map() }),
-    page: async (query) => noted(query, { calls: [], next: undefined }),
+    sums: async (query) => noted(query, { all: NOTHING, byDay: new Map(), byKey: new Map(), byModel: new Map(), wholeSinceMs: 0 }),
+    page: async (query) => noted(query, { calls: [], next: undefined, wholeSinceMs: 0 }),
     records: (query) => noted(query, ReadableStream.from([])),
     prepare: () => undefined, close: () => undefined,
   };

@@ -27,7 +27,7 @@ async function showCalls(visit: Visit): Promise<Answer> {
     keyNames(scope, visit), visit.deps.usage?.page(queryOf(scope, filter), { size: PAGE_SIZE, ...(before === undefined ? {} : { before }) }),
   ]);
   const head = renderWalletHead({ ref, key: key?.metadata.name, here: 'Calls' });
-  const body = page ? renderCalls({ ref, filter, names, unknownKey, calls: page.calls, next: page.next, older: before !== undefined, wholeAccount: account !== undefined }) : ledgerNotice('Missing');
+  const body = page ? renderCalls({ ref, filter, names, unknownKey, calls: page.calls, next: page.next, wholeSinceMs: page.wholeSinceMs, older: before !== undefined, wholeAccount: account !== undefined }) : ledgerNotice('Missing');
   return { page: { title: `Calls · ${ref.name} · Wallet`, active: 'wallet', body: html`${head}\n${body}`, ...WALLET_FILES } };
 }
 

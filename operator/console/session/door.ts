@@ -12,6 +12,7 @@ import type { People } from './people.ts';
 import type { Sealing } from './sealing.ts';
 import { beginSession, openSession, renewSession, sealSession, secondsLeft } from './session.ts';
 import type { Session } from './session.ts';
+import type { SignedOut } from './signed-out.ts';
 
 /** In which header an authenticating proxy hands on the person's token. */
 export type ProxyHeader = 'authorization' | 'x-forwarded-access-token';
@@ -19,6 +20,7 @@ export type ProxyHeader = 'authorization' | 'x-forwarded-access-token';
 interface DoorOptions {
   readonly people: People;
   readonly sealing: Sealing;
+  readonly signedOut: SignedOut;
   /** For what is bound to a person where there is no session. */
   readonly bindingKey: Uint8Array;
   readonly proxyHeader: ProxyHeader | undefined;
@@ -38,8 +40,10 @@ export interface Door {
   identify(headers: IncomingHttpHeaders, nowMs: number): Promise<Visitor | undefined>;
   /** Cookies of a new session. Rejects with RequestRefused where a browser could not keep them, undefined: nobody is known by this token. */
   admit(token: string, headers: IncomingHttpHeaders, nowMs: number): Promise<{ readonly person: PersonAccess; readonly cookies: readonly string[] } | undefined>;
-  /** Cookies that end the session; the person of this request is asked for anew next time. */
+  /** Cookies that make the browser forget the session; the person of this request is asked for anew next time. */
   dismiss(headers: IncomingHttpHeaders, nowMs: number): readonly string[];
+  /** The same, and no copy of its cookie opens anything here from now on. */
+  signOut(headers: IncomingHttpHeaders, nowMs: number): readonly string[];
 }
 
 /** What a bearer token may consist of; nothing else is sent on to an API server. */
@@ -50,19 +54,20 @@ export function openDoor(options: DoorOptions): Door {
   return options.proxyHeader === undefined ? cookieDoor(options) : proxyDoor(options, options.proxyHeader);
 }
 
-function cookieDoor({ people, sealing }: DoorOptions): Door {
-  const current = (headers: IncomingHttpHeaders, nowMs: number): { session: Session; place: CookiePlace } | undefined => {
-    for (const place of placesOf(headers.host)) {
-      const sealed = readCookies(headers.cookie, place);
-      const session = sealed === undefined ? undefined : openSession(sealed, sealing, nowMs);
-      if (session) return { session, place };
-    }
-    return undefined;
+function cookieDoor({ people, sealing, signedOut }: DoorOptions): Door {
+  const sessionsOf = (headers: IncomingHttpHeaders, nowMs: number): { session: Session; place: CookiePlace }[] => placesOf(headers.host).flatMap((place) => {
+    const sealed = readCookies(headers.cookie, place);
+    const session = sealed === undefined ? undefined : openSession(sealed, sealing, nowMs);
+    return session && !signedOut.has(session) ? [{ session, place }] : [];
+  });
+  const dismiss: Door['dismiss'] = (headers, nowMs) => {
+    for (const { session } of sessionsOf(headers, nowMs)) people.forget(session.token);
+    return placesOf(headers.host).flatMap((place) => readCookies(headers.cookie, place) === undefined ? [] : dropCookies(place));
   };
   return {
     proxied: false,
     async identify(headers, nowMs) {
-      const found = current(headers, nowMs);
+      const [found] = sessionsOf(headers, nowMs);
       const person = found && await people.find(found.session.token, nowMs);
       if (!found || !person) return undefined;
       const { session, place } = found;
@@ -78,10 +83,11 @@ function cookieDoor({ people, sealing }: DoorOptions): Door {
       const person = await people.find(token, nowMs);
       return person && { person, cookies: keepCookies(sealed, place, secondsLeft(session, nowMs)) };
     },
-    dismiss(headers, nowMs) {
-      const found = current(headers, nowMs);
-      if (found) people.forget(found.session.token);
-      return placesOf(headers.host).flatMap((place) => readCookies(headers.cookie, place) === undefined ? [] : dropCookies(place));
+    dismiss,
+    signOut(headers, nowMs) {
+      const cookies = dismiss(headers, nowMs);
+      for (const { session } of sessionsOf(headers, nowMs)) signedOut.add(session);
+      return cookies;
     },
   };
 }
@@ -92,6 +98,11 @@ function proxyDoor({ people, bindingKey }: DoorOptions, name: ProxyHeader): Door
     const token = typeof value === 'string' ? value.replace(/^Bearer +/i, '').trim() : '';
     return TOKEN.test(token) ? token : undefined;
   };
+  const dismiss: Door['dismiss'] = (headers) => {
+    const token = tokenOf(headers);
+    if (token !== undefined) people.forget(token);
+    return [];
+  };
   return {
     proxied: true,
     async identify(headers, nowMs) {
@@ -100,11 +111,8 @@ function proxyDoor({ people, bindingKey }: DoorOptions, name: ProxyHeader): Door
       return person && { person, csrfSecret: csrfSecretOf(person.person.name, bindingKey), cookies: [] };
     },
     admit: async () => undefined,
-    dismiss(headers) {
-      const token = tokenOf(headers);
-      if (token !== undefined) people.forget(token);
-      return [];
-    },
+    dismiss,
+    signOut: dismiss,
   };
 }
 

@@ -1,23 +1,22 @@
 /**
  * A book of usage over whatever keeps the records. Sums and filters are answered from columns in memory, which follow the ledger
- * from one question to the next; only the records that are shown are read again. One question at a time has the columns, and long
- * ones give way to other work in between.
+ * from one question to the next; only the records that are shown are read again. One question at a time has an account's columns, and
+ * long ones give way to other work in between.
  */
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { PlacedRecord, RecordPlace } from '#ledger/usage-place.ts';
 import type { UsageRecord } from '#ledger/usage-record.ts';
-import type { Names, RecordColumns, RowKey } from './columns.ts';
+import type { RecordColumns, RowKey } from './columns.ts';
 import { compareKeys } from './columns.ts';
+import { giveWay } from './kept-accounts.ts';
 import { formatKey, parseKey, rowsAfter, rowsBefore } from './rows.ts';
 import type { FoundRow } from './rows.ts';
-import { sumColumns } from './sums.ts';
+import { sumColumns, wholeSince } from './sums.ts';
 import type { CallQuery, UsageBook } from './usage.ts';
 
 /** One ledger's records, as far as a book needs them. */
 export interface RecordShelf {
-  readonly keys: Names;
-  readonly models: Names;
-  /** Up to date; an account of which nothing is known has empty ones. */
+  /** Up to date, each of its own account; one of which nothing is known has empty ones. */
   columns(accounts: readonly string[]): Promise<readonly RecordColumns[]>;
   /** Those that are still there. */
   read(columns: RecordColumns, places: readonly RecordPlace[]): Promise<readonly PlacedRecord[]>;
@@ -32,20 +31,24 @@ const RECORDS_AT_ONCE = 200;
 const MOST_PREPARED = 10;
 
 export function openBook(shelf: RecordShelf): UsageBook {
-  let turn: Promise<unknown> = Promise.resolve();
+  /** The last question about each account that is asked about at the moment. */
+  const turns = new Map<string, Promise<unknown>>();
   let closed = false;
 
-  /** One after the other; whatever fails, fails as LedgerUnavailable. */
+  /** Questions about one account one after the other; whatever fails, fails as LedgerUnavailable. */
   function inTurn<R>(query: CallQuery, work: (all: readonly RecordColumns[]) => Promise<R>): Promise<R> {
-    const mine = turn.then(async () => {
+    const accounts = [...new Set(query.accounts)];
+    const mine = Promise.all(accounts.map((account) => turns.get(account) ?? Promise.resolve())).then(async () => {
       if (closed) throw new LedgerUnavailable('the ledger is closed');
       try {
-        return await work(await shelf.columns([...new Set(query.accounts)]));
+        return await work(await shelf.columns(accounts));
       } catch (error) {
         throw error instanceof LedgerUnavailable ? error : new LedgerUnavailable('the ledger\'s records cannot be read', { cause: error });
       }
     });
-    turn = mine.catch(() => undefined); // whoever asked is told
+    const turn = mine.catch(() => undefined) // whoever asked is told
+      .then(() => { for (const account of accounts) if (turns.get(account) === turn) turns.delete(account); });
+    for (const account of accounts) turns.set(account, turn);
     return mine;
   }
 
@@ -71,7 +74,7 @@ export function openBook(shelf: RecordShelf): UsageBook {
 
   return {
     sums: (query) => inTurn(query, async (all) => {
-      const summing = sumColumns(all, query, { keys: shelf.keys, models: shelf.models, rowsAtOnce: ROWS_AT_ONCE });
+      const summing = sumColumns(all, query, ROWS_AT_ONCE);
       while (summing.step()) await giveWay();
       return summing.result();
     }),
@@ -80,7 +83,7 @@ export function openBook(shelf: RecordShelf): UsageBook {
       const found = all.flatMap((columns) => rowsBefore(columns, query, { key, most: size + 1 })).sort((a, b) => compareKeys(b.key, a.key));
       const rows = found.slice(0, size);
       const last = rows.at(-1);
-      return { calls: await read(rows), next: found.length > size && last ? formatKey(last.key) : undefined };
+      return { calls: await read(rows), next: found.length > size && last ? formatKey(last.key) : undefined, wholeSinceMs: wholeSince(all) };
     }),
     async *records(query) {
       for (let after: RowKey | undefined; ;) {
@@ -99,11 +102,6 @@ export function openBook(shelf: RecordShelf): UsageBook {
       shelf.close();
     },
   };
-}
-
-/** Other work goes on meanwhile. */
-export function giveWay(): Promise<void> {
-  return new Promise((resolve) => { setImmediate(resolve); });
 }
 
 function placeWord({ major, minor }: RecordPlace): string {

@@ -10,6 +10,8 @@ const REFUNDED = STATUSES.indexOf('Refunded');
 /** The status of a row whose record is gone. */
 const GONE = 255;
 const FIRST_ROWS = 256;
+/** So many more rows than wanted, as a part of them, before the first ones leave: moving all others costs some milliseconds. */
+const SLACK = 1 / 25;
 
 /** Texts that many rows share, as numbers. */
 export interface Names {
@@ -45,8 +47,8 @@ export interface RowKey {
 
 /** Rows come in the order of settlement; `order` has the numbers of those that count, by their keys. */
 export class RecordColumns {
-  readonly keys: Names;
-  readonly models: Names;
+  readonly keys: Names = openNames();
+  readonly models: Names = openNames();
   created: Float64Array = new Float64Array(FIRST_ROWS);
   cost: BigInt64Array = new BigInt64Array(FIRST_ROWS);
   input: Float64Array = new Float64Array(FIRST_ROWS);
@@ -57,6 +59,8 @@ export class RecordColumns {
   order: Uint32Array = new Uint32Array(FIRST_ROWS);
   /** How many rows count. */
   count = 0;
+  /** From this moment on no call is missing because there were too many; 0: none is. */
+  wholeSinceMs = 0;
   #major: Float64Array = new Float64Array(FIRST_ROWS);
   #minor: Float64Array = new Float64Array(FIRST_ROWS);
   #hashA: Uint32Array = new Uint32Array(FIRST_ROWS);
@@ -65,14 +69,9 @@ export class RecordColumns {
   /** Rows before this one are gone. */
   #firstKept = 0;
 
-  constructor(keys: Names, models: Names) {
-    this.keys = keys;
-    this.models = models;
-  }
-
-  /** All rows, with those that do not count any more. */
-  get rows(): number {
-    return this.#rows;
+  /** Rows that there is memory for. */
+  get capacity(): number {
+    return this.created.length;
   }
 
   /** In the order of settlement. A record that was written anew takes the place of the one before. */
@@ -103,6 +102,22 @@ export class RecordColumns {
       this.#firstKept = row + 1;
     }
     if (dropped > 0) this.#forgetGone();
+  }
+
+  /** Only so many of the latest stay, and a few more; a call is the later the later it was settled. */
+  keepLatest(most: number): void {
+    if (this.#rows <= most + Math.floor(most * SLACK)) return;
+    const leaving = this.#rows - most;
+    for (let row = 0; row < leaving; row++) if (this.status[row] !== GONE) this.wholeSinceMs = Math.max(this.wholeSinceMs, (this.created[row] ?? 0) + 1);
+    let kept = 0;
+    for (let at = 0; at < this.count; at++) {
+      const row = this.order[at] ?? 0;
+      if (row >= leaving) this.order[kept++] = row - leaving;
+    }
+    this.count = kept;
+    for (const column of [this.created, this.cost, this.input, this.output, this.key, this.model, this.status, this.#major, this.#minor, this.#hashA, this.#hashB]) column.copyWithin(0, leaving, this.#rows);
+    this.#rows = most;
+    this.#firstKept = Math.max(0, this.#firstKept - leaving);
   }
 
   place(row: number): RecordPlace {

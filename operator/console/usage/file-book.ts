@@ -1,78 +1,80 @@
 /**
- * A book over the ledger's file of one machine, read beside the gateway that writes it. Records are followed by their numbers, a
- * slice at a time, since the gateway answers its calls in this very thread; costs that were given back later are found by the
- * jobs that failed.
+ * A book over the ledger's file of one machine, read beside the gateway that writes it. Records are followed by their numbers, account
+ * by account and a slice at a time, since the gateway answers its calls in this very thread; costs that were given back later are
+ * found by the jobs that failed.
  */
 import { stat } from 'node:fs/promises';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { openUsageFile } from '#ledger/usage-file.ts';
 import type { UsageFile } from '#ledger/usage-file.ts';
-import { BEFORE_ALL } from '#ledger/usage-place.ts';
-import type { RecordPlace } from '#ledger/usage-place.ts';
-import { giveWay, openBook } from './book.ts';
+import { openBook } from './book.ts';
 import type { RecordShelf } from './book.ts';
-import { RecordColumns, openNames } from './columns.ts';
+import type { RecordColumns } from './columns.ts';
+import { BOOK_BOUNDS, keepAccounts } from './kept-accounts.ts';
+import type { BookBounds, KeptAccount, KeptAccounts } from './kept-accounts.ts';
 import type { UsageBook } from './usage.ts';
 
-/** So many are read and taken in within a few milliseconds. */
+/** So many are taken in within a few milliseconds, and so many looked through. */
 const AT_ONCE = 1_000;
+const LOOKED_THROUGH_AT_ONCE = 20_000;
 /** What has ended is in the file within seconds, and within an hour where somebody had locked it. */
 const REFUNDS_OF_MS = 3_600_000;
+
+/** How far an account is known. */
+interface FileMark {
+  /** The number of the last record that was looked at. */
+  readonly number: number;
+  /** Refunds are known up to here; undefined: nothing was read yet. */
+  readonly refundsMs: number | undefined;
+}
 
 /** One file; another one in its place is another of these. */
 interface Followed {
   readonly file: UsageFile;
   readonly inode: number;
-  readonly accounts: Map<string, RecordColumns>;
-  last: RecordPlace;
-  /** Refunds are known up to here. */
-  refundsMs: number;
+  readonly accounts: KeptAccounts<FileMark>;
+  /** The file's last number, when it was looked at last. */
+  lastNumber: number;
+}
+
+interface FileBookOptions {
+  readonly nowMs?: () => number;
+  readonly bounds?: BookBounds;
 }
 
 /** Opens the file when something is asked for, which may be before the gateway has made it. */
-export function openFileUsageBook(path: string, nowMs: () => number = Date.now): UsageBook {
-  return openBook(fileShelf(path, nowMs));
+export function openFileUsageBook(path: string, { nowMs = Date.now, bounds = BOOK_BOUNDS }: FileBookOptions = {}): UsageBook {
+  return openBook(fileShelf(path, nowMs, bounds));
 }
 
-function fileShelf(path: string, nowMs: () => number): RecordShelf {
-  let [keys, models] = [openNames(), openNames()];
+function fileShelf(path: string, nowMs: () => number, bounds: BookBounds): RecordShelf {
   let followed: Followed | undefined;
-
-  const empty = (): RecordColumns => new RecordColumns(keys, models);
+  /** Numbers mean nothing in another file, which may have come meanwhile. */
+  const fileOf = new WeakMap<RecordColumns, UsageFile>();
 
   async function open(): Promise<Followed> {
     const inode = await stat(path).then(({ ino }) => ino, (error: unknown) => {
       throw new LedgerUnavailable('the ledger\'s file is not there', { cause: error });
     });
-    const last = followed?.file.extent()?.last;
-    if (followed && followed.inode === inode && (last?.major ?? 0) >= followed.last.major) return followed;
-    followed?.file.close();
-    followed = undefined;
-    [keys, models] = [openNames(), openNames()];
-    followed = { file: openUsageFile(path), inode, accounts: new Map(), last: BEFORE_ALL, refundsMs: 0 };
+    const lastNumber = followed?.file.extent()?.last.major ?? 0;
+    if (!followed || followed.inode !== inode || lastNumber < followed.lastNumber) {
+      followed?.file.close();
+      followed = undefined;
+      followed = { file: openUsageFile(path), inode, accounts: keepAccounts(bounds, () => ({ number: 0, refundsMs: undefined })), lastNumber: 0 };
+    }
+    followed.lastNumber = lastNumber;
     return followed;
   }
 
-  async function follow(): Promise<Followed> {
-    const current = await open();
-    const startedMs = nowMs();
-    while (takeIn(current, empty) === AT_ONCE) await giveWay();
-    for (const refund of current.file.refunds(current.refundsMs)) current.accounts.get(refund.account)?.refund(refund);
-    current.refundsMs = startedMs - REFUNDS_OF_MS;
-    const first = current.file.extent()?.first;
-    if (first) for (const columns of current.accounts.values()) columns.dropBefore(first);
-    return current;
-  }
-
   return {
-    get keys() { return keys; },
-    get models() { return models; },
-    async columns(accounts) {
-      const known = (await follow()).accounts;
-      return accounts.map((account) => known.get(account) ?? empty());
+    async columns(wanted) {
+      const { file, accounts } = await open();
+      const kept = await Promise.all(wanted.map((account) => accounts.use(account, (each) => bringUpToDate(each, { file, accounts, nowMs }))));
+      for (const { columns } of kept) fileOf.set(columns, file);
+      return kept.map(({ columns }) => columns);
     },
-    async read(_columns, places) {
-      return followed?.file.at(places) ?? [];
+    async read(columns, places) {
+      return fileOf.get(columns)?.at(places) ?? [];
     },
     close() {
       followed?.file.close();
@@ -81,14 +83,20 @@ function fileShelf(path: string, nowMs: () => number): RecordShelf {
   };
 }
 
-/** Returns how many have come. */
-function takeIn(current: Followed, empty: () => RecordColumns): number {
-  const records = current.file.after(current.last, AT_ONCE);
-  for (const [account, some] of Map.groupBy(records, ({ record }) => record.account)) {
-    const columns = current.accounts.get(account) ?? empty();
-    current.accounts.set(account, columns);
-    columns.add(some);
-  }
-  current.last = records.at(-1)?.place ?? current.last;
-  return records.length;
+async function bringUpToDate(kept: KeptAccount<FileMark>, { file, accounts, nowMs }: Pick<Followed, 'file' | 'accounts'> & { readonly nowMs: () => number }): Promise<void> {
+  const sinceMs = nowMs() - REFUNDS_OF_MS;
+  const { account } = kept;
+  const { first, last } = file.extent() ?? {};
+  if (!first || !last) return;
+  await accounts.readOn(kept, () => {
+    const from = Math.max(kept.mark.number, first.major - 1);
+    const to = Math.min(from + LOOKED_THROUGH_AT_ONCE, last.major);
+    const records = from < to ? file.between({ major: from, minor: 0 }, { major: to, minor: 0 }, account, AT_ONCE) : [];
+    const number = records.length === AT_ONCE ? records.at(-1)?.place.major ?? to : Math.max(from, to);
+    kept.mark = { ...kept.mark, number };
+    return { records, last: number >= last.major };
+  });
+  for (const refund of file.refunds(kept.mark.refundsMs ?? sinceMs)) if (refund.account === account) kept.columns.refund(refund);
+  kept.mark = { ...kept.mark, refundsMs: sinceMs };
+  kept.columns.dropBefore(first);
 }

@@ -7,6 +7,7 @@ import { rowsAskedFor } from './rows.ts';
 import type { CallQuery, SpendingSum, SpendingSums } from './usage.ts';
 
 const DAY_MS = 86_400_000;
+const NO_CALLS: SpendingSum = { calls: 0, costNanoUsd: 0n, inputTokens: 0, outputTokens: 0 };
 
 /** Sums of many things, each with its number. */
 class Cells {
@@ -48,11 +49,13 @@ interface Summing {
   result(): SpendingSums;
 }
 
-/** All columns share these names. A step adds `rowsAtOnce` rows at most; columns must not change between steps. */
-export function sumColumns(all: readonly RecordColumns[], query: CallQuery, { keys, models, rowsAtOnce }: { readonly keys: Names; readonly models: Names; readonly rowsAtOnce: number }): Summing {
+/** A step adds `rowsAtOnce` rows at most; columns must not change between steps. */
+export function sumColumns(all: readonly RecordColumns[], query: CallQuery, rowsAtOnce: number): Summing {
   const spans = all.map((columns) => ({ columns, ...rowsAskedFor(columns, query) })).filter(({ begin, end }) => begin < end);
   const firstDay = Math.min(...spans.map(({ columns, begin }) => dayOf(columns, begin)));
-  const [byDay, byKey, byModel] = [new Cells(), new Cells(), new Cells()];
+  const byDay = new Cells();
+  const [byKey, byModel] = [new Map<string, SpendingSum>(), new Map<string, SpendingSum>()];
+  let [ofKeys, ofModels] = [new Cells(), new Cells()]; // numbered as in the columns at hand
   let [index, at] = [0, spans[0]?.begin ?? 0];
 
   function addRows(columns: RecordColumns, end: number, wants: (row: number) => boolean): void {
@@ -60,9 +63,16 @@ export function sumColumns(all: readonly RecordColumns[], query: CallQuery, { ke
       const row = columns.order[at] ?? 0;
       if (!wants(row)) continue;
       byDay.add(dayOf(columns, at) - firstDay, columns, row);
-      byKey.add(columns.key[row] ?? 0, columns, row);
-      byModel.add(columns.model[row] ?? 0, columns, row);
+      ofKeys.add(columns.key[row] ?? 0, columns, row);
+      ofModels.add(columns.model[row] ?? 0, columns, row);
     }
+  }
+
+  function endSpan({ keys, models }: RecordColumns): void {
+    addNamed(byKey, ofKeys, keys);
+    addNamed(byModel, ofModels, models);
+    [ofKeys, ofModels] = [new Cells(), new Cells()];
+    at = spans[++index]?.begin ?? 0;
   }
 
   return {
@@ -73,16 +83,16 @@ export function sumColumns(all: readonly RecordColumns[], query: CallQuery, { ke
         addRows(span.columns, Math.min(span.end, at + left), span.wants);
         left -= at - before;
         if (at < span.end) break;
-        index++;
-        at = spans[index]?.begin ?? 0;
+        endSpan(span.columns);
       }
       return index < spans.length;
     },
     result: () => ({
       all: total(byDay),
       byDay: new Map([...byDay.sums()].map(([day, sum]) => [new Date((firstDay + day) * DAY_MS).toISOString().slice(0, 10), sum])),
-      byKey: dearestFirst(byKey, keys),
-      byModel: dearestFirst(byModel, models),
+      byKey: dearestFirst(byKey),
+      byModel: dearestFirst(byModel),
+      wholeSinceMs: wholeSince(all),
     }),
   };
 }
@@ -92,19 +102,29 @@ function dayOf(columns: RecordColumns, at: number): number {
 }
 
 function total(cells: Cells): SpendingSum {
-  let [calls, costNanoUsd, inputTokens, outputTokens] = [0, 0n, 0, 0];
-  for (const [, sum] of cells.sums()) {
-    calls += sum.calls;
-    costNanoUsd += sum.costNanoUsd;
-    inputTokens += sum.inputTokens;
-    outputTokens += sum.outputTokens;
-  }
-  return { calls, costNanoUsd, inputTokens, outputTokens };
+  let sum = NO_CALLS;
+  for (const [, each] of cells.sums()) sum = added(sum, each);
+  return sum;
 }
 
-function dearestFirst(cells: Cells, names: Names): Map<string, SpendingSum> {
-  const named = [...cells.sums()].map(([cell, sum]) => [names.nameOf(cell), sum] as const);
-  return new Map(named.sort(([aName, a], [bName, b]) => {
+function added(a: SpendingSum, b: SpendingSum): SpendingSum {
+  return { calls: a.calls + b.calls, costNanoUsd: a.costNanoUsd + b.costNanoUsd, inputTokens: a.inputTokens + b.inputTokens, outputTokens: a.outputTokens + b.outputTokens };
+}
+
+function addNamed(sums: Map<string, SpendingSum>, cells: Cells, names: Names): void {
+  for (const [cell, sum] of cells.sums()) {
+    const name = names.nameOf(cell);
+    sums.set(name, added(sums.get(name) ?? NO_CALLS, sum));
+  }
+}
+
+/** From when on no call is missing in any of them. */
+export function wholeSince(all: readonly RecordColumns[]): number {
+  return Math.max(0, ...all.map(({ wholeSinceMs }) => wholeSinceMs));
+}
+
+function dearestFirst(sums: ReadonlyMap<string, SpendingSum>): Map<string, SpendingSum> {
+  return new Map([...sums].sort(([aName, a], [bName, b]) => {
     if (a.costNanoUsd !== b.costNanoUsd) return a.costNanoUsd > b.costNanoUsd ? -1 : 1;
     return aName < bName ? -1 : 1;
   }));

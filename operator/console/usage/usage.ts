@@ -32,6 +32,8 @@ export interface SpendingSums {
   readonly byKey: ReadonlyMap<string, SpendingSum>;
   /** Dearest first. */
   readonly byModel: ReadonlyMap<string, SpendingSum>;
+  /** What was admitted before this moment may be missing, since an account has more calls than a book takes in; 0: nothing is. */
+  readonly wholeSinceMs: number;
 }
 
 /** Newest first. */
@@ -39,11 +41,14 @@ export interface CallPage {
   readonly calls: readonly UsageRecord[];
   /** What `before` of the next page is; undefined: this was the last. */
   readonly next: string | undefined;
+  /** As of the sums: older calls may be missing. */
+  readonly wholeSinceMs: number;
 }
 
 /**
  * Calls that are over, in the order of their admission; what runs still is not among them. A refunded call counts as a call that
- * cost nothing. Sums are those of the records that are kept: the older ones leave the ledger one day.
+ * cost nothing. Sums are those of the records that are kept: the older ones leave the ledger one day. Of an account with very many
+ * calls only the latest are taken in, which the answers say. Questions about one account wait for each other, not for those about others.
  * Rejects with LedgerUnavailable, and with nothing else, where the ledger cannot be read.
  */
 export interface UsageBook {

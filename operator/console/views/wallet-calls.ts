@@ -5,8 +5,9 @@ import { flag, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { ObjectRef } from '../access/access.ts';
 import { accountPath, shortUid } from './wallet-links.ts';
-import { CALL_STATUSES, filterParameters, isFiltered } from './wallet-query.ts';
+import { CALL_STATUSES, filterParameters, isFiltered, momentsOf } from './wallet-query.ts';
 import type { CallFilter } from './wallet-query.ts';
+import { renderMissing } from './wallet-spending.ts';
 
 interface CallsView {
   readonly ref: ObjectRef;
@@ -20,6 +21,8 @@ interface CallsView {
   /** False: the person sees one key only. */
   readonly wholeAccount: boolean;
   readonly unknownKey: string | undefined;
+  /** Calls from before this moment may be missing. */
+  readonly wholeSinceMs: number;
 }
 
 const MOST_OPTIONS = 500;
@@ -35,6 +38,7 @@ export function renderCalls(view: CallsView): Html {
   const { ref, filter, calls, unknownKey } = view;
   return html`${renderFilter(view)}
 ${unknownKey === undefined ? NOTHING : html`<div class="notice warn" role="status"><p>No key of this account that you may see is called <bdi>${unknownKey}</bdi>.</p></div>`}
+${renderMissing(view, momentsOf(filter).sinceMs ?? 0)}
 <div class="bar-line"><p>Newest first</p><p><a href="${accountPath(ref, 'calls.csv', filterParameters(filter))}">Download as CSV</a></p></div>
 ${calls.length === 0 ? renderNone(view) : renderCallsTable(calls, view.names)}
 ${renderPager(view)}`;

@@ -1,7 +1,7 @@
 /** [P] Spending of a range of days: as columns by day, and as bars by key and by model. */
 import { renderBar } from '#web/dress/bar.ts';
 import { renderColumns } from '#web/dress/columns.ts';
-import { counted, formatCount, money } from '#web/figures.ts';
+import { counted, formatCount, moment, money } from '#web/figures.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { SpendingSum, SpendingSums } from '../usage/usage.ts';
@@ -32,6 +32,7 @@ export function renderSpending(view: SpendingView): Html {
   return html`<section class="section" aria-labelledby="spending">
 <div class="section-head"><h2 id="spending">Spending</h2>${typeof spending === 'string' ? NOTHING : renderRanges(view)}</div>
 ${typeof spending === 'string' ? ledgerNotice(spending) : html`\
+${renderMissing(spending, range.sinceMs)}\
 ${spending.all.calls === 0 ? html`<p class="none">No calls in the last ${range.days} days.</p>` : renderCharts(spending, view)}`}
 </section>`;
 }
@@ -40,6 +41,12 @@ ${spending.all.calls === 0 ? html`<p class="none">No calls in the last ${range.d
 export function ledgerNotice(why: 'Missing' | 'Unavailable'): Html {
   if (why === 'Unavailable') return html`<div class="notice warn" role="status"><p>The ledger does not answer at the moment, so calls and spending by day cannot be shown. Try again in a few seconds.</p></div>`;
   return html`<div class="notice"><p>The console has not been told where the ledger is, so calls and spending by day cannot be shown. Balances are as the gateway last wrote them into the accounts.</p></div>`;
+}
+
+/** What is said where an account has more calls since a moment than the console takes in. */
+export function renderMissing({ wholeSinceMs }: Pick<SpendingSums, 'wholeSinceMs'>, sinceMs: number): Html {
+  if (wholeSinceMs <= sinceMs) return NOTHING;
+  return html`<div class="notice" id="calls-missing"><p>There are more calls than the console takes in: those from before ${moment(wholeSinceMs)} are not all among these. <code>mgw usage</code> tells all that the ledger keeps.</p></div>`;
 }
 
 function renderRanges({ range, pathFor }: SpendingView): Html {

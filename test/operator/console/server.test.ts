@@ -179,6 +179,26 @@ describe('signing in', () => {
     assert.equal(answer.headers.location, '/sign-in?why=out');
     assert.match(String(answer.headers['set-cookie']), /mgw-console-8081=; Path=\/; Max-Age=0/);
   });
+
+  it('ends for whoever has a copy of its cookie, and for nobody else', async () => {
+    const { app, clock, cookie, csrf, asked } = await signedIn();
+    const visit = (kept: string) => app.inject({ url: '/keys', headers: { host: HOST, cookie: kept } });
+    const others = [await signIn(app, ALICE), await signIn(app, BOB)];
+    clock.nowMs += 10 * 60_000;
+    const renewed = cookiesOf(await visit(cookie));
+    assert.notEqual(renewed, cookie);
+    await app.inject({ method: 'POST', url: '/sign-out', headers: { ...FORM_HEADERS, cookie: renewed }, payload: `csrf=${csrf}` });
+    const questions = asked.length;
+    for (const copied of [cookie, renewed]) {
+      const refused = await visit(copied);
+      assert.equal(refused.headers.location, '/sign-in?next=%2Fkeys&why=over');
+      assert.match(String(refused.headers['set-cookie']), /mgw-console-8081=; Path=\/; Max-Age=0/);
+      assert.equal((await app.inject({ method: 'POST', url: '/keys', headers: { ...FORM_HEADERS, cookie: copied }, payload: `csrf=${csrf}&name=a` })).statusCode, 401);
+    }
+    assert.equal(asked.length, questions, 'its token is not even asked about');
+    for (const other of others) assert.equal((await visit(other)).statusCode, 200, 'of the same person on another machine, and of somebody else');
+    assert.equal((await visit(await signIn(app, ALICE))).statusCode, 200, 'the token itself stays good');
+  });
 });
 
 describe('a form', () => {

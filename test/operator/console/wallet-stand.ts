@@ -15,7 +15,7 @@ export function accountManifest(namespace: string, name: string, grants: readonl
 }
 
 /** A book over a list. */
-export function usageBook(records: readonly UsageRecord[]): UsageBook & { readonly asked: CallQuery[]; readonly prepared: string[] } {
+export function usageBook(records: readonly UsageRecord[], wholeSinceMs = 0): UsageBook & { readonly asked: CallQuery[]; readonly prepared: string[] } {
   const asked: CallQuery[] = [];
   const prepared: string[] = [];
   const chosen = (query: CallQuery): UsageRecord[] => {
@@ -25,11 +25,11 @@ export function usageBook(records: readonly UsageRecord[]): UsageBook & { readon
   };
   return {
     asked, prepared,
-    sums: (query) => Promise.resolve(sumsOf(chosen(query))),
+    sums: (query) => Promise.resolve({ ...sumsOf(chosen(query)), wholeSinceMs }),
     page(query, { size, before }): Promise<CallPage> {
       const all = chosen(query).toReversed();
       const from = before === undefined ? 0 : Number(before);
-      return Promise.resolve({ calls: all.slice(from, from + size), next: from + size < all.length ? String(from + size) : undefined });
+      return Promise.resolve({ calls: all.slice(from, from + size), next: from + size < all.length ? String(from + size) : undefined, wholeSinceMs });
     },
     async *records(query) { yield* chosen(query); },
     prepare: (accounts) => void prepared.push(...accounts),
@@ -37,7 +37,7 @@ export function usageBook(records: readonly UsageRecord[]): UsageBook & { readon
   };
 }
 
-function sumsOf(records: readonly UsageRecord[]): SpendingSums {
+function sumsOf(records: readonly UsageRecord[]): Omit<SpendingSums, 'wholeSinceMs'> {
   const by = (nameOf: (record: UsageRecord) => string): Map<string, SpendingSum> => new Map([...Map.groupBy(records, nameOf)].map(([name, some]) => [name, sumOf(some)] as const)
     .sort(([, a], [, b]) => Number(b.costNanoUsd - a.costNanoUsd)));
   return {

@@ -194,6 +194,19 @@ describe('calls', () => {
     await paged.app.close();
   });
 
+  test('say since when they are whole, where there are more than the console takes in', async () => {
+    const sinceMs = TEST_NOW_MS - 20 * DAY_MS;
+    const cut = walletStand(usageBook(manyCalls(20, [ci]), sinceMs));
+    const day = (daysAgo: number): string => new Date(TEST_NOW_MS - daysAgo * DAY_MS).toISOString().slice(0, 10);
+    for (const [path, told] of [['calls', true], [`calls?since=${day(25)}`, true], [`calls?since=${day(19)}`, false], ['', true], ['?days=90', true], ['?days=7', false]] as const) {
+      const { body } = await cut.see('alice', `/wallet/team-a/main${path.startsWith('calls') ? '/' : ''}${path}`);
+      assert.equal(body.includes('id="calls-missing"'), told, path);
+      if (told) assert.match(body, new RegExp(`more calls than the console takes in: those from before <time datetime="${new Date(sinceMs).toISOString().slice(0, 19)}Z`));
+    }
+    assert.ok(!(await stand.see('alice', '/wallet/team-a/main/calls')).body.includes('calls-missing'));
+    await cut.app.close();
+  });
+
   test('are a file also where the account has the longest name that there can be', async () => {
     const name = `${'n'.repeat(250)}.io`;
     const long = walletStand(usageBook([]), [accountManifest('team-a', name)]);

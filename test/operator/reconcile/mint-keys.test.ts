@@ -219,3 +219,29 @@ test('folders that others can read are closed', async (t) => {
   await openMintedSecrets(data);
   assert.equal((await stat(join(data, 'secrets'))).mode & 0o777, 0o700);
 });
+
+test('generated keys beside those of manifests are the same view until one of them is another', async (t) => {
+  const { data, minted, mint } = await minter(t);
+  const first = (await mint(manifests())).resources;
+  assert.equal((await mint(manifests())).resources.secrets, first.secrets);
+  assert.equal(minted.joined(manifests({ rotation: 2 })).secrets, first.secrets, 'of other manifests with the same Secrets');
+
+  const rotated = (await mint(manifests({ rotation: 2 }))).resources;
+  assert.notEqual(rotated.secrets, first.secrets);
+  assert.deepEqual(hashesOf(rotated).length, hashesOf(first).length);
+
+  const provided = manifests({ rotation: 2, extra: '---\napiVersion: v1\nkind: Secret\nmetadata: {name: other, namespace: team-a}\nstringData: {apiKey: sk-other}\n' });
+  const both = minted.joined(provided);
+  assert.deepEqual([...both.secrets.keys()].sort(), [...rotated.secrets.keys(), 'team-a/other'].sort());
+  assert.deepEqual([...minted.joined(manifests()).secrets.keys()], [...rotated.secrets.keys()], 'without it again');
+
+  const [id = ''] = rotated.secrets.keys();
+  await minted.discard(id);
+  assert.equal(minted.joined(manifests()).secrets.size, 0);
+
+  const back = (await mint(manifests())).resources;
+  await rm(join(data, 'secrets', `${id}.yaml`));
+  assert.equal(await minted.reload(), true);
+  assert.equal(back.secrets.size, 1);
+  assert.equal(minted.joined(manifests()).secrets.size, 0);
+});

@@ -46,7 +46,8 @@ export function objectsOf<K extends Kind>(resources: Resources, kind: K): readon
 
 /** One object; undefined: there is none. */
 export function findObject<K extends Kind>(resources: Resources, kind: K, ref: ObjectRef): ObjectOf<K> | undefined {
-  return objectsOf(resources, kind).find(({ metadata }) => metadata.name === ref.name && metadata.namespace === ref.namespace);
+  const list: readonly Resource[] = resources[LISTS[kind]];
+  return list.find((object): object is ObjectOf<K> => object.metadata.name === ref.name && object.metadata.namespace === ref.namespace && object.kind === kind);
 }
 
 /** "namespace/name" of the Secret with a key's text. */

@@ -1,0 +1,63 @@
+/** A folder that is loaded again and again: what has not changed is the very same, so that nothing is worked out anew from it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { LoadedFolder } from '../../../operator/files/load-folder.ts';
+import { newLoader } from '../support.ts';
+
+function key(name: string, enabled = true, namespace = 'team-a'): string {
+  return `---
+apiVersion: modelgateway.dev/v1alpha1
+kind: ApiKey
+metadata: {name: ${name}, namespace: ${namespace}}
+spec: {enabled: ${enabled}, groupRef: {name: main}, accountRef: {name: main}}
+`;
+}
+
+function namespace(name: string, team: string): string {
+  return `---\napiVersion: v1\nkind: Namespace\nmetadata: {name: ${name}, labels: {team: ${team}}}\n`;
+}
+
+test('objects and namespaces that have not changed are the same ones', () => {
+  const load = newLoader();
+  const loaded = (text: string, changedMs: number): LoadedFolder['resources'] => {
+    const { resources, problems } = load([{ path: 'keys.yaml', text, changedMs }]);
+    assert.deepEqual(problems, []);
+    return resources;
+  };
+  const before = loaded(key('a') + key('b'), 1000);
+  const again = loaded(`# one comment more\n${key('a')}${key('b')}`, 2000);
+  assert.equal(again.apiKeys[0], before.apiKeys[0]);
+  assert.equal(again.apiKeys[1], before.apiKeys[1]);
+  assert.equal(again.namespaces, before.namespaces);
+
+  const edited = loaded(key('a') + key('b', false), 3000);
+  assert.equal(edited.apiKeys[0], before.apiKeys[0]);
+  assert.notEqual(edited.apiKeys[1], before.apiKeys[1]);
+  assert.deepEqual(edited.apiKeys.map(({ metadata, spec }) => [metadata.generation, spec.enabled]), [[1000, true], [3000, false]]);
+
+  const back = loaded(key('a') + key('b'), 4000);
+  assert.deepEqual(back.apiKeys.map(({ metadata, spec }) => [metadata.generation, spec.enabled]), [[1000, true], [4000, true]]);
+
+  loaded(key('b'), 5000);
+  const anew = loaded(key('a') + key('b'), 6000);
+  assert.equal(anew.apiKeys[0]?.metadata.generation, 6000, 'one that was away is another object');
+  assert.equal(anew.apiKeys[1], back.apiKeys[1]);
+  assert.ok(Object.isFrozen(anew.apiKeys[0]?.metadata));
+});
+
+test('one that gave way to another of its name is a new version when it comes back', () => {
+  const load = newLoader();
+  const [first, second] = [key('a'), key('a', false)];
+  const versions = [first + second, second + first, first + second].map((text, at) => load([{ path: 'keys.yaml', text, changedMs: 1000 + at }]).resources.apiKeys.map(({ metadata, spec }) => [metadata.generation, spec.enabled]));
+  assert.deepEqual(versions, [[[1000, true]], [[1001, false]], [[1002, true]]]);
+});
+
+test('another namespace, or other labels, are seen', () => {
+  const load = newLoader();
+  const namespaces = (text: string): LoadedFolder['resources']['namespaces'] => load([{ path: 'all.yaml', text }]).resources.namespaces;
+  const first = namespaces(key('a') + namespace('team-b', 'b'));
+  assert.equal(namespaces(namespace('team-b', 'b') + key('a')), first);
+  assert.deepEqual([...namespaces(key('a') + namespace('team-b', 'c'))], [['team-b', { team: 'c' }], ['team-a', {}]]);
+  assert.deepEqual([...namespaces(key('a') + namespace('team-a', 'a'))], [['team-a', { team: 'a' }]]);
+  assert.deepEqual([...namespaces(key('a') + key('a', true, 'team-c'))], [['team-a', {}], ['team-c', {}]]);
+});
