@@ -4,22 +4,29 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Deadline {
-  /** Set by the owner when the work is done in time, and here when it is refused. */
+  /** Set by the owner when the work is done in time, and here when it is not. */
   over: boolean;
+}
+
+/** Work that knows itself what it does when it is late, so that nothing is made for its deadline alone. */
+export interface Waiting extends Deadline {
+  /** On the monotonic clock; set here. */
+  dueMs: number;
+  /** Called once, unless the deadline is over before. */
+  expire(): void;
 }
 
 /** In slices of this, so that it is noticed how long the process itself stood still. */
 const SLICE_MS = 25;
-
-interface Entry extends Deadline {
-  dueMs: number;
-  readonly refuse: () => void;
-}
+/** So many places of what is over are given up at once. */
+const COMPACT_AT = 1_024;
 
 /** The deadlines of much work of one kind: one timer serves all of them, since all have the same patience. */
 export class Deadlines {
   readonly #patienceMs: number;
-  #entries: Entry[] = [];
+  /** In the order of their deadlines, from `#first` on. What is over is let go as soon as it is the first: it would live on for no reason. */
+  #entries: (Waiting | undefined)[] = [];
+  #first = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(patienceMs: number) {
@@ -28,16 +35,37 @@ export class Deadlines {
 
   /** `refuse` is called once, unless the deadline is over before. */
   add(refuse: () => void): Deadline {
-    const entry = { over: false, dueMs: performance.now() + this.#patienceMs, refuse };
-    this.#entries.push(entry);
-    if (!this.#timer) this.#arm();
+    const entry = { over: false, dueMs: 0, expire: refuse };
+    this.wait(entry);
     return entry;
   }
 
+  /** Sets when it is due. */
+  wait(entry: Waiting): void {
+    entry.dueMs = performance.now() + this.#patienceMs;
+    this.#forget();
+    this.#entries.push(entry);
+    if (!this.#timer) this.#arm();
+  }
+
+  /** The first that is not over; what is before it leaves. */
+  #forget(): Waiting | undefined {
+    const entries = this.#entries;
+    let head = entries[this.#first];
+    while (head?.over) {
+      entries[this.#first++] = undefined;
+      head = entries[this.#first];
+    }
+    if (!head) entries.length = this.#first = 0;
+    else if (this.#first >= COMPACT_AT) {
+      entries.splice(0, this.#first);
+      this.#first = 0;
+    }
+    return head;
+  }
+
   #arm(): void {
-    const first = this.#entries.findIndex(({ over }) => !over);
-    this.#entries = first < 0 ? [] : this.#entries.slice(first);
-    const [head] = this.#entries;
+    const head = this.#forget();
     if (!head) {
       this.#timer = undefined;
       return;
@@ -55,16 +83,21 @@ export class Deadlines {
   /** A process that stood still has not waited: what it was asked before may not even have been sent. */
   #grant(lateMs: number): void {
     if (lateMs < SLICE_MS) return;
-    for (const entry of this.#entries) entry.dueMs += lateMs;
+    for (const entry of this.#entries) if (entry) entry.dueMs += lateMs;
   }
 
   #expire(): void {
     const nowMs = performance.now();
+    const due = [];
     for (const entry of this.#entries) {
+      if (!entry) continue;
       if (entry.dueMs > nowMs) break;
+      if (!entry.over) due.push(entry);
+    }
+    for (const entry of due) {
       if (entry.over) continue;
       entry.over = true;
-      entry.refuse();
+      entry.expire();
     }
     this.#arm();
   }

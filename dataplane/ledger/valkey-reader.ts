@@ -13,7 +13,7 @@ import { openLink } from './valkey/link.ts';
 import type { Link } from './valkey/link.ts';
 import { bucketBases, bucketOf, parseValkeyUrl } from './valkey/location.ts';
 import { parseKeySpending } from './valkey/spending.ts';
-import { amount, encodeBatch, parseRecord, parseReplies, parseReply, parseTexts } from './valkey/steps.ts';
+import { amount, encodeBatch, encodeStep, parseRecord, parseReplies, parseReply, parseTexts } from './valkey/steps.ts';
 import type { Reply, Step } from './valkey/steps.ts';
 
 export interface ValkeyReader extends LedgerReader {
@@ -90,7 +90,7 @@ function idOf({ major, minor }: RecordPlace): string {
 }
 
 async function ask(link: Link, base: string, step: Step): Promise<Reply> {
-  const [word, reply = ''] = parseReplies(await patiently(() => link.read(base, encodeBatch(READING, [step]))));
+  const [word, reply = ''] = parseReplies(await patiently(() => link.read(base, encodeBatch(READING, [encodeStep(step)]))));
   if (word !== 'ok') throw new LedgerUnavailable('the ledger\'s store is empty, or is being filled again');
   return parseReply(reply);
 }

@@ -8,11 +8,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LedgerUnavailable } from './ledger.ts';
 import type {
-  AccountSpending, AdmitResult, HoldRequest, HoldResult, JobRecord, KeySpending, Ledger, LedgerGauges, LedgerHealth, QuotaPeriod, Settlement, SettleResult, SlotLimit,
+  AccountSpending, HoldRequest, HoldResult, JobRecord, KeySpending, Ledger, LedgerGauges, LedgerHealth, QuotaPeriod, Settlement, SettleResult, SlotLimit,
   SlotResult,
 } from './ledger.ts';
 import type { CallProgress, UsageRecord } from './usage-record.ts';
-import type { Bucket, BucketSettings } from './valkey/bucket.ts';
+import { admit, hold } from './valkey/admission.ts';
+import type { BucketSettings } from './valkey/bucket.ts';
 import { Fleet } from './valkey/fleet.ts';
 import type { LedgerEvent } from './valkey/fleet.ts';
 import { openJournal, NO_JOURNAL } from './valkey/journal.ts';
@@ -21,8 +22,7 @@ import { parseValkeyUrl } from './valkey/location.ts';
 import type { RefillSource } from './valkey/refill.ts';
 import { Settler } from './valkey/settler.ts';
 import { parseKeySpending } from './valkey/spending.ts';
-import { admitStep, amount, holdStep, parseJob, parseRecord, progressStep } from './valkey/steps.ts';
-import type { Reply } from './valkey/steps.ts';
+import { amount, parseJob, parseRecord, progressStep } from './valkey/steps.ts';
 
 export interface ValkeyLedgerOptions {
   /** valkey://user:password@host:port/0?… */
@@ -80,7 +80,7 @@ class ValkeyLedger implements Ledger {
     this.#settler = new Settler(fleet);
     this.#settler.deliverLeft();
     // in a Cluster, slots and money are mostly in different places
-    if (fleet.buckets.length === 1) this.admit = (request, slots) => this.#admit(request, slots);
+    if (fleet.buckets.length === 1) this.admit = (request, slots) => (this.#closing ? Promise.reject(closed()) : admit(this.#fleet, request, slots));
   }
 
   async takeSlots(callId: string, slots: readonly SlotLimit[]): Promise<SlotResult> {
@@ -92,47 +92,8 @@ class ValkeyLedger implements Ledger {
     this.#fleet.slots.give(callId, scopes);
   }
 
-  async hold(request: HoldRequest): Promise<HoldResult> {
-    return this.#granted(request, await this.#ask(request, (bucket) => bucket.ask(holdStep(request))));
-  }
-
-  async #admit(request: HoldRequest, slots: readonly SlotLimit[]): Promise<AdmitResult> {
-    const at = { callId: request.origin.callId, bucket: 0, slots };
-    const reply = await this.#ask(request, () => this.#fleet.slots.takeBy(admitStep(request, slots), at, ([word]) => word === 'held'));
-    const full = reply[0] === 'full' ? slots[Number(reply[1])] : undefined;
-    return full ? { outcome: 'Full', full } : this.#granted(request, reply);
-  }
-
-  async #ask({ origin }: HoldRequest, step: (bucket: Bucket) => Promise<Reply>): Promise<Reply> {
-    this.#assertOpen();
-    const bucket = this.#fleet.bucketOfAccount(origin.account);
-    const sent = bucket.open;
-    const reply = await step(bucket).catch((error: unknown) => {
-      // it may have been granted; an earlier hold of the call is settled by its call
-      if (sent && !this.#fleet.held.has(origin.callId)) this.#withdraw(origin.callId, origin.account);
-      throw error;
-    });
-    this.#fleet.know(origin.keyUid, origin.account);
-    return reply;
-  }
-
-  #granted(request: HoldRequest, [word, first, day, month]: Reply): HoldResult {
-    switch (word) {
-      case 'held': {
-        const heldNanoUsd = amount(first);
-        this.#fleet.held.add({ request, heldNanoUsd, progress: request.progress, day: day ?? '', month: month ?? '' });
-        return { outcome: 'Held', heldNanoUsd };
-      }
-      case 'short': return { outcome: 'Short', short: first === 'Key' ? 'Key' : 'Account', availableNanoUsd: amount(day) };
-      case 'stale': return { outcome: 'StaleLimits' };
-      case 'other': throw new LedgerUnavailable('another key\'s call has this id');
-      default: throw new LedgerUnavailable('this call is settled already');
-    }
-  }
-
-  #withdraw(callId: string, account: string): void {
-    // where the ledger is closed first, its instance dies, and with it the hold
-    this.#fleet.bucketOfAccount(account).askSurely({ name: 'withdraw', args: [callId] }).catch(() => undefined);
+  hold(request: HoldRequest): Promise<HoldResult> {
+    return this.#closing ? Promise.reject(closed()) : hold(this.#fleet, request);
   }
 
   async recordProgress(progress: ReadonlyMap<string, CallProgress>): Promise<void> {
@@ -147,9 +108,8 @@ class ValkeyLedger implements Ledger {
     await Promise.all(asked);
   }
 
-  async settle(settlement: Settlement): Promise<SettleResult> {
-    this.#assertOpen();
-    return this.#settler.settle(settlement);
+  settle(settlement: Settlement): Promise<SettleResult> {
+    return this.#closing ? Promise.reject(closed()) : this.#settler.settle(settlement);
   }
 
   async readJob(keyUid: string, jobId: string): Promise<JobRecord | undefined> {
@@ -209,8 +169,12 @@ class ValkeyLedger implements Ledger {
   }
 
   #assertOpen(): void {
-    if (this.#closing) throw new LedgerUnavailable('the ledger is closed');
+    if (this.#closing) throw closed();
   }
+}
+
+function closed(): LedgerUnavailable {
+  return new LedgerUnavailable('the ledger is closed');
 }
 
 function parseJobText(text: string): JobRecord {

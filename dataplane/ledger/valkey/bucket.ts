@@ -7,11 +7,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Deadlines } from '../deadlines.ts';
-import type { Deadline } from '../deadlines.ts';
 import { LedgerUnavailable } from '../ledger.ts';
 import type { Link } from './link.ts';
-import { encodeBatch, parseReplies, parseReply } from './steps.ts';
+import { encodeBatch, encodeStep, nameOf, parseReplies, parseReply } from './steps.ts';
 import type { Reply, Step } from './steps.ts';
+import { Question } from './work.ts';
+import type { Place, Work } from './work.ts';
 
 export interface BucketSettings {
   /** This process, for as long as it lives. */
@@ -47,15 +48,6 @@ export interface BucketDeps {
   readonly onState: (state: 'Open' | 'Refilling' | 'Down', reason: string) => void;
 }
 
-interface Work {
-  readonly step: Step;
-  /** Until it is done, also over disconnections. */
-  readonly sure: boolean;
-  readonly resolve: (reply: Reply) => void;
-  readonly reject: (error: LedgerUnavailable) => void;
-  readonly deadline: Deadline | undefined;
-}
-
 /** Why the script takes no batch. */
 const REFUSALS = ['empty', 'epoch', 'lost', 'refilling'] as const;
 type Refusal = (typeof REFUSALS)[number];
@@ -66,9 +58,11 @@ const MOST_BATCHES = 2;
 const RETRY_MS = 100;
 const PUT_BACK = new Set(['adopted', 'refilled']);
 
-export class Bucket {
+export class Bucket implements Place {
   readonly #deps: BucketDeps;
   readonly #deadlines: Deadlines;
+  /** As every batch says them. */
+  readonly #settings: readonly string[];
   #queue: Work[] = [];
   #state: 'Open' | 'Refilling' | 'Down' | 'Closed' = 'Down';
   #reason = 'the server has not been reached yet';
@@ -81,7 +75,9 @@ export class Bucket {
 
   constructor(deps: BucketDeps) {
     this.#deps = deps;
-    this.#deadlines = new Deadlines(deps.settings.patienceMs);
+    const { patienceMs, leaseMs, keepMs, records, generationMs, lenient } = deps.settings;
+    this.#deadlines = new Deadlines(patienceMs);
+    this.#settings = [String(leaseMs), String(keepMs), String(records), String(generationMs), lenient ? '1' : ''];
   }
 
   get open(): boolean {
@@ -102,33 +98,32 @@ export class Bucket {
     this.#recover('the server has not been reached yet');
   }
 
+  /** Refused at once where nothing can be promised. */
+  submit(work: Work): void {
+    if (work.sure ? this.#state === 'Closed' : this.#state !== 'Open') return work.refuse(this.#unavailable(), false);
+    if (!work.sure) this.#deadlines.wait(work);
+    this.#queue.push(work);
+    this.#schedule();
+  }
+
   /** Answered soon, or refused; what is refused may have been done. */
   ask(step: Step): Promise<Reply> {
-    if (this.#state !== 'Open') return Promise.reject(this.#unavailable());
-    return new Promise((resolve, reject) => {
-      const deadline = this.#deadlines.add(() => {
-        reject(new LedgerUnavailable('the ledger does not answer'));
-        this.#recover('the server does not answer in time');
-      });
-      this.#enqueue({ step, sure: false, resolve, reject, deadline });
-    });
+    return new Promise((resolve, reject) => this.submit(new Question(this, { step, sure: false }, { resolve, reject })));
   }
 
   /** Done as soon as the server takes it, however long that is; once or more often. Rejects only where the ledger is closed. */
   askSurely(step: Step): Promise<Reply> {
-    if (this.#state === 'Closed') return Promise.reject(this.#unavailable());
-    return new Promise((resolve, reject) => this.#enqueue({ step, sure: true, resolve, reject, deadline: undefined }));
+    return new Promise((resolve, reject) => this.submit(new Question(this, { step, sure: true }, { resolve, reject })));
+  }
+
+  missedDeadline(): void {
+    this.#recover('the server does not answer in time');
   }
 
   close(): void {
     this.#state = 'Closed';
     this.#reason = 'the ledger is closed';
     for (const work of this.#queue.splice(0)) this.#refuse(work);
-  }
-
-  #enqueue(work: Work): void {
-    this.#queue.push(work);
-    this.#schedule();
   }
 
   #schedule(): void {
@@ -141,13 +136,13 @@ export class Bucket {
   }
 
   async #send(taken: readonly Work[]): Promise<void> {
-    const batch = taken.filter(({ deadline }) => deadline?.over !== true);
+    const batch = taken.filter(({ sure, over }) => sure || !over);
     if (batch.length === 0) return;
     this.#batches++;
     try {
-      const replies = await this.#run('', batch.map(({ step }) => step));
+      const replies = await this.#run('', batch.map(({ text }) => text));
       if (typeof replies === 'string') this.#failed(batch, WORDS[replies]);
-      else for (const [index, work] of batch.entries()) this.#answer(work, parseReply(replies[index] ?? ''));
+      else for (const [index, work] of batch.entries()) this.#answer(work, parseReply(replies[index + 1] ?? ''));
     } catch (error) {
       this.#failed(batch, error instanceof Error ? error.message : String(error));
     } finally {
@@ -157,10 +152,17 @@ export class Bucket {
   }
 
   #answer(work: Work, reply: Reply): void {
-    if (work.deadline?.over) return;
-    if (work.deadline) work.deadline.over = true;
-    if (reply[0] === 'error') work.reject(new LedgerUnavailable(`the ledger's script failed at ${work.step.name}: ${reply[1] ?? ''}`));
-    else work.resolve(reply);
+    if (!work.sure) {
+      if (work.over) return;
+      work.over = true;
+    }
+    try {
+      if (reply[0] === 'error') work.refuse(new LedgerUnavailable(`the ledger's script failed at ${nameOf(work.text)}: ${reply[1] ?? ''}`), true);
+      else work.answer(reply);
+    } catch (error) {
+      // a reply that cannot be read is its own call's trouble
+      work.refuse(new LedgerUnavailable(`the ledger's script was not understood at ${nameOf(work.text)}: ${String(error)}`), true);
+    }
   }
 
   #failed(batch: readonly Work[], reason: string): void {
@@ -172,27 +174,29 @@ export class Bucket {
   }
 
   #refuse(work: Work): void {
-    if (work.deadline?.over) return;
-    if (work.deadline) work.deadline.over = true;
-    work.reject(this.#unavailable());
+    if (!work.sure) {
+      if (work.over) return;
+      work.over = true;
+    }
+    work.refuse(this.#unavailable(), true);
   }
 
   #unavailable(): LedgerUnavailable {
     return new LedgerUnavailable(`the ledger cannot promise anything now: ${this.#reason}`);
   }
 
-  /** The replies, or the word with which the script took nothing. */
-  async #run(mode: '' | 'refill', steps: readonly Step[]): Promise<readonly string[] | Refusal> {
+  /** The replies from the second on, or the word with which the script took nothing. */
+  async #run(mode: '' | 'refill', steps: readonly string[]): Promise<readonly string[] | Refusal> {
     const seq = ++this.#seq;
     const epoch = this.#epoch;
-    const [word, ...rest] = parseReplies(await this.#deps.link.run(this.#deps.base, encodeBatch(this.#head(mode, seq), steps)));
-    if (word !== 'ok') return this.#note(word, rest);
+    const replies = parseReplies(await this.#deps.link.run(this.#deps.base, encodeBatch(this.#head(mode, seq), steps)));
+    if (replies[0] !== 'ok') return this.#note(replies);
     if (this.#epoch === epoch) this.#acked = Math.max(this.#acked, seq);
-    return rest;
+    return replies;
   }
 
   /** The script took nothing: why, and what it says of the epoch. */
-  #note(word: string, [id = '', mode = '', remainingMs]: readonly string[]): Refusal {
+  #note([word = '', id = '', mode = '', remainingMs]: readonly string[]): Refusal {
     const refusal = REFUSALS.find((known) => known === word);
     if (!refusal) throw new Error(`the ledger's script said ${word}`);
     this.#seen = id;
@@ -207,8 +211,8 @@ export class Bucket {
   #remainingMs = 0;
 
   #head(mode: string, seq: number): string[] {
-    const { instance, leaseMs, keepMs, records, generationMs, lenient, clock } = this.#deps.settings;
-    return [clock ? String(clock()) : '', instance, this.#epoch, String(this.#acked), String(seq), mode, String(leaseMs), String(keepMs), String(records), String(generationMs), lenient ? '1' : ''];
+    const { clock, instance } = this.#deps.settings;
+    return [clock ? String(clock()) : '', instance, this.#epoch, String(this.#acked), String(seq), mode, ...this.#settings];
   }
 
   #recover(reason: string): void {
@@ -276,9 +280,9 @@ export class Bucket {
     const steps = await this.#deps.contribute(anew ? 'Empty' : why);
     let putBack = 0;
     for (let at = 0; at < steps.length; at += MOST_STEPS) {
-      const replies = await this.#run('refill', steps.slice(at, at + MOST_STEPS));
+      const replies = await this.#run('refill', steps.slice(at, at + MOST_STEPS).map(encodeStep));
       if (typeof replies === 'string') throw new Error(`the store changed while it was filled: ${replies}`);
-      putBack += replies.map(parseReply).filter(([word = '']) => PUT_BACK.has(word)).length;
+      putBack += replies.slice(1).map(parseReply).filter(([word = '']) => PUT_BACK.has(word)).length;
     }
     this.#deps.onRejoined(anew ? 'Empty' : why, putBack);
   }

@@ -14,6 +14,7 @@ import { bucketBases, bucketOf, describeLocation } from './location.ts';
 import type { ValkeyLocation } from './location.ts';
 import { leastSteps } from './refill.ts';
 import type { RefillSource } from './refill.ts';
+import { RouteTexts } from './routes.ts';
 import { createSlotLeases, placeOf } from './slot-leases.ts';
 import type { SlotLeases } from './slot-leases.ts';
 import type { Reply, Step } from './steps.ts';
@@ -44,6 +45,7 @@ const POLL_MS = 5;
 export class Fleet {
   readonly buckets: readonly Bucket[];
   readonly held = new HeldCalls();
+  readonly routes = new RouteTexts();
   readonly slots: SlotLeases;
   readonly journal: Journal;
   readonly #deps: FleetDeps;
@@ -62,7 +64,7 @@ export class Fleet {
       onRejoined: (why, putBack) => this.#tellRejoined(why, putBack),
       onState: () => this.#tellIfNews(),
     }));
-    this.slots = createSlotLeases(this.buckets, (slot) => bucketOf(placeOf(slot), this.buckets.length));
+    this.slots = createSlotLeases(this.buckets, this.buckets.length === 1 ? () => 0 : (slot) => bucketOf(placeOf(slot), this.buckets.length));
   }
 
   start(): void {
@@ -145,7 +147,12 @@ export class Fleet {
   async #contribution(index: number, why: Rejoining): Promise<Step[]> {
     const isHere = (account: string): boolean => bucketOf(account, this.buckets.length) === index;
     const steps = await this.journal.recent(isHere);
-    for (const held of this.held.all()) if (isHere(held.request.origin.account)) steps.push(adoptStep(held));
+    for (const held of this.held.all()) {
+      if (!isHere(held.request.origin.account)) continue;
+      // the store may have an earlier hold of the call, and keep it
+      held.doubtful = true;
+      steps.push(adoptStep(held));
+    }
     steps.push(...this.slots.keepSteps(index, true));
     if (why !== 'Empty' || !this.#deps.refill) return steps;
     const known = leastSteps(await this.#deps.refill());

@@ -1,6 +1,7 @@
 /**
  * The holds that this process was granted and that are not settled yet: for gauges, and for a store that lost them.
  */
+import { CallMap } from '../call-map.ts';
 import type { HoldRequest } from '../ledger.ts';
 import type { CallProgress } from '../usage-record.ts';
 import { limitWords, originWords, progressWords } from './steps.ts';
@@ -13,22 +14,22 @@ export interface HeldCall {
   /** The windows' indexes that it was admitted in. */
   readonly day: string;
   readonly month: string;
+  /** The store may know another hold of the call than this: a later one was not answered, or the store has lost something. */
+  doubtful: boolean;
 }
 
 export class HeldCalls {
-  readonly #calls = new Map<string, HeldCall>();
-  #sumNanoUsd = 0n;
+  readonly #calls = new CallMap<HeldCall>();
 
   get size(): number {
     return this.#calls.size;
   }
 
+  /** Added up when it is asked for: that is now and then, and calls come and go all the time. */
   get sumNanoUsd(): bigint {
-    return this.#sumNanoUsd;
-  }
-
-  has(callId: string): boolean {
-    return this.#calls.has(callId);
+    let sum = 0n;
+    for (const { heldNanoUsd } of this.#calls.values()) sum += heldNanoUsd;
+    return sum;
   }
 
   get(callId: string): HeldCall | undefined {
@@ -37,14 +38,10 @@ export class HeldCalls {
 
   /** Replaces an earlier hold of the call. */
   add(held: HeldCall): void {
-    const { callId } = held.request.origin;
-    this.remove(callId);
-    this.#calls.set(callId, held);
-    this.#sumNanoUsd += held.heldNanoUsd;
+    this.#calls.set(held.request.origin.callId, held);
   }
 
   remove(callId: string): void {
-    this.#sumNanoUsd -= this.#calls.get(callId)?.heldNanoUsd ?? 0n;
     this.#calls.delete(callId);
   }
 

@@ -8,6 +8,7 @@ import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { Lines } from './lines.ts';
 import type { Reply, Step } from './steps.ts';
 
 /** A settlement that was not acknowledged, and the hold that it replaces, as the store would have it. */
@@ -24,6 +25,8 @@ export interface Journal {
   pending(settlement: PendingSettlement): void;
   /** `reply`: as the script told it; `job`: the last three words of the settlement. */
   settled(callId: string, reply: Reply, job: readonly string[]): void;
+  /** The same, with the line as it is to be written. */
+  noted(callId: string, line: string): void;
   /** It will not be delivered: the store has never known it. */
   dropped(callId: string): void;
   /** Acknowledged settlements of the last minutes, oldest first, as steps that put them back. */
@@ -49,7 +52,7 @@ const TURN_BYTES = 64 * 2 ** 20;
 
 /** Keeps nothing: for tests, and for ledgers that live as long as their process. */
 export const NO_JOURNAL: Journal = {
-  left: [], pending: () => undefined, settled: () => undefined, dropped: () => undefined, recent: async () => [], close: async () => undefined,
+  left: [], pending: () => undefined, settled: () => undefined, noted: () => undefined, dropped: () => undefined, recent: async () => [], close: async () => undefined,
 };
 
 /** Opens the folder's journal. Only one process may have it. */
@@ -62,16 +65,15 @@ export async function openJournal({ folder, onFault, monotonicMs = () => perform
   let file: FileHandle = await open(current, 'a', 0o600);
   let bytes = 0;
   let sinceMs = monotonicMs();
-  let lines: string[] = ['\n'];
+  const lines = new Lines();
+  lines.add('\n');
   let writing: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
 
   const write = async (): Promise<void> => {
-    while (lines.length > 0) {
-      const text = lines.join('');
-      lines = [];
-      bytes += text.length;
-      await file.appendFile(text);
+    for (let filled = lines.take(); filled.length > 0; filled = lines.take()) {
+      bytes += filled.length;
+      await file.appendFile(filled);
       if (bytes > TURN_BYTES || monotonicMs() - sinceMs > TURN_MS) await turn();
     }
   };
@@ -89,8 +91,8 @@ export async function openJournal({ folder, onFault, monotonicMs = () => perform
     timer = undefined;
     return writing ??= write().catch(onFault).finally(() => { writing = undefined; });
   };
-  const append = (line: Line): void => {
-    lines.push(lineOf(line));
+  const append = (line: string): void => {
+    lines.add(line);
     timer ??= setTimeout(() => void flush(), GATHER_MS).unref();
   };
 
@@ -98,15 +100,19 @@ export async function openJournal({ folder, onFault, monotonicMs = () => perform
     left,
     pending(settlement) {
       waiting.set(settlement.callId, settlement);
-      append(['P', settlement]);
+      append(lineOf(['P', settlement]));
       void flush();
     },
     settled(callId, reply, job) {
       waiting.delete(callId);
-      append(['C', callId, reply, job]);
+      append(lineOf(['C', callId, reply, job]));
+    },
+    noted(callId, line) {
+      waiting.delete(callId);
+      append(line);
     },
     dropped(callId) {
-      if (waiting.delete(callId)) append(['D', callId]);
+      if (waiting.delete(callId)) append(lineOf(['D', callId]));
     },
     async recent(accepts) {
       await flush();

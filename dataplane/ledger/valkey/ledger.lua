@@ -37,13 +37,52 @@ local function notNegative(a) if a[1] < 0 then return ZERO end return a end
 local function money(text)
   if not text or text == '' then return ZERO end
   if string.byte(text) == 45 then return sub(ZERO, money(string.sub(text, 2))) end
-  if #text <= 9 then return { 0, tonumber(text) } end
+  local length = #text
+  if length <= 9 then return { 0, tonumber(text) } end
+  -- far below 2^53, so that the quotient is never rounded up to the next whole number
+  if length <= 15 then
+    local nano = tonumber(text)
+    local high = math.floor(nano / LIMB)
+    return { high, nano - high * LIMB }
+  end
   return { tonumber(string.sub(text, 1, -10)), tonumber(string.sub(text, -9)) }
 end
 -- Of what is not negative.
 local function digits(a)
   if a[1] == 0 then return string.format('%d', a[2]) end
   return string.format('%d%09d', a[1], a[2])
+end
+
+-- Values ----------------------------------------------------------------------------------------------------------------
+-- Books and calls are read and written once a batch, however many of its steps have to do with them: `known` are as the store has
+-- them, `changed` are as they are after the steps so far. What a step changes is `staged` until it is done, so that one that fails
+-- leaves no book half changed. `lives`: of values that end by themselves, in milliseconds; such a value is no book's and no hold's.
+local known, changed, staged, lives
+
+local function get(name)
+  local text = staged[name] or changed[name] or known[name]
+  if text == nil then
+    text = call('GET', name)
+    known[name] = text
+  end
+  return text
+end
+local function put(name, text) staged[name] = text end
+local function commit()
+  if not next(staged) then return end
+  for name, text in pairs(staged) do changed[name] = text end
+  staged = {}
+end
+local function write()
+  local plain, count = {}, 0
+  for name, text in pairs(changed) do
+    if lives[text] then call('SET', name, text, 'PX', lives[text])
+    else
+      plain[count + 1], plain[count + 2] = name, text
+      count = count + 2
+    end
+  end
+  if count > 0 then call('MSET', unpack(plain)) end
 end
 
 -- Books -----------------------------------------------------------------------------------------------------------------
@@ -96,7 +135,7 @@ local PAST = '<c1I4ddddI4'
 
 local function loadKey(uid)
   local name = base .. 'k:' .. uid
-  local text = call('GET', name)
+  local text = get(name)
   if not text then
     return { name = name, d = window('d', today), m = window('m', thisMonth), total = { spent = ZERO, held = ZERO }, past = {}, last = 0, refilled = -1 }
   end
@@ -142,7 +181,7 @@ local function saveKey(key)
     trimPast(key)
     for _, w in ipairs(key.past) do past = past .. struct.pack(PAST, w.kind, w.index, w.spent[1], w.spent[2], w.held[1], w.held[2], w.calls) end
   end
-  call('SET', key.name, struct.pack(KEY, d.index, d.spent[1], d.spent[2], d.held[1], d.held[2], d.calls, m.index, m.spent[1], m.spent[2], m.held[1], m.held[2], m.calls,
+  put(key.name, struct.pack(KEY, d.index, d.spent[1], d.spent[2], d.held[1], d.held[2], d.calls, m.index, m.spent[1], m.spent[2], m.held[1], m.held[2], m.calls,
     t.spent[1], t.spent[2], t.held[1], t.held[2], key.last, key.refilled) .. writeSeen(key.seen) .. past)
 end
 
@@ -151,14 +190,14 @@ local ACCOUNT = '<ddddd'
 
 local function loadAccount(id)
   local name = base .. 'a:' .. id
-  local text = call('GET', name)
+  local text = get(name)
   if not text then return { id = id, name = name, spent = ZERO, held = ZERO, refilled = -1 } end
   local s, sl, h, hl, refilled, at = struct.unpack(ACCOUNT, text)
   return { id = id, name = name, known = true, spent = { s, sl }, held = { h, hl }, refilled = refilled, seen = (readSeen(text, at)) }
 end
 local function saveAccount(account)
   local spent, held = account.spent, account.held
-  call('SET', account.name, struct.pack(ACCOUNT, spent[1], spent[2], held[1], held[2], account.refilled) .. writeSeen(account.seen))
+  put(account.name, struct.pack(ACCOUNT, spent[1], spent[2], held[1], held[2], account.refilled) .. writeSeen(account.seen))
   if not account.known then
     call('SADD', base .. 'accounts', account.id)
     account.known = true
@@ -209,7 +248,11 @@ local function move(what, field, amount, back)
   what[field] = back and sub(what[field], amount) or add(what[field], amount)
 end
 local function moveAll(tallies, field, amount, back)
-  for _, tally in ipairs(tallies) do move(tally, field, amount, back) end
+  local moved = back and sub or add
+  for i = 1, #tallies do
+    local tally = tallies[i]
+    tally[field] = moved(tally[field], amount)
+  end
 end
 -- Nothing that is spent can be given back twice, but a store that was put together again may know less than was spent.
 local function giveBack(tallies, amount)
@@ -233,7 +276,7 @@ local function packHold(h)
 end
 -- Its state (a letter, or nil), its hold, and where its record is.
 local function loadCall(id)
-  local text = call('GET', base .. 'c:' .. id)
+  local text = get(base .. 'c:' .. id)
   if not text then return nil end
   local state = string.sub(text, 1, 1)
   if state == 'H' then return state, readHold(text, 2), nil end
@@ -244,16 +287,20 @@ local function loadCall(id)
   end
   return state
 end
-local function saveHold(id, hold) call('SET', base .. 'c:' .. id, 'H' .. packHold(hold)) end
+local function saveHold(id, hold) put(base .. 'c:' .. id, 'H' .. packHold(hold)) end
 
 local RECORD = { 'i', 'k', 't', 'o', 'p', 'c', 'u', 's', 'd', 'ks', 'kr' }
 
-local function forgetOldRecords(stream)
-  if call('XLEN', stream) <= head.records then return end
+-- Streams that the batch has appended to.
+local grown
+
+local function forgetOldRecords(stream, entries)
+  local left = call('XLEN', stream) - head.records
+  if left <= 0 then return end
   local time = call('TIME')
   local before = tonumber(time[1]) * 1000 - DEDUP_MS
-  for _, entry in ipairs(call('XRANGE', stream, '-', '+', 'COUNT', TRIM_AT_ONCE)) do
-    if tonumber(string.match(entry[1], '^%d+')) > before or call('XLEN', stream) <= head.records then return end
+  for _, entry in ipairs(call('XRANGE', stream, '-', '+', 'COUNT', math.min(left, TRIM_AT_ONCE * entries))) do
+    if tonumber(string.match(entry[1], '^%d+')) > before then return end
     call('DEL', base .. 'c:' .. string.match(entry[2][2], '^[^\t]*'))
     call('XDEL', stream, entry[1])
   end
@@ -266,8 +313,9 @@ local function writeRecord(account, record, hold)
   local id = call('XADD', stream, '*', 'r', table.concat(fields, '\t'))
   local pointer = id .. '|' .. account
   local state = hold and 'R' .. struct.pack('<I2c0', #pointer, pointer) .. packHold(hold) or 'S' .. pointer
-  call('SET', base .. 'c:' .. record.i, state, 'PX', head.keepMs)
-  forgetOldRecords(stream)
+  lives[state] = head.keepMs
+  put(base .. 'c:' .. record.i, state)
+  grown[stream] = (grown[stream] or 0) + 1
 end
 
 -- The record that a pointer leads to; nil where it is forgotten already.
@@ -336,17 +384,21 @@ local function bookHold(id, hold, cost, record, reaped)
   local key, account = loadKey(hold.k), loadAccount(hold.A)
   local day, month = openWindow(key, 'd', hold.d), openWindow(key, 'm', hold.m)
   local tallies, own = { day, month, key.total, account }, hold.a
-  local billed = least(cost, add(own, notNegative(freeFor(hold, key, account, day, month))))
-  moveAll(tallies, 'held', own, true)
-  moveAll(tallies, 'spent', billed)
+  local billed = cost
+  if less(own, cost) then billed = least(cost, add(own, notNegative(freeFor(hold, key, account, day, month)))) end
+  for i = 1, 4 do
+    local tally = tallies[i]
+    tally.held, tally.spent = sub(tally.held, own), add(tally.spent, billed)
+  end
   day.calls, month.calls = day.calls - 1, month.calls - 1
   saveKey(key)
   saveAccount(account)
-  call('SREM', base .. 'o:' .. hold.I, id)
   record.i, record.k, record.t, record.c, record.u = id, hold.k, whole(hold.t), digits(billed), digits(sub(cost, billed))
   record.ks, record.kr = answerOf(hold, key, day, month)
   hold.a = ZERO
   writeRecord(account.id, record, reaped and hold)
+  -- last, as it cannot be taken back: who is in no list is never reaped
+  call('SREM', base .. 'o:' .. hold.I, id)
   return key, account, day, month
 end
 
@@ -385,6 +437,42 @@ local function enter(id, hold, amount, key, account, day, month, previous)
   if not previous then call('SADD', base .. 'o:' .. head.instance, id) end
 end
 
+-- Slots -----------------------------------------------------------------------------------------------------------------
+-- Of each, a sorted set of calls with the end of their lease.
+-- How many calls have the slot, as far as the batch has asked; and whether it has put off the end of the whole set.
+local counts, renewed
+
+local function leave(slot, id)
+  local name = base .. 'z:' .. slot
+  local left = call('ZREM', name, id)
+  if counts[name] then counts[name] = counts[name] - left end
+end
+local function isFull(id, name, limit)
+  if not counts[name] then counts[name] = call('ZCARD', name) end
+  if counts[name] < limit or call('ZSCORE', name, id) then return false end
+  call('ZREMRANGEBYSCORE', name, '-inf', '(' .. whole(now))
+  counts[name] = call('ZCARD', name)
+  return counts[name] >= limit
+end
+-- The first that is full, counted from 0; nil where the call can have all of them.
+local function firstFull(id, slots, words)
+  for i = 1, words, 2 do
+    if isFull(id, base .. 'z:' .. slots[i], tonumber(slots[i + 1])) then return (i - 1) / 2 end
+  end
+  return nil
+end
+local function enterSlots(id, slots, words)
+  local till = whole(now + head.leaseMs)
+  for i = 1, words, 2 do
+    local name = base .. 'z:' .. slots[i]
+    counts[name] = counts[name] + call('ZADD', name, till, id)
+    if not renewed[name] then
+      call('PEXPIRE', name, SLOT_KEY_MS)
+      renewed[name] = true
+    end
+  end
+end
+
 -- Steps -----------------------------------------------------------------------------------------------------------------
 local step = {}
 
@@ -420,7 +508,8 @@ end
 function step.withdraw(id)
   local state, hold = loadCall(id)
   if state and state ~= 'H' then return { 'ok' } end
-  call('SET', base .. 'c:' .. id, 'W', 'PX', DEDUP_MS)
+  lives.W = DEDUP_MS
+  put(base .. 'c:' .. id, 'W')
   if not hold then return { 'ok' } end
   local key, account = loadKey(hold.k), loadAccount(hold.A)
   local day, month = openWindow(key, 'd', hold.d), openWindow(key, 'm', hold.m)
@@ -452,18 +541,31 @@ function step.progress(id, cost, p)
 end
 
 function step.settle(id, cost, p, o, status, duration, jobId, pollMs, channel, ...)
-  for _, slot in ipairs({ ... }) do call('ZREM', base .. 'z:' .. slot, id) end
+  for _, slot in ipairs({ ... }) do leave(slot, id) end
   local state, hold, pointer = loadCall(id)
   if not state or state == 'W' then return { 'unknown' } end
   local before = pointer and readRecord(pointer)
   if pointer and not before then return { 'forgotten' } end
   if state == 'S' then return tell(before) end
-  local record = { p = p, o = o, s = status, d = duration }
+  local record = { p = p, o = o ~= '' and o or hold.o, s = status, d = duration }
   local key, account, day, month
   if before then key, account, day, month = settleLate(id, hold, money(cost), record, before)
   else key, account, day, month = bookHold(id, hold, money(cost), record) end
   if jobId ~= '' then addJob({ id = jobId, pollMs = pollMs, channel = channel }, record, account.id, whole(hold.d), whole(hold.m)) end
   return settled(record, key, account, day, month)
+end
+
+-- The settlement of a call that its process holds, which is told only what it does not know; otherwise everything. `o` is empty
+-- where the call ended where its hold says.
+function step.book(id, cost, p, o, status, duration, ...)
+  local state, hold = loadCall(id)
+  if state ~= 'H' or hold.I ~= head.instance then return step.settle(id, cost, p, o, status, duration, '', '0', '', ...) end
+  for _, slot in ipairs({ ... }) do leave(slot, id) end
+  local record = { p = p, o = o ~= '' and o or hold.o, s = status, d = duration }
+  local key, account, day, month = bookHold(id, hold, money(cost), record)
+  local reply = { 'booked', whole(count()), digits(account.spent), digits(key.total.spent), digits(day.spent), digits(month.spent) }
+  if record.u ~= '0' then reply[7], reply[8] = record.c, record.u end
+  return reply
 end
 
 -- Holds of instances that have not been heard of: each billed at its last progress. At most so many at once. Told as JSON.
@@ -484,6 +586,7 @@ function step.reap(most)
         if state == 'H' then
           local record = { p = hold.p, o = hold.o, s = 'Abandoned', d = whole(math.max(0, hold.r - hold.t)) }
           reply[#reply + 1] = cjson.encode(settled(record, bookHold(id, hold, money(hold.c), record, true)))
+          commit()
           left = left - 1
         else
           call('SREM', base .. 'o:' .. instance, id)
@@ -495,48 +598,25 @@ function step.reap(most)
   return reply
 end
 
--- Slots: of each, a sorted set of calls with the end of their lease.
--- The first that is full, counted from 0; else the names of those that the call has not yet.
-local function missingSlots(id, slots, words)
-  local missing = {}
-  for i = 1, words, 2 do
-    local name, limit = base .. 'z:' .. slots[i], tonumber(slots[i + 1])
-    if not call('ZSCORE', name, id) then
-      if call('ZCARD', name) >= limit then
-        call('ZREMRANGEBYSCORE', name, '-inf', '(' .. whole(now))
-        if call('ZCARD', name) >= limit then return (i - 1) / 2, nil end
-      end
-      missing[#missing + 1] = name
-    end
-  end
-  return nil, missing
-end
-local function enterSlots(id, names)
-  for _, name in ipairs(names) do
-    call('ZADD', name, whole(now + head.leaseMs), id)
-    call('PEXPIRE', name, SLOT_KEY_MS)
-  end
-end
-
 function step.take(id, ...)
   local slots = { ... }
-  local full, missing = missingSlots(id, slots, #slots)
+  local full = firstFull(id, slots, #slots)
   if full then return { 'full', whole(full) } end
-  enterSlots(id, missing)
+  enterSlots(id, slots, #slots)
   return { 'taken' }
 end
 -- Slots and money: both, or neither. `words`: how many of the slots follow; after them what `hold` takes.
 function step.admit(words, ...)
   local args, count = { ... }, tonumber(words)
   local id = args[count + 1]
-  local full, missing = missingSlots(id, args, count)
+  local full = firstFull(id, args, count)
   if full then return { 'full', whole(full) } end
   local reply = step.hold(unpack(args, count + 1))
-  if reply[1] == 'held' then enterSlots(id, missing) end
+  if reply[1] == 'held' then enterSlots(id, args, count) end
   return reply
 end
 function step.give(id, ...)
-  for _, slot in ipairs({ ... }) do call('ZREM', base .. 'z:' .. slot, id) end
+  for _, slot in ipairs({ ... }) do leave(slot, id) end
   return { 'ok' }
 end
 -- `again`: also what the store has lost.
@@ -545,6 +625,7 @@ function step.keep(slot, again, ...)
   for _, id in ipairs({ ... }) do args[#args + 1] = till args[#args + 1] = id end
   if again == '1' then call('ZADD', name, unpack(args)) else call('ZADD', name, 'XX', unpack(args)) end
   call('PEXPIRE', name, SLOT_KEY_MS)
+  counts[name] = nil
   return { 'ok' }
 end
 
@@ -596,15 +677,8 @@ function step.due(nowMs, againMs, most)
   end
   return reply
 end
-function step.finish(channel, jobId, state)
-  local name = base .. 'j:' .. channel .. '\n' .. jobId
-  local job, exists = hash(name)
-  if not exists then return { 'none' } end
-  if job.s ~= 'Running' then return tellJob(job) end
-  job.s = state
-  call('HSET', name, 's', state)
-  call('ZREM', base .. 'jq', channel .. '\n' .. jobId)
-  if state ~= 'Failed' then return tellJob(job) end
+-- What it cost goes back to where it was billed.
+local function refund(job)
   local key, account = loadKey(job.k), loadAccount(job.A)
   local tallies = { key.total, account }
   tallies[#tallies + 1] = findWindow(key, 'd', tonumber(job.d))
@@ -619,6 +693,16 @@ function step.finish(channel, jobId, state)
     record.c, record.u, record.s = '0', '0', 'Refunded'
     replaceRecord(record)
   end
+end
+function step.finish(channel, jobId, state)
+  local name = base .. 'j:' .. channel .. '\n' .. jobId
+  local job, exists = hash(name)
+  if not exists then return { 'none' } end
+  if job.s ~= 'Running' then return tellJob(job) end
+  job.s = state
+  if state == 'Failed' then refund(job) end
+  call('HSET', name, 's', state)
+  call('ZREM', base .. 'jq', channel .. '\n' .. jobId)
   return tellJob(job)
 end
 
@@ -643,7 +727,6 @@ function step.refill(id, uid, accountId, t, o, p, cost, unbilled, status, durati
   if hold then
     moveAll({ dayWindow, monthWindow, key.total, account }, 'held', hold.a, true)
     dayWindow.calls, monthWindow.calls = dayWindow.calls - 1, monthWindow.calls - 1
-    call('SREM', base .. 'o:' .. hold.I, id)
   end
   if epoch[2] == 'set' and refilling then
     if n > account.refilled then account.spent, account.refilled = money(accountSpent), n end
@@ -667,6 +750,7 @@ function step.refill(id, uid, accountId, t, o, p, cost, unbilled, status, durati
   saveAccount(account)
   local record = { i = id, k = uid, t = t, o = o, p = p, c = cost, u = unbilled, s = status, d = duration, ks = spent, kr = remaining }
   writeRecord(accountId, record)
+  if hold then call('SREM', base .. 'o:' .. hold.I, id) end
   if jobId ~= '' then addJob({ id = jobId, pollMs = pollMs, channel = channel }, record, accountId, day, month) end
   if n > count() then changes = n end
   return { 'refilled' }
@@ -693,6 +777,7 @@ end
 -- The batch -------------------------------------------------------------------------------------------------------------
 local function begin(keys, args)
   call, base, changes = redis.call, keys[1], nil
+  known, changed, staged, lives, grown, counts, renewed = {}, {}, {}, {}, {}, {}, {}
   head = { instance = args[2], epoch = args[3], acked = tonumber(args[4]), seq = tonumber(args[5]), mode = args[6], leaseMs = tonumber(args[7]),
     keepMs = args[8], records = tonumber(args[9]), generationMs = tonumber(args[10]), lenient = args[11] == '1' }
   now = tonumber(args[1])
@@ -735,7 +820,7 @@ local WORD_END, REPLY_END = '\31', '\30'
 
 local function wordsOf(text)
   local words, count = {}, 0
-  for word in string.gmatch(text .. WORD_END, '([^\31]*)\31') do
+  for word in string.gmatch(text, '([^\31]*)\31') do
     count = count + 1
     words[count] = word
   end
@@ -752,10 +837,17 @@ local function main(keys, argv)
   while at <= #args do
     local words = tonumber(args[at + 1])
     local ok, reply = pcall(step[args[at]], unpack(args, at + 2, at + 1 + words))
-    if not ok then reply = { 'error', type(reply) == 'table' and reply.err or tostring(reply) } end
+    if ok then commit()
+    else
+      staged, counts = {}, {}
+      reply = { 'error', type(reply) == 'table' and reply.err or tostring(reply) }
+    end
     replies[#replies + 1] = table.concat(reply, WORD_END)
     at = at + 2 + words
   end
   if changes then call('HSET', base .. 'e', 'n', whole(changes)) end
+  write()
+  -- what fails here is done with the next record
+  for stream, entries in pairs(grown) do pcall(forgetOldRecords, stream, entries) end
   return table.concat(replies, REPLY_END)
 end

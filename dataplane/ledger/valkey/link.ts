@@ -38,26 +38,33 @@ const PING_MS = 500;
 const SILENT_MS = 3_000;
 const RECONNECT_MS = 500;
 const WAIT_MS = 200;
+/**
+ * The client's own patience with what it could not send yet: none. It would make a timer for each command, which lives on for
+ * seconds; a server that takes nothing is given up as one that says nothing.
+ */
+const COMMAND_OPTIONS = { timeout: 0 };
 
 /** Connects in the background. */
 export function openLink(location: ValkeyLocation): Link {
   let trouble = '';
   const onError = (error: unknown): void => { trouble = messageOf(error); };
   const { send: sendRaw, close } = location.cluster ? openCluster(location, onError) : openServer(location, onError);
-  const send: Send = async (key, args, readonly) => {
-    const reply = await sendRaw(key, args, readonly);
-    trouble = '';
-    return reply;
+  // each promise in between is work of every batch
+  const send: Send = (key, args, readonly) => {
+    const reply = sendRaw(key, args, readonly);
+    return trouble === '' ? reply : reply.then((value) => {
+      trouble = '';
+      return value;
+    });
   };
   const run = runner(send);
+  const runAndWait = async (base: string, batch: string): Promise<unknown> => {
+    const [result, replicas] = await Promise.all([run(base, batch), send(base, ['WAIT', String(location.wait), String(WAIT_MS)], false)]);
+    if (Number(replicas) < location.wait) throw new Error(`only ${Number(replicas)} of ${location.wait} replicas have it`);
+    return result;
+  };
   return {
-    run: async (base, batch) => {
-      const reply = run(base, batch);
-      if (location.wait === 0) return reply;
-      const [result, replicas] = await Promise.all([reply, send(base, ['WAIT', String(location.wait), String(WAIT_MS)], false)]);
-      if (Number(replicas) < location.wait) throw new Error(`only ${Number(replicas)} of ${location.wait} replicas have it`);
-      return result;
-    },
+    run: location.wait === 0 ? run : runAndWait,
     read: (base, batch) => evaluate(send, base, batch, true),
     command: (key, args) => send(key, args, true),
     trouble: () => trouble,
@@ -130,7 +137,7 @@ function credentialsOf({ username, password, passwordFile }: ValkeyLocation) {
 
 function connectionOf(location: ValkeyLocation) {
   return {
-    RESP: 2 as const, ...credentialsOf(location), disableOfflineQueue: true, pingInterval: PING_MS, disableClientInfo: true, maintNotifications: 'disabled' as const,
+    RESP: 2 as const, commandOptions: COMMAND_OPTIONS, ...credentialsOf(location), disableOfflineQueue: true, pingInterval: PING_MS, disableClientInfo: true, maintNotifications: 'disabled' as const,
     socket: socketOf(location),
   };
 }
@@ -153,7 +160,7 @@ function openCluster(location: ValkeyLocation, onError: (error: unknown) => void
     ...connection, url: `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`, socket: { ...connection.socket, reconnectStrategy: false as const },
   }));
   const ending = new AbortController();
-  const make = () => createCluster({ RESP: 2, rootNodes, defaults: connection }).on('error', onError);
+  const make = () => createCluster({ RESP: 2, commandOptions: COMMAND_OPTIONS, rootNodes, defaults: connection }).on('error', onError);
   let cluster: ReturnType<typeof make> | undefined;
   // a node that is lost later is looked for by the client; at the start that is for us to do
   const connect = async (): Promise<void> => {

@@ -2,27 +2,28 @@
  * Settlements, each delivered once however often the server goes away: sent until they are answered, written to the journal
  * where that takes long, and noted there as acknowledged. The script answers a repetition as it did at first.
  */
+import { cleanProgress } from '../amounts.ts';
 import { Deadlines } from '../deadlines.ts';
 import { LedgerUnavailable } from '../ledger.ts';
 import type { Limits, Settlement, SettleResult } from '../ledger.ts';
-import type { CallOrigin } from '../usage-record.ts';
+import type { CallOrigin, CallProgress } from '../usage-record.ts';
+import { bookedLine, bookedResult, parseBooked } from './booked.ts';
+import type { Bucket } from './bucket.ts';
+import { bookText } from './call-texts.ts';
 import type { Fleet } from './fleet.ts';
 import { adoptStep } from './held-calls.ts';
-import { parseRecord, seeStep, settleStep } from './steps.ts';
-import type { Reply, Step } from './steps.ts';
+import type { HeldCall } from './held-calls.ts';
+import type { Journal, PendingSettlement } from './journal.ts';
+import { isSameRoute } from './routes.ts';
+import type { RouteText } from './routes.ts';
+import { encodeStep, parseRecord, seeStep, settleStep } from './steps.ts';
+import type { Reply } from './steps.ts';
+import type { Work } from './work.ts';
 
 /** Of the words of a settlement: the job that it makes. */
 const [JOB_FROM, JOB_TO] = [6, 9];
 /** A settlement that is not answered by then is written to the journal. */
 const WAITING_MS = 100;
-
-interface Delivery {
-  readonly callId: string;
-  readonly account: string;
-  /** Its hold, for a store that does not know it. */
-  readonly adopt: () => Step;
-  readonly settle: Step;
-}
 
 export class Settler {
   readonly #fleet: Fleet;
@@ -32,52 +33,132 @@ export class Settler {
     this.#fleet = fleet;
   }
 
-  async settle(settlement: Settlement): Promise<SettleResult> {
+  settle(settlement: Settlement): Promise<SettleResult> {
     const { callId } = settlement;
+    const { slots } = this.#fleet;
     const held = this.#fleet.held.get(callId);
     const account = held?.request.origin.account ?? settlement.origin.account;
-    const slots = this.#fleet.slots.handOver(callId, this.#fleet.indexOfAccount(account));
+    const given = slots.handOver(callId, this.#fleet.indexOfAccount(account));
     // those that are elsewhere, in a Cluster
-    this.#fleet.slots.give(callId);
-    const settle = settleStep(settlement, slots);
-    if (!held) return this.#answer(await this.#fleet.bucketOfAccount(account).askSurely(settle));
-    if (settlement.limits && settlement.progress.costNanoUsd > held.heldNanoUsd) this.#see(held.request.origin, settlement.limits);
-    // a process that ends before the answer has told its client nothing: only what waits for long must outlive it
-    const waiting = this.#waiting.add(() => this.#fleet.journal.pending({ callId, account, adopt: adoptStep(held), settle }));
-    const reply = await this.#deliver({ callId, account, adopt: () => adoptStep(held), settle });
-    waiting.over = true;
-    this.#fleet.held.remove(callId);
-    return this.#answer(reply);
-  }
-
-  /** In the batch of the settlement, or in an earlier one. */
-  #see(origin: CallOrigin, limits: Limits): void {
-    // rejected only where the ledger is closed, and the settlement with it
-    this.#fleet.bucketOfAccount(origin.account).askSurely(seeStep(origin, limits)).catch(() => undefined);
+    slots.give(callId);
+    const bucket = this.#fleet.bucketOfAccount(account);
+    if (!held) return bucket.askSurely(settleStep(settlement, given)).then(resultOf);
+    if (settlement.limits && settlement.progress.costNanoUsd > held.heldNanoUsd) see(bucket, held.request.origin, settlement.limits);
+    return new Promise((resolve, reject) => {
+      const delivery = new Delivery({ fleet: this.#fleet, bucket, held }, { settlement, slots: given }, { resolve, reject });
+      // a process that ends before the answer has told its client nothing: only what waits for long must outlive it
+      this.#waiting.wait(delivery);
+      bucket.submit(delivery);
+    });
   }
 
   /** What the process before this one could not deliver. */
   deliverLeft(): void {
     for (const pending of this.#fleet.journal.left) {
+      const bucket = this.#fleet.bucketOfAccount(pending.account);
       // a ledger that is closed first leaves it in the journal
-      this.#deliver({ ...pending, adopt: () => pending.adopt }).catch(() => undefined);
+      bucket.askSurely(pending.settle).then((reply) => complete(this.#fleet.journal, bucket, pending, reply)).catch(() => undefined);
     }
   }
+}
 
-  async #deliver({ callId, account, adopt, settle }: Delivery): Promise<Reply> {
-    const bucket = this.#fleet.bucketOfAccount(account);
-    const first = await bucket.askSurely(settle);
-    // the store never knew its hold, or has lost it
-    const reply = first[0] === 'unknown' && (await bucket.askSurely(adopt()))[0] === 'adopted' ? await bucket.askSurely(settle) : first;
-    if (reply[0] === 'settled') this.#fleet.journal.settled(callId, reply, settle.args.slice(JOB_FROM, JOB_TO));
-    else this.#fleet.journal.dropped(callId);
-    return reply;
+/** In the batch of the settlement, or in an earlier one. */
+function see(bucket: Bucket, origin: CallOrigin, limits: Limits): void {
+  // rejected only where the ledger is closed, and the settlement with it
+  bucket.askSurely(seeStep(origin, limits)).catch(() => undefined);
+}
+
+interface Promised {
+  readonly resolve: (result: SettleResult) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** The settlement of a call that this process holds. */
+class Delivery implements Work {
+  readonly sure = true;
+  readonly #fleet: Fleet;
+  readonly #bucket: Bucket;
+  readonly #held: HeldCall;
+  readonly #settlement: Settlement;
+  readonly #slots: readonly string[];
+  readonly #promised: Promised;
+  readonly #progress: CallProgress;
+  readonly #route: RouteText;
+  /** It need not be written to the journal any more. */
+  over = false;
+  dueMs = 0;
+
+  constructor(at: { readonly fleet: Fleet; readonly bucket: Bucket; readonly held: HeldCall }, asked: { readonly settlement: Settlement; readonly slots: readonly string[] }, promised: Promised) {
+    const { settlement, slots } = asked;
+    this.#fleet = at.fleet;
+    this.#bucket = at.bucket;
+    this.#held = at.held;
+    this.#settlement = settlement;
+    this.#slots = slots;
+    this.#promised = promised;
+    this.#progress = cleanProgress(settlement.progress);
+    this.#route = at.fleet.routes.of(settlement.origin);
   }
 
-  #answer(reply: Reply): SettleResult {
-    const [word] = reply;
-    if (word === 'unknown') throw new LedgerUnavailable('no hold and no record of this call');
-    if (word === 'forgotten') throw new LedgerUnavailable('this call was settled long ago, and its record is forgotten');
-    return parseRecord(reply);
+  /** As it is sent. Where the store may know another hold than this process, or notes a job, it is to tell everything. */
+  get text(): string {
+    const settlement = this.#settlement;
+    if (settlement.job || this.#held.doubtful) return encodeStep(settleStep(settlement, this.#slots));
+    const route = isSameRoute(settlement.origin, this.#held.request.origin) ? '' : this.#route.word;
+    return bookText(settlement, this.#progress, route, this.#slots);
   }
+
+  expire(): void {
+    this.#fleet.journal.pending(this.#pending());
+  }
+
+  answer(reply: Reply): void {
+    if (reply[0] === 'booked') this.#booked(reply);
+    else complete(this.#fleet.journal, this.#bucket, this.#pending(), reply).then((last) => this.#told(last)).catch(this.#promised.reject);
+  }
+
+  /** It stays with its process, and goes into the journal. */
+  refuse(error: LedgerUnavailable): void {
+    this.#promised.reject(error);
+  }
+
+  #booked(reply: Reply): void {
+    const { request, day, month } = this.#held;
+    const call = { request, day, month, settlement: this.#settlement, progress: this.#progress, route: this.#route };
+    const booked = parseBooked(reply, call);
+    const result = bookedResult(booked, call);
+    this.#end();
+    this.#fleet.journal.noted(this.#settlement.callId, bookedLine(booked, result, call));
+    this.#promised.resolve(result);
+  }
+
+  #told(reply: Reply): void {
+    this.#end();
+    this.#promised.resolve(resultOf(reply));
+  }
+
+  #end(): void {
+    this.over = true;
+    this.#fleet.held.remove(this.#settlement.callId);
+  }
+
+  #pending(): PendingSettlement {
+    const { origin } = this.#held.request;
+    return { callId: origin.callId, account: origin.account, adopt: adoptStep(this.#held), settle: settleStep(this.#settlement, this.#slots) };
+  }
+}
+
+/** What the store says in the end, where it has never known the call's hold, or has lost it, too. The journal notes it. */
+async function complete(journal: Journal, bucket: Bucket, { callId, adopt, settle }: PendingSettlement, first: Reply): Promise<Reply> {
+  const reply = first[0] === 'unknown' && (await bucket.askSurely(adopt))[0] === 'adopted' ? await bucket.askSurely(settle) : first;
+  if (reply[0] === 'settled') journal.settled(callId, reply, settle.args.slice(JOB_FROM, JOB_TO));
+  else journal.dropped(callId);
+  return reply;
+}
+
+function resultOf(reply: Reply): SettleResult {
+  const [word] = reply;
+  if (word === 'unknown') throw new LedgerUnavailable('no hold and no record of this call');
+  if (word === 'forgotten') throw new LedgerUnavailable('this call was settled long ago, and its record is forgotten');
+  return parseRecord(reply);
 }

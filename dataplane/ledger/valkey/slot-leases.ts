@@ -3,17 +3,20 @@
  * themselves some seconds after their process was last heard of. In a Cluster a key's slot and a channel's slots may be in
  * different buckets: they are taken one after the other, and given back if a later one is full.
  */
+import { CallMap } from '../call-map.ts';
 import type { LedgerGauges, SlotLimit, SlotResult } from '../ledger.ts';
 import { LedgerUnavailable } from '../ledger.ts';
 import type { Bucket } from './bucket.ts';
 import { takeStep } from './steps.ts';
-import type { Reply, Step } from './steps.ts';
+import type { Step } from './steps.ts';
 
 export interface SlotLeases {
   take(callId: string, slots: readonly SlotLimit[]): Promise<SlotResult>;
-  /** A step that takes slots of one bucket and perhaps refuses for other reasons; `isTaken` says of its reply that it took them. */
-  takeBy(step: Step, at: { readonly callId: string; readonly bucket: number; readonly slots: readonly SlotLimit[] }, isTaken: (reply: Reply) => boolean): Promise<Reply>;
-  /** Those of a call that are in a bucket: from now on they are the caller's to give back. */
+  /** They were taken with something else, in one step. */
+  own(callId: string, slots: readonly SlotLimit[]): void;
+  /** They may have been taken: gives back what the call did not own before. */
+  disclaim(callId: string, slots: readonly SlotLimit[]): void;
+  /** Those of a call that are in a bucket, by id: from now on they are the caller's to give back. */
   handOver(callId: string, bucket: number): readonly string[];
   /** Never fails. */
   give(callId: string, scopes?: readonly SlotLimit['scope'][]): void;
@@ -22,94 +25,102 @@ export interface SlotLeases {
   inUse(): LedgerGauges['slots'];
 }
 
-interface Owned {
-  readonly scope: SlotLimit['scope'];
-  readonly bucket: number;
-}
-
 /** As many calls as one command takes. */
 const MOST_CALLS = 500;
+const NONE: readonly SlotLimit[] = [];
 
 /** `bucketOf`: where a slot is. */
 export function createSlotLeases(buckets: readonly Bucket[], bucketOf: (slot: SlotLimit) => number): SlotLeases {
-  const owned = new Map<string, Map<string, Owned>>();
+  /** A handful for each call: the very list that it asked for, in most cases. */
+  const owned = new CallMap<readonly SlotLimit[]>();
   const inUse = { Key: 0, Group: 0, Channel: 0 };
 
-  const own = (callId: string, bucket: number, slots: readonly SlotLimit[]): void => {
-    const mine = owned.get(callId) ?? new Map<string, Owned>();
-    owned.set(callId, mine);
-    for (const { id, scope } of slots) {
-      if (mine.has(id)) continue;
-      mine.set(id, { scope, bucket });
-      inUse[scope]++;
-    }
+  const missing = (callId: string, slots: readonly SlotLimit[]): readonly SlotLimit[] => {
+    const mine = owned.get(callId);
+    return mine ? slots.filter(({ id }) => !owns(mine, id)) : slots;
   };
+  const own = (callId: string, slots: readonly SlotLimit[]): void => {
+    const fresh = missing(callId, slots);
+    if (fresh.length === 0) return;
+    for (const { scope } of fresh) inUse[scope]++;
+    const mine = owned.get(callId);
+    owned.set(callId, mine ? [...mine, ...fresh] : fresh);
+  };
+  /** The call owns no others from now on. */
+  const keepOnly = (callId: string, kept: readonly SlotLimit[]): void => {
+    if (kept.length > 0) owned.set(callId, kept);
+    else owned.delete(callId);
+  };
+  const disown = (callId: string, isGiven: (slot: SlotLimit) => boolean): readonly SlotLimit[] => {
+    const mine = owned.get(callId);
+    if (!mine) return NONE;
+    const given = mine.filter(isGiven);
+    for (const { scope } of given) inUse[scope]--;
+    keepOnly(callId, given.length === mine.length ? NONE : mine.filter((slot) => !given.includes(slot)));
+    return given;
+  };
+  const places = (slots: readonly SlotLimit[]): Iterable<readonly [number, readonly SlotLimit[]]> => (buckets.length === 1 ? [[0, slots] as const] : Map.groupBy(slots, bucketOf));
   // a ledger that is closed gives nothing back: its slots end by themselves
-  const giveBack = (callId: string, bucket: number, ids: readonly string[]): void =>
-    void buckets[bucket]?.askSurely({ name: 'give', args: [callId, ...ids] }).catch(() => undefined);
-  const takeBy: SlotLeases['takeBy'] = async (step, { callId, bucket, slots }, isTaken) => {
-    const fresh = slots.filter(({ id }) => !owned.get(callId)?.has(id)).map(({ id }) => id);
+  const giveBack = (callId: string, slots: readonly SlotLimit[]): void => {
+    if (slots.length === 0) return;
+    for (const [bucket, some] of places(slots)) void buckets[bucket]?.askSurely({ name: 'give', args: [callId, ...some.map(idOf)] }).catch(() => undefined);
+  };
+  const takeIn = async (callId: string, bucket: number, slots: readonly SlotLimit[]): Promise<SlotLimit | undefined> => {
     const place = bucketAt(buckets, bucket);
     const sent = place.open;
     try {
-      const reply = await place.ask(step);
-      if (isTaken(reply)) own(callId, bucket, slots);
-      return reply;
+      const [word, at] = await place.ask(takeStep(callId, slots));
+      if (word === 'taken') own(callId, slots);
+      return word === 'full' ? slots[Number(at)] : undefined;
     } catch (error) {
-      // they may have been taken
-      if (sent && fresh.length > 0) giveBack(callId, bucket, fresh);
+      if (sent) giveBack(callId, missing(callId, slots));
       throw error;
     }
-  };
-  const takeIn = async (callId: string, bucket: number, slots: readonly SlotLimit[]): Promise<SlotLimit | undefined> => {
-    const [word, at] = await takeBy(takeStep(callId, slots), { callId, bucket, slots }, (reply) => reply[0] === 'taken');
-    return word === 'full' ? slots[Number(at)] : undefined;
-  };
-  /** By bucket. */
-  const disown = (callId: string, isGiven: (id: string, slot: Owned) => boolean): Map<number, string[]> => {
-    const given = new Map<number, string[]>();
-    const mine = owned.get(callId);
-    if (!mine) return given;
-    for (const [id, slot] of mine) {
-      if (!isGiven(id, slot)) continue;
-      mine.delete(id);
-      inUse[slot.scope]--;
-      const ids = given.get(slot.bucket);
-      if (ids) ids.push(id);
-      else given.set(slot.bucket, [id]);
-    }
-    if (mine.size === 0) owned.delete(callId);
-    return given;
-  };
-  const give = (callId: string, isGiven: (id: string, slot: Owned) => boolean): void => {
-    for (const [bucket, ids] of disown(callId, isGiven)) giveBack(callId, bucket, ids);
   };
 
   return {
     async take(callId, slots) {
-      const before = new Set(owned.get(callId)?.keys());
-      const places = buckets.length === 1 ? [[0, slots] as const] : Map.groupBy(slots, bucketOf);
-      for (const [bucket, some] of places) {
+      const before = owned.get(callId) ?? NONE;
+      const undo = (): void => giveBack(callId, disown(callId, ({ id }) => !owns(before, id)));
+      for (const [bucket, some] of places(slots)) {
         const full = await takeIn(callId, bucket, some).catch((error: unknown) => {
-          give(callId, (id) => !before.has(id));
+          undo();
           throw error;
         });
         if (!full) continue;
-        give(callId, (id) => !before.has(id));
+        undo();
         return { outcome: 'Full', full };
       }
       return { outcome: 'Taken' };
     },
-    takeBy,
-    handOver: (callId, bucket) => disown(callId, (_id, slot) => slot.bucket === bucket).get(bucket) ?? [],
-    give: (callId, scopes) => give(callId, (_id, { scope }) => scopes?.includes(scope) ?? true),
+    own,
+    disclaim: (callId, slots) => giveBack(callId, missing(callId, slots)),
+    handOver: (callId, bucket) => disown(callId, (slot) => bucketOf(slot) === bucket).map(idOf),
+    give: (callId, scopes) => giveBack(callId, disown(callId, ({ scope }) => scopes?.includes(scope) ?? true)),
     keepSteps(bucket, again) {
       const calls = new Map<string, string[]>();
-      for (const [callId, mine] of owned) for (const [id, slot] of mine) if (slot.bucket === bucket) calls.set(id, [...calls.get(id) ?? [], callId]);
+      for (const [callId, mine] of owned.entries()) for (const slot of mine) if (bucketOf(slot) === bucket) listOf(calls, slot.id).push(callId);
       return [...calls].flatMap(([id, callIds]) => chunks(callIds).map((some) => ({ name: 'keep', args: [id, again ? '1' : '', ...some] })));
     },
     inUse: () => ({ ...inUse }),
   };
+}
+
+function idOf({ id }: SlotLimit): string {
+  return id;
+}
+
+function owns(slots: readonly SlotLimit[], id: string): boolean {
+  for (const slot of slots) if (slot.id === id) return true;
+  return false;
+}
+
+function listOf(lists: Map<string, string[]>, id: string): string[] {
+  const found = lists.get(id);
+  if (found) return found;
+  const list: string[] = [];
+  lists.set(id, list);
+  return list;
 }
 
 function bucketAt(buckets: readonly Bucket[], index: number): Bucket {

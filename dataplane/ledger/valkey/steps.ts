@@ -3,8 +3,9 @@
  * reckon with (origin, tokens) travels as JSON that it only keeps.
  */
 import { cleanProgress, least, MAX_NANO_USD, wholeNumber } from '../amounts.ts';
-import type { HoldRequest, JobRecord, JobState, Limits, QuotaPeriod, Settlement, SettleResult, SlotLimit } from '../ledger.ts';
+import type { JobRecord, JobState, Limits, QuotaPeriod, Settlement, SettleResult, SlotLimit } from '../ledger.ts';
 import type { CallOrigin, CallProgress, CallStatus, UsageRecord, UsageSource } from '../usage-record.ts';
+import { parseRoute, routeWord } from './routes.ts';
 
 /** One step of a batch. */
 export interface Step {
@@ -21,50 +22,43 @@ const SOURCES: readonly UsageSource[] = ['Provider', 'Estimated', 'Partial'];
 const JOB_STATES: readonly JobState[] = ['Running', 'Completed', 'Failed'];
 
 /** What ends a word, and a reply. Neither may be in a word: identifiers of this product have no control characters. */
-const [WORD_END, REPLY_END] = ['\x1f', '\x1e'];
+export const WORD_END = '\x1f';
+const REPLY_END = '\x1e';
 const NO_END = '\uFFFD';
 
 /**
- * A batch as one text, since a client spends more on each argument than on what is in it: what heads it, then each step with its
- * name, how many words follow, and these.
+ * A batch as one text, since a client spends more on each argument than on what is in it: what heads it, then the steps as they
+ * were encoded. Each word has its end.
  */
-export function encodeBatch(head: readonly string[], steps: readonly Step[]): string {
-  const words = [...head];
-  for (const { name, args } of steps) words.push(name, String(args.length), ...args);
-  const text = words.join(WORD_END);
-  // somebody asked for an identifier that cannot be
-  return countEnds(text) === words.length - 1 && !text.includes(REPLY_END) ? text : words.map((word) => word.replaceAll(WORD_END, NO_END).replaceAll(REPLY_END, NO_END)).join(WORD_END);
+export function encodeBatch(head: readonly string[], steps: readonly string[]): string {
+  const heading = `${head.join(WORD_END)}${WORD_END}`;
+  return steps.length === 0 ? heading : `${heading}${steps.join(WORD_END)}${WORD_END}`;
 }
 
-function countEnds(text: string): number {
-  let count = 0;
-  for (let at = text.indexOf(WORD_END); at !== -1; at = text.indexOf(WORD_END, at + 1)) count++;
-  return count;
+/** A step with its name, how many words follow, and these. */
+export function encodeStep({ name, args }: Step): string {
+  return args.length === 0 ? `${name}${WORD_END}0` : `${name}${WORD_END}${args.length}${WORD_END}${args.map(cleanWord).join(WORD_END)}`;
+}
+
+/** For a word that somebody else chose: asked for an identifier that cannot be, it is nobody's. */
+export function cleanWord(word: string): string {
+  return word.includes(WORD_END) || word.includes(REPLY_END) ? word.replaceAll(WORD_END, NO_END).replaceAll(REPLY_END, NO_END) : word;
+}
+
+/** Of an encoded step. */
+export function nameOf(step: string): string {
+  return step.slice(0, step.indexOf(WORD_END));
 }
 
 /** What a batch is answered with: a word of the whole, and what follows it. */
-export function parseReplies(value: unknown): readonly [word: string, ...rest: string[]] {
+export function parseReplies(value: unknown): readonly string[] {
   if (typeof value !== 'string') throw new Error('the ledger\'s script gave no text');
-  const [word = '', ...rest] = value.split(REPLY_END);
-  return [word, ...rest];
+  return value.split(REPLY_END);
 }
 
 /** One step's reply. */
 export function parseReply(text: string): Reply {
   return text.split(WORD_END);
-}
-
-/** A hold as it is measured and kept, without what identifies the asker's generation. */
-export function holdStep({ origin, limits, amountNanoUsd, minimumNanoUsd, progress }: HoldRequest): Step {
-  const [limit, period, credit] = limitWords(limits);
-  const [cost, tokens] = progressWords(progress);
-  return {
-    name: 'hold',
-    args: [
-      ...originWords(origin), limit, period, String(limits.keyGeneration), credit, String(limits.accountGeneration),
-      String(capped(amountNanoUsd)), String(capped(minimumNanoUsd)), cost, tokens,
-    ],
-  };
 }
 
 export function limitWords({ keyLimitNanoUsd, period, accountCreditNanoUsd }: Limits): [limit: string, period: string, credit: string] {
@@ -79,14 +73,15 @@ export function originWords(origin: CallOrigin): [callId: string, keyUid: string
   return [origin.callId, origin.keyUid, origin.account, String(wholeNumber(origin.createdMs)), routeWord(origin)];
 }
 
-export function routeWord({ group, model, channel, catalog }: Pick<CallOrigin, 'group' | 'model' | 'channel' | 'catalog'>): string {
-  return JSON.stringify([group, model, channel, catalog]);
-}
-
 /** Cost, and the rest of it as JSON. Whatever figures a defect made, they are counts here. */
 export function progressWords(progress: CallProgress): [cost: string, tokens: string] {
-  const { costNanoUsd, tokens: { input, cached, cacheWrite5m, cacheWrite1h, output }, usageSource } = cleanProgress(progress);
-  return [String(costNanoUsd), JSON.stringify([input, cached, cacheWrite5m, cacheWrite1h, output, usageSource])];
+  const clean = cleanProgress(progress);
+  return [String(clean.costNanoUsd), tokensWord(clean)];
+}
+
+/** JSON, put together by hand: of counts and a known word nothing needs to be quoted. */
+export function tokensWord({ tokens: { input, cached, cacheWrite5m, cacheWrite1h, output }, usageSource }: CallProgress): string {
+  return `[${input},${cached},${cacheWrite5m},${cacheWrite1h},${output},"${usageSource}"]`;
 }
 
 /** `slots`: of the call, to be given back in the same step. */
@@ -112,12 +107,6 @@ export function takeStep(callId: string, slots: readonly SlotLimit[]): Step {
   return { name: 'take', args: [callId, ...slotWords(slots)] };
 }
 
-/** Slots and money in one step; the slots are those of the bucket that the money is in. */
-export function admitStep(request: HoldRequest, slots: readonly SlotLimit[]): Step {
-  const words = slotWords(slots);
-  return { name: 'admit', args: [String(words.length), ...words, ...holdStep(request).args] };
-}
-
 function slotWords(slots: readonly SlotLimit[]): string[] {
   return slots.flatMap(({ id, limit }) => [id, String(limit)]);
 }
@@ -129,11 +118,6 @@ export function parseRecord([, account = '', callId = '', keyUid = '', createdMs
     unbilledNanoUsd: amount(unbilled), status: oneOf(STATUSES, status), durationMs: Number(duration),
   };
   return { record, keySpentNanoUsd: amount(spent), keyRemainingNanoUsd: remaining === '-' ? null : amount(remaining) };
-}
-
-export function parseRoute(text: string | undefined): Pick<CallOrigin, 'group' | 'model' | 'channel' | 'catalog'> {
-  const [group, model, channel, catalog] = parseList(text).map(String);
-  return { group: group ?? '', model: model ?? '', channel: channel ?? '', catalog: catalog ?? '' };
 }
 
 export function parseProgress(cost: string | undefined, tokens: string | undefined): CallProgress {
@@ -167,6 +151,6 @@ function oneOf<T extends string>(words: readonly T[], text: string | undefined):
   return known;
 }
 
-function capped(value: bigint): bigint {
+export function capped(value: bigint): bigint {
   return least(value > -MAX_NANO_USD ? value : -MAX_NANO_USD, MAX_NANO_USD);
 }

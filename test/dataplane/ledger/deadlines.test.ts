@@ -32,3 +32,17 @@ it('gives work its whole time after the process stood still', async () => {
   assert.equal(refused, false);
   deadline.over = true;
 });
+
+it('refuses what is late among thousands that are not, and each once', async () => {
+  const deadlines = new Deadlines(60);
+  const refused: number[] = [];
+  const late = new Set([0, 1_500, 2_999, 4_000]);
+  for (let n = 0; n <= 4_000; n++) {
+    const deadline = deadlines.add(() => refused.push(n));
+    if (!late.has(n)) deadline.over = true;
+    // the first one ends while others wait: all before the next that is late can go
+    if (n === 1_400) await sleep(150);
+  }
+  await sleep(200);
+  assert.deepEqual(refused, [...late]);
+});

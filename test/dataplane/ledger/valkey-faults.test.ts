@@ -1,7 +1,7 @@
 /** A server that is away, hangs, restarts, is emptied, or comes back older than it was. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { copyFile, mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, test } from 'node:test';
@@ -12,7 +12,7 @@ import { openValkeyLedger } from '#ledger/valkey.ts';
 import type { ValkeyLedgerOptions } from '#ledger/valkey.ts';
 import { startValkey, valkey } from '../../support/valkey.ts';
 import type { ValkeyOptions, ValkeyServer } from '../../support/valkey.ts';
-import { holdRequest, progress, settlement, slot } from './calls.ts';
+import { holdRequest, origin, progress, settlement, slot } from './calls.ts';
 import { HELD, SHORT } from './contract-scenario.ts';
 
 type Event = Parameters<NonNullable<ValkeyLedgerOptions['onEvent']>>[0];
@@ -106,6 +106,23 @@ describe('the ledger on Valkey, when things break', { skip: valkey.skip }, () =>
     await assert.rejects(ledger.hold(holdRequest('a', 60n, { limits })), LedgerUnavailable);
   });
 
+  test('a second hold that nobody answered may be in force: its call is settled as the store has it', async () => {
+    const server = await start();
+    const { ledger } = await open(server);
+    const first = holdRequest('a', 10n, { limits });
+    await ledger.hold(first);
+    server.signal('SIGSTOP');
+    await assert.rejects(ledger.hold(holdRequest('a', 90n, { limits: { keyLimitNanoUsd: 200n, keyGeneration: 2n }, origin: { channel: 'other/backup', group: 'vip' } })), LedgerUnavailable);
+    server.signal('SIGCONT');
+    await eventually('it is ready again', isReady(ledger));
+    const { record, keyRemainingNanoUsd } = await ledger.settle(settlement('a', 5n));
+    assert.equal(record.channel, first.origin.channel);
+    assert.deepEqual(await ledger.readUsage('key-1', 'a'), record);
+    // of the limit that the second one had: the server read it when it went on
+    assert.equal(keyRemainingNanoUsd, 195n);
+    assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 5n, heldNanoUsd: 0n });
+  });
+
   test('likewise where slots and money were asked for in one step', async () => {
     const server = await start();
     // a lease that does not end by itself: what is left behind stays
@@ -155,6 +172,26 @@ describe('the ledger on Valkey, when things break', { skip: valkey.skip }, () =>
     const { ledger: third } = await open(server, { dataDir });
     assert.deepEqual(await third.readAccount('team-a/team-a'), { spentNanoUsd: 70n, heldNanoUsd: 0n });
     assert.equal((await third.settle(settlement('a', 1n))).record.costNanoUsd, 50n);
+  });
+
+  test('a store that is empty is filled from the journal of an older version', async () => {
+    const server = await start();
+    const dataDir = await dataFolder();
+    await mkdir(join(dataDir, 'ledger-journal'));
+    const line = (id: string, cost: number, spent: number): string => JSON.stringify(['C', id, [
+      'settled', 'team-a/team-a', id, 'key-1', '1795176000000', '["auto-a","claude-sonnet-4-5","anthropic/direct","model-gateway/anthropic@1"]', '[10,1,2,3,30,"Provider"]', String(cost), '0', 'Succeeded', '1234',
+      String(spent), String(100 - spent), String(spent), String(spent), String(spent), '0', '0', '20777', '24322',
+    ], ['', '0', 'anthropic/direct']]);
+    await writeFile(join(dataDir, 'ledger-journal', 'current.jsonl'), `\n${line('a', 30, 30)}\n${line('b', 12, 42)}\n`);
+    const { ledger, events } = await open(server, { dataDir, over: { refillMs: REFILL_MS } });
+    assert.deepEqual(events.filter(({ kind }) => kind === 'Emptied'), [{ kind: 'Emptied', putBack: 2 }]);
+    assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 42n, heldNanoUsd: 0n });
+    const { progress: settled, status, durationMs } = settlement('b', 12n);
+    assert.deepEqual(await ledger.readUsage('key-1', 'b'), {
+      ...origin('b', { createdMs: 1_795_176_000_000 }), ...settled, tokens: { ...settled.tokens, output: 30 }, status, durationMs, unbilledNanoUsd: 0n,
+    });
+    // a call that was settled then answers as it did
+    assert.deepEqual(await ledger.settle(settlement('a', 99n)), { record: await ledger.readUsage('key-1', 'a'), keySpentNanoUsd: 30n, keyRemainingNanoUsd: 70n });
   });
 
   test('a store that is emptied: nothing is admitted until all know it, and the books are as they were', async () => {

@@ -1,6 +1,6 @@
 /** The journal of a process: what it still has to deliver, and what it can put back. */
 import assert from 'node:assert/strict';
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
@@ -63,6 +63,41 @@ describe('the journal', () => {
     assert.ok(kept.includes('d') && !kept.includes('b') && !kept.includes('a'), kept.join());
     await journal.close();
     assert.deepEqual((await open().then(async (next) => (await next.close(), next))).left, [pending('waiting')]);
+  });
+
+  test('takes a line as it is to be written, too', async () => {
+    const journal = await open();
+    journal.pending(pending('a'));
+    journal.noted('a', `${JSON.stringify(['C', 'a', reply('a'), JOB])}\n`);
+    assert.deepEqual(await journal.recent(all), [refill('a')]);
+    await journal.close();
+    assert.deepEqual((await open().then(async (next) => (await next.close(), next))).left, []);
+  });
+
+  test('writes what comes while it writes, and more than it has room for', async () => {
+    const journal = await open();
+    const ids = Array.from({ length: 3_000 }, (_none, n) => `${n}-${'ü€😀'.repeat(n % 9)}`);
+    for (const id of ids.slice(0, 2_000)) journal.settled(id, reply(id), JOB);
+    const recent = journal.recent(all);
+    for (const id of ids.slice(2_000)) journal.settled(id, reply(id), JOB);
+    await recent;
+    assert.deepEqual(await journal.recent(all), ids.map((id) => refill(id)));
+    await journal.close();
+  });
+
+  test('reads what an older version wrote', async () => {
+    writeFileSync(join(folder, 'previous.jsonl'), '\n["C","req_1",["settled","team-a/team-a","req_1","key-1","1795176000000","[\\"auto-a\\",\\"m\\",\\"r/c\\",\\"ns/p@1\\"]","[10,1,2,3,30,\\"Provider\\"]","30","0","Succeeded","1234","30","70","1","30","30","30","30","20777","24322"],["","0","r/c"]]\n');
+    writeFileSync(join(folder, 'current.jsonl'), '\n["P",{"callId":"req_2","account":"team-a/team-a","adopt":{"name":"adopt","args":["req_2"]},"settle":{"name":"settle","args":["req_2","5"]}}]\n["P",{"callId":"req_3","account":"team-a/team-a","adopt":{"name":"adopt","args":[]},"settle":{"name":"settle","args":[]}}]\n["D","req_3"]\n');
+    const journal = await open();
+    assert.deepEqual(journal.left, [{ callId: 'req_2', account: 'team-a/team-a', adopt: { name: 'adopt', args: ['req_2'] }, settle: { name: 'settle', args: ['req_2', '5'] } }]);
+    assert.deepEqual(await journal.recent(all), [{
+      name: 'refill',
+      args: [
+        'req_1', 'key-1', 'team-a/team-a', '1795176000000', '["auto-a","m","r/c","ns/p@1"]', '[10,1,2,3,30,"Provider"]', '30', '0', 'Succeeded', '1234', '30', '70', '1', '30', '30', '30', '30',
+        '20777', '24322', '', '0', 'r/c',
+      ],
+    }]);
+    await journal.close();
   });
 
   test('a line that was not written to its end is none, and does not take the next one with it', async () => {

@@ -1,0 +1,34 @@
+/**
+ * Lines that wait to be written together, as bytes: a line is put together from many pieces, which are copied once, while they are
+ * at hand, and then forgotten. As text they would outlive a collection or two. Two buffers take turns, each as large as it had to
+ * be once: one is filled while the other one is written.
+ */
+const FIRST_BYTES = 1 << 16;
+/** A character takes at most three bytes. */
+const MOST_BYTES = 3;
+
+export class Lines {
+  #filling = Buffer.allocUnsafeSlow(FIRST_BYTES);
+  #writing = Buffer.allocUnsafeSlow(FIRST_BYTES);
+  #filled = 0;
+
+  add(line: string): void {
+    const most = this.#filled + line.length * MOST_BYTES;
+    if (most > this.#filling.length) this.#grow(most);
+    this.#filled += this.#filling.write(line, this.#filled);
+  }
+
+  /** What was added since the last time, perhaps nothing; untouched until the next time. */
+  take(): Uint8Array {
+    const taken = this.#filling.subarray(0, this.#filled);
+    [this.#filling, this.#writing] = [this.#writing, this.#filling];
+    this.#filled = 0;
+    return taken;
+  }
+
+  #grow(bytes: number): void {
+    const larger = Buffer.allocUnsafeSlow(Math.max(bytes, this.#filling.length * 2));
+    larger.set(this.#filling.subarray(0, this.#filled));
+    this.#filling = larger;
+  }
+}
