@@ -6,6 +6,7 @@ import type { Server, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
+import { GatewayError } from '../../../dataplane/errors.ts';
 import { createReply } from '../../../dataplane/server/reply-stream.ts';
 import type { ClientReply } from '../../../dataplane/pipeline/context.ts';
 
@@ -51,4 +52,17 @@ describe('a client that stops reading', () => {
     createReply(await arrived.promise, { requestId: 'req_1', dialect: 'OpenAI', stalledMs: 60_000 }).send(200, {}, MUCH);
     assert.equal((await (await asked).arrayBuffer()).byteLength, MUCH.length);
   });
+});
+
+describe('a stream that fails within', () => {
+  for (const type of ['text/event-stream', 'text/EVENT-STREAM; CHARSET=UTF-8', 'Text/Event-Stream'])
+    it(`ends with an error event, however its type is written: ${type}`, async () => {
+      arrived = Promise.withResolvers();
+      const asked = fetch(`http://127.0.0.1:${port}/`);
+      const reply = createReply(await arrived.promise, { requestId: 'req_1', dialect: 'Anthropic' });
+      reply.start(200, { 'content-type': type });
+      void reply.write(Buffer.from('event: ping\ndata: {}\n\n'));
+      reply.fail(new GatewayError('upstream_error', 'The provider broke off.'));
+      assert.match(await (await asked).text(), /^event: ping\ndata: \{\}\n\nevent: error\ndata: .*The provider broke off/);
+    });
 });
