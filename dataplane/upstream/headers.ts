@@ -70,7 +70,18 @@ const TO_CLIENT = new Gate(NOT_TO_CLIENT, NOT_TO_CLIENT_PREFIXES);
 
 /** The client's headers that travel on to a provider of this protocol. Credentials are added by credentials.ts. */
 export function requestHeaders(headers: IncomingHeaders, protocol: ProviderKind): Record<string, string> {
-  return pick(headers, gateTo(providerOf(protocol)));
+  return pick(headers, gateTo(providerOf(protocol)), keyIn(headers));
+}
+
+/** Shorter texts may be in a header by chance. */
+const LEAST_KEY = 20;
+
+/** The caller's key: a copy of it in a header of any other name (a proxy's, a slip of the pen) is not the provider's to see either. */
+function keyIn(headers: IncomingHeaders): string | undefined {
+  const shown = headers['authorization'] ?? headers['x-api-key'];
+  if (typeof shown !== 'string') return undefined;
+  const key = shown.slice(shown.lastIndexOf(' ') + 1);
+  return key.length >= LEAST_KEY ? key : undefined;
 }
 
 function gateTo(provider: Provider): Gate {
@@ -85,13 +96,14 @@ export function responseHeaders(headers: IncomingHeaders): Record<string, string
 }
 
 /** A new object, which the caller may add to. */
-function pick(headers: IncomingHeaders, gate: Gate): Record<string, string> {
+function pick(headers: IncomingHeaders, gate: Gate, secret?: string): Record<string, string> {
   const named = connectionOptions(headers['connection']);
   const picked: Record<string, string> = {};
   for (const name of Object.keys(headers)) {
     const value = headers[name];
     if (value === undefined || !gate.passes(name) || named?.has(name) === true) continue;
-    picked[name] = typeof value === 'string' ? value : value.join(', ');
+    const text = typeof value === 'string' ? value : value.join(', ');
+    if (secret === undefined || !text.includes(secret)) picked[name] = text;
   }
   return picked;
 }

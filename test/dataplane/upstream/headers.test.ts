@@ -48,3 +48,13 @@ test('what passes does not depend on how often, or after how many other names, i
   assert.deepEqual(requestHeaders({ 'anthropic-beta': 'a' }, 'OpenAI'), {});
   assert.deepEqual(requestHeaders({ 'anthropic-beta': 'a' }, 'Anthropic'), { 'anthropic-beta': 'a' });
 });
+
+test('a copy of the caller\'s key under any other name stays here', () => {
+  const key = `sk-${'k'.repeat(48)}`;
+  for (const shown of [{ authorization: `Bearer ${key}` }, { 'x-api-key': key }]) {
+    const copies = { 'x-forward-authorization': `Bearer ${key}`, toauthorization: key, 'x-list': ['a', `b=${key};c`], 'x-debug': JSON.stringify({ key }) };
+    assert.deepEqual(requestHeaders({ ...shown, ...copies, 'x-own': '1', 'user-agent': 'sdk/1' }, 'OpenAI'), { 'x-own': '1', 'user-agent': 'sdk/1' });
+  }
+  // what only looks like one is somebody's own
+  assert.deepEqual(requestHeaders({ authorization: 'Bearer sk-a', 'x-own': 'task-sk-a' }, 'OpenAI'), { 'x-own': 'task-sk-a' });
+});
