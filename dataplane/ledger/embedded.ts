@@ -241,8 +241,7 @@ class EmbeddedLedger implements Ledger {
     const job = jobOfChannel(this.#books.jobs, origin.channel, jobId);
     if (!job) return recordOfJob(await this.#findJob('Channel', origin.channel, jobId) ?? refuseUnknown('nobody made this job'));
     endJob(this.#books, job, { state, nowMs: this.#life.nowMs() });
-    await this.#committer.durable(job);
-    return recordOfJob(job);
+    return this.#committer.durable(recordOfJob(job));
   }
 
   async readUsage(keyUid: string, callId: string): Promise<UsageRecord | undefined> {

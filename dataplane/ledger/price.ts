@@ -10,7 +10,7 @@ export interface CompiledPrice {
   readonly perToken: Readonly<Record<keyof TokenCounts, bigint>>;
   readonly perGeneration: bigint;
   readonly denominator: bigint;
-  /** The same where all are small, as most are: a call is priced four times, and numbers cost a tenth. */
+  /** The same where all are small, as most are: a call is priced four times, and that costs half in numbers. */
   readonly inNumbers: NumberPrice | undefined;
 }
 

@@ -4,6 +4,7 @@
  */
 import { GatewayError } from '../errors.ts';
 import type { AnswerContext, Meter, ProviderError, StreamConverter, StreamEnd } from '../protocol/converter.ts';
+import { isEventStream } from '../protocol/sse.ts';
 import { NOTHING_REPORTED } from '../protocol/usage.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { CallRecord, Ending, Forwarded, PipelineDeps } from './context.ts';
@@ -79,7 +80,7 @@ function streamError(model: string, { type, message }: ProviderError): GatewayEr
   return new GatewayError(type === 'rate_limit_error' ? 'rate_limit_exceeded' : 'upstream_error', said);
 }
 
-/** Most answers arrive in one read: head, body and end. */
+/** Most answers arrive in one read: head, body and end. What waits unread is far below what may be held. */
 function relayWhole(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord): Ending | Promise<Ending> {
   const whole = forwarded.response.body.takeRest?.();
   if (whole === undefined) return relayPieces(deps, forwarded, record);
@@ -150,7 +151,7 @@ function noteOutput(deps: PipelineDeps, { call }: Forwarded, record: CallRecord)
 function startStream(forwarded: Forwarded): void {
   const headers = answerHeaders(forwarded);
   // what was read as events is called that, whatever the provider called it
-  const contentType = /^text\/event-stream\b/i.test(headers['content-type'] ?? '') ? headers['content-type'] : undefined;
+  const contentType = isEventStream(headers['content-type']) ? headers['content-type'] : undefined;
   forwarded.reply.start(forwarded.response.status, {
     ...headers, 'content-type': contentType ?? 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache', 'x-accel-buffering': 'no',
   });

@@ -201,3 +201,10 @@ function hasBytes(store: Buffer, words: Buffer, from: number, end: number): bool
   for (let at = 0; at < words.length; at++) if (store[from + at] !== words[at]) return false;
   return true;
 }
+
+const EVENT_STREAM = /^text\/event-stream\b/i;
+
+/** By its content type, however a provider writes it: media types have no case (RFC 9110, 8.3.1). */
+export function isEventStream(contentType: string | undefined): boolean {
+  return contentType !== undefined && EVENT_STREAM.test(contentType);
+}

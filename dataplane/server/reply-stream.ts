@@ -6,13 +6,12 @@ import type { ServerResponse } from 'node:http';
 import type { GatewayError } from '../errors.ts';
 import type { ClientReply } from '../pipeline/context.ts';
 import type { Dialect } from '../protocol/call-facts.ts';
+import { isEventStream } from '../protocol/sse.ts';
 import { errorEvent, errorReply, REQUEST_ID_HEADERS } from './reply-error.ts';
 
 /** A client that takes nothing for so long holds money and slots for nobody. */
 const STALLED_CLIENT_MS = 300_000;
 
-/** However the provider writes it: media types have no case (RFC 9110, 8.3.1). */
-const EVENT_STREAM = /^text\/event-stream\b/i;
 const LINE_END = '\r\n';
 /** Of the chunked transfer encoding (RFC 9112, 7.1). */
 const LAST_CHUNK = '0\r\n\r\n';
@@ -75,7 +74,7 @@ class Reply implements ClientReply {
   start(status: number, headers: Readonly<Record<string, string>>): void {
     if (this.gone) return;
     const response = this.#response;
-    this.#isEventStream = EVENT_STREAM.test(headers['content-type'] ?? '');
+    this.#isEventStream = isEventStream(headers['content-type']);
     this.#head(status, headers, undefined);
     // framed here, a piece is one write of one buffer; node makes four of it
     this.#chunked = response.chunkedEncoding;

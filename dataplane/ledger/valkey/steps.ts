@@ -120,7 +120,7 @@ export function parseRecord([, account = '', callId = '', keyUid = '', createdMs
   return { record, keySpentNanoUsd: amount(spent), keyRemainingNanoUsd: remaining === '-' ? null : amount(remaining) };
 }
 
-export function parseProgress(cost: string | undefined, tokens: string | undefined): CallProgress {
+function parseProgress(cost: string | undefined, tokens: string | undefined): CallProgress {
   const parts = parseList(tokens);
   const [input = 0, cached = 0, cacheWrite5m = 0, cacheWrite1h = 0, output = 0] = parts.slice(0, 5).map(Number);
   return { costNanoUsd: amount(cost), tokens: { input, cached, cacheWrite5m, cacheWrite1h, output }, usageSource: oneOf(SOURCES, String(parts[5])) };

@@ -22,7 +22,7 @@ export interface Names {
   readonly size: number;
 }
 
-export function openNames(): Names {
+function openNames(): Names {
   const numbers = new Map<string, number>();
   const names: string[] = [];
   return {
