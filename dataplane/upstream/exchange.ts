@@ -102,7 +102,7 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
 
   /** The abort signal. */
   handleEvent(): void {
-    this.#queue = [];
+    this.#drop();
     this.#fail(new UpstreamFailure('Aborted', 'the exchange was aborted', undefined, this.#stage !== 'Waiting'));
   }
 
@@ -116,17 +116,22 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
 
   /** The reader left early: the provider is stopped. */
   return(): Promise<IteratorResult<Uint8Array>> {
-    this.#queue = [];
+    this.#drop();
     this.#fail(new UpstreamFailure('Aborted', 'the answer was not wanted any more'));
     this.#failure = undefined;
     return Promise.resolve(DONE);
   }
 
+  /** What nobody will read. */
+  #drop(): void {
+    this.#queue = [];
+    this.#queuedBytes = 0;
+  }
+
   #take(): Uint8Array {
     const [only] = this.#queue;
     const value = only && this.#queue.length === 1 ? only : Buffer.concat(this.#queue, this.#queuedBytes);
-    this.#queue = [];
-    this.#queuedBytes = 0;
+    this.#drop();
     if (this.#controller?.paused === true && this.#stage === 'Body') this.#resume(this.#controller);
     return value;
   }

@@ -446,12 +446,15 @@ local function leave(slot, id)
   local name = base .. 'z:' .. slot
   local left = call('ZREM', name, id)
   if counts[name] then counts[name] = counts[name] - left end
+  -- a set that has become empty is gone, and its end with it
+  renewed[name] = nil
 end
 local function isFull(id, name, limit)
   if not counts[name] then counts[name] = call('ZCARD', name) end
   if counts[name] < limit or call('ZSCORE', name, id) then return false end
   call('ZREMRANGEBYSCORE', name, '-inf', '(' .. whole(now))
   counts[name] = call('ZCARD', name)
+  renewed[name] = nil
   return counts[name] >= limit
 end
 -- The first that is full, counted from 0; nil where the call can have all of them.

@@ -117,7 +117,7 @@ class Delivery implements Work {
     else complete(this.#fleet.journal, this.#bucket, this.#pending(), reply).then((last) => this.#told(last)).catch(this.#promised.reject);
   }
 
-  /** It stays with its process, and goes into the journal. */
+  /** The ledger is closed, or its script has failed: the next process delivers what is in the journal by then. */
   refuse(error: LedgerUnavailable): void {
     this.#promised.reject(error);
   }
