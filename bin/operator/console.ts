@@ -3,6 +3,7 @@
  * there, and begins anew with another one.
  */
 import type { Logger } from 'pino';
+import { openClusterMemory } from '../../operator/console/access/cluster-memory.ts';
 import { openClusterAccess } from '../../operator/console/access/kubernetes.ts';
 import { startConsole } from '../../operator/console/server.ts';
 import type { ConsoleOptions, ConsoleServer } from '../../operator/console/server.ts';
@@ -49,13 +50,14 @@ interface ClusterConsole {
 
 /** Begins when there is a key. Rejects where the certificate cannot be read. */
 export async function startClusterConsole(options: ClusterConsoleOptions): Promise<ClusterConsole> {
-  const { flags, client, namespace, operator, after, log } = options;
+  const { flags, client, namespace, operator, meter, after, log } = options;
   await using started = new AsyncDisposableStack();
   const tls = flags.consoleTls === undefined ? undefined : started.adopt(await openTls(flags.consoleTls, { after, log }), (each) => each.stop());
   const usage = await openUsage(options.ledger);
   if (usage) started.defer(() => usage.close());
   const parts = consoleParts(options, { usage, tls });
   const ready = Promise.withResolvers<number>();
+  const memory = openClusterMemory({ client, namespace, clock: { ...SYSTEM_CLOCK, after }, meter, log });
   let server: ConsoleServer | undefined;
   let turn: Promise<void> = Promise.resolve();
   let stopped = false;
@@ -64,8 +66,9 @@ export async function startClusterConsole(options: ClusterConsoleOptions): Promi
   async function begin(key: Uint8Array): Promise<void> {
     await server?.close();
     server = undefined;
+    await memory.ready; // who was signed out stays so
     if (stopped) return;
-    server = await startConsole({ ...parts, sealingKeys: [key], listen: flags.console });
+    server = await startConsole({ ...parts, memory, sealingKeys: [key], listen: flags.console });
     ready.resolve(server.port);
   }
 
@@ -81,6 +84,7 @@ export async function startClusterConsole(options: ClusterConsoleOptions): Promi
   started.defer(async () => {
     stopped = true;
     key.stop();
+    await memory.stop();
     await turn;
     await server?.close();
   });

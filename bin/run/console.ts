@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { loadApiKinds } from '../../crds/load.ts';
 import { createFilesAccess } from '../../operator/console/access/files.ts';
+import { openFileMemory } from '../../operator/console/access/files/file-memory.ts';
 import { openConsoleSecrets } from '../../operator/console/access/files/console-secrets.ts';
 import type { ConsoleSecrets } from '../../operator/console/access/files/console-secrets.ts';
 import { startConsole } from '../../operator/console/server.ts';
@@ -45,6 +46,7 @@ export async function startMachineConsole({ asked, gateway, gatewayUrl, gatewayN
   try {
     const server = await startConsole({
       listen, usage, gatewayNamespace, gatewayUrl, log,
+      memory: await openFileMemory(dataDir),
       access: createFilesAccess({ source, kinds: await loadApiKinds(), log, isToken, delay: async (ms) => { await setTimeout(ms); } }),
       resources: () => source.resources,
       sealingKeys: [sealingKey],

@@ -7,6 +7,8 @@ import fastify from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AddressInfo } from 'node:net';
 import { AccessError } from './access/access.ts';
+import { rememberHere } from './access/memory.ts';
+import type { ConsoleMemory } from './access/memory.ts';
 import { ASSET_ROOT, loadAssets } from './assets.ts';
 import type { Assets } from './assets.ts';
 import { RequestRefused } from './faults.ts';
@@ -26,7 +28,9 @@ import { rememberSignedOut } from './session/signed-out.ts';
 import type { ConsoleTls } from './tls.ts';
 import { assertSameSite, bodyOf, queryOf, registerSignIn, staleForm } from './sign-in.ts';
 
-export interface ConsoleOptions extends ConsoleDeps {
+export interface ConsoleOptions extends Omit<ConsoleDeps, 'memory'> {
+  /** What all replicas remember together. Default: what this process does, for as long as it runs. */
+  readonly memory?: ConsoleMemory;
   /** Of sealing, 32 random bytes each, the one in use first; the same for all replicas. */
   readonly sealingKeys: readonly Uint8Array[];
   /** The header in which an authenticating proxy hands on each person's token; undefined: people sign in here. */
@@ -70,10 +74,11 @@ export async function startConsole(options: ConsoleOptions & { readonly listen: 
 
 /** The server, not listening yet. */
 export function buildConsole(options: ConsoleOptions): FastifyInstance {
-  const { routes = ROUTES, assets = loadAssets(), sealingKeys, proxyHeader, access } = options;
+  const { routes = ROUTES, assets = loadAssets(), memory = rememberHere(), sealingKeys, proxyHeader, access } = options;
   const sealing = createSealing(sealingKeys);
   const bindingKey = Buffer.from(hkdfSync('sha256', sealingKeys[0] ?? '', '', 'console binding', SEALING_KEY_BYTES));
-  const desk: Desk = { deps: options, assets, door: openDoor({ people: rememberPeople(access), sealing, signedOut: rememberSignedOut(), bindingKey, proxyHeader }) };
+  const door = openDoor({ people: rememberPeople(access), sealing, signedOut: rememberSignedOut(memory), bindingKey, proxyHeader });
+  const desk: Desk = { deps: { ...options, memory }, assets, door };
   const app = fastify({
     logger: false,
     genReqId: () => `req_${randomUUID().replaceAll('-', '')}`,

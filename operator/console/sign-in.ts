@@ -14,6 +14,7 @@ import type { SignInFacts } from './views/sign-in.ts';
 const NOTICES: ReadonlyMap<string, string> = new Map([
   ['over', 'Your session is over. Sign in again to go on where you were.'],
   ['out', 'You are signed out.'],
+  ['out-here', 'You are signed out in this browser. It could not be noted for good: a copy of the session’s cookie may still open the console elsewhere, for at most eight hours.'],
 ]);
 const ENDED_BY_PROXY = 'The sign-in of this console is done by the proxy before it, which sent no token, or one that is not valid. Sign in there and come back.';
 
@@ -60,7 +61,9 @@ export function registerSignIn(app: FastifyInstance, desk: Desk, attempts: Attem
     assertSameSite(request);
     const visitor = await door.identify(request.headers, nowMs);
     if (visitor && !isCsrfToken(parseForm(bodyOf(request), []).csrf, visitor.csrfSecret)) throw staleForm();
-    void reply.header('set-cookie', door.signOut(request.headers, nowMs)).redirect('/sign-in?why=out', 303);
+    const { cookies, problem } = await door.signOut(request.headers, nowMs);
+    if (problem) deps.log.warn({ err: problem, requestId: request.id }, 'a sign-out of the console holds in this process only');
+    void reply.header('set-cookie', cookies).redirect(`/sign-in?why=${problem ? 'out-here' : 'out'}`, 303);
     return reply;
   });
 }

@@ -93,6 +93,28 @@ describe('mgw operator --console', { skip: missing ?? false }, () => {
     for (const { output } of replicas) assert.ok(!output.join('').includes(cluster.server.token) && !output.join('').includes(key));
   });
 
+  it('signs out at all replicas, those that start later too', async () => {
+    const [first, second] = replicas;
+    assert.ok(first && second);
+    const at = ({ console: port }: Replica, cookie: string): string => cookie.replaceAll(`-${first.console}`, `-${port}`);
+    const [{ cookie }, { cookie: other }] = [await signIn(first, cluster.server.token), await signIn(first, cluster.server.token)];
+    assert.deepEqual([await startOf(second, at(second, cookie)), await startOf(second, at(second, other))], ['/keys', '/keys']);
+    const origin = `http://localhost:${first.console}`;
+    const csrf = /name="csrf" value="([^"]+)"/.exec(await (await fetch(`${origin}/keys`, { headers: { cookie } })).text())?.[1] ?? '';
+    const answer = await fetch(`${origin}/sign-out`, { method: 'POST', redirect: 'manual', headers: { cookie, origin, 'content-type': 'application/x-www-form-urlencoded' }, body: new URLSearchParams({ csrf }).toString() });
+    await answer.text();
+    assert.equal(answer.headers.get('location'), '/sign-in?why=out');
+    await until('signed out at the other', () => startOf(second, at(second, cookie)), (place) => place.startsWith('/sign-in'));
+    const third = await start();
+    for (const replica of [first, second, third]) {
+      assert.match(await startOf(replica, at(replica, cookie)), /^\/sign-in/);
+      assert.equal(await startOf(replica, at(replica, other)), '/keys');
+    }
+    const { body } = await cluster.admin.call('GET', `${SECRETS}/model-gateway-console-memory`);
+    const kept = Buffer.from(body.data.signedOut, 'base64').toString();
+    assert.ok(kept.length < 200 && !kept.includes(cluster.server.token), kept);
+  });
+
   it('speaks TLS with a certificate of its own; a Secret that holds no key is nobody\'s to replace, and keeps no replica from ending', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'mgw-console-tls-'));
     const nowMs = Date.now();

@@ -11,6 +11,7 @@ import { keyPath } from '../views/key-links.ts';
 import { renderMade, renderMadePage } from '../views/key-made.ts';
 import type { MadeKey } from '../views/key-made.ts';
 import { keyOfVisit } from './key-of-visit.ts';
+import { claimShowing, wasShown } from './shown-keys.ts';
 
 /** How long after it was made a key can be shown at all. */
 const SHOWN_FOR_MS = 600_000;
@@ -36,38 +37,39 @@ export async function madePage(visit: Visit): Promise<Answer> {
 
 async function findMadeKey(visit: Visit, apiKey: ApiKey): Promise<MadeKey> {
   if (apiKey.spec.key.type === 'Provided') return { state: 'Provided' };
-  const { nowMs, query, deps } = visit;
-  const [rotation, sinceMs] = [numberOf(query.get('rotation')), numberOf(query.get('since'))];
-  const shown = shownKeys(deps, nowMs);
-  const id = `${apiKey.metadata.uid ?? keyPath(apiKey)} ${rotation}`;
-  if (rotation < 1 || sinceMs > nowMs + CLOCK_SKEW_MS || nowMs >= sinceMs + SHOWN_FOR_MS || shown.has(id)) return { state: 'Over' };
-  const found = await readKey(visit, apiKey, rotation);
-  if (found === 'Waiting') return { state: 'Waiting', late: nowMs >= sinceMs + LATE_MS };
+  const { nowMs, headOnly, deps: { memory } } = visit;
+  const asked = askedFor(visit, apiKey);
+  if (!asked) return { state: 'Over' };
+  const waiting = { state: 'Waiting', late: nowMs >= asked.sinceMs + LATE_MS } as const;
+  const { keyHash } = asked;
+  if (keyHash === undefined) return waiting;
+  if (wasShown(memory, keyHash)) return { state: 'Over' };
+  const found = await readKey(visit, apiKey, keyHash);
+  if (found === undefined) return waiting;
   if (found === 'Unreadable') return { state: 'Unreadable' };
-  if (!visit.headOnly) shown.set(id, nowMs);
-  return { state: 'Shown', text: found.text };
+  return headOnly || await claimShowing(memory, keyHash, nowMs) ? { state: 'Shown', text: found.text } : { state: 'Over' };
 }
 
-/** The text, once the gateway says that this is the key of the rotation: what a Secret still has from before is not it. */
-async function readKey({ person }: Visit, { metadata, status }: ApiKey, rotation: number): Promise<'Waiting' | 'Unreadable' | { readonly text: string }> {
-  if (status?.keyHash === undefined || (status.keyRotation ?? 0) < rotation) return 'Waiting';
+/**
+ * The rotation that the address asks for: since when, and the hash of its key, once it is made. undefined: it is too late for it, or a
+ * later one is there, which is for whoever has asked for that.
+ */
+function askedFor({ query, nowMs }: Visit, { status = {} }: ApiKey): { readonly sinceMs: number; readonly keyHash: string | undefined } | undefined {
+  const [rotation, sinceMs] = [numberOf(query.get('rotation')), numberOf(query.get('since'))];
+  const inTime = sinceMs <= nowMs + CLOCK_SKEW_MS && nowMs < sinceMs + SHOWN_FOR_MS;
+  const { keyHash, keyRotation = 0 } = status;
+  return inTime && rotation >= Math.max(1, keyRotation) ? { sinceMs, keyHash: keyRotation === rotation ? keyHash : undefined } : undefined;
+}
+
+/** The text, once it is the key with this hash: what a Secret still has from before is not it. */
+async function readKey({ person }: Visit, { metadata }: ApiKey, keyHash: string): Promise<'Unreadable' | { readonly text: string } | undefined> {
   try {
     const text = await person.readKeyText(metadata);
-    return text !== undefined && hash('sha256', text, 'hex') === status.keyHash ? { text } : 'Waiting';
+    return text !== undefined && hash('sha256', text, 'hex') === keyHash ? { text } : undefined;
   } catch (error) {
     if (error instanceof AccessError && error.fault === 'Forbidden') return 'Unreadable';
     throw error;
   }
-}
-
-/** What this console has shown lately, with the moment. */
-const books = new WeakMap<ConsoleDeps, Map<string, number>>();
-
-function shownKeys(deps: ConsoleDeps, nowMs: number): Map<string, number> {
-  const book = books.get(deps) ?? new Map<string, number>();
-  books.set(deps, book);
-  for (const [id, atMs] of book) if (nowMs - atMs > 2 * SHOWN_FOR_MS) book.delete(id);
-  return book;
 }
 
 /** A chat model that the key can call. The price page tells the same to everybody. */

@@ -3,6 +3,7 @@
  * this one puts into a header. And the other way: the cookies that make a browser keep, renew and forget a session.
  */
 import type { IncomingHttpHeaders } from 'node:http';
+import { AccessError } from '../access/access.ts';
 import type { PersonAccess } from '../access/access.ts';
 import { RequestRefused } from '../faults.ts';
 import { MOST_SEALED_CHARACTERS, dropCookies, keepCookies, readCookies } from './cookie.ts';
@@ -42,8 +43,14 @@ export interface Door {
   admit(token: string, headers: IncomingHttpHeaders, nowMs: number): Promise<{ readonly person: PersonAccess; readonly cookies: readonly string[] } | undefined>;
   /** Cookies that make the browser forget the session; the person of this request is asked for anew next time. */
   dismiss(headers: IncomingHttpHeaders, nowMs: number): readonly string[];
-  /** The same, and no copy of its cookie opens anything here from now on. */
-  signOut(headers: IncomingHttpHeaders, nowMs: number): readonly string[];
+  /** The same, and no copy of its cookie opens anything from now on, at any replica. */
+  signOut(headers: IncomingHttpHeaders, nowMs: number): Promise<SignedOutHere>;
+}
+
+interface SignedOutHere {
+  readonly cookies: readonly string[];
+  /** Why it may not be so beyond this process; undefined: it is. */
+  readonly problem: AccessError | undefined;
 }
 
 /** What a bearer token may consist of; nothing else is sent on to an API server. */
@@ -60,8 +67,8 @@ function cookieDoor({ people, sealing, signedOut }: DoorOptions): Door {
     const session = sealed === undefined ? undefined : openSession(sealed, sealing, nowMs);
     return session && !signedOut.has(session) ? [{ session, place }] : [];
   });
-  const dismiss: Door['dismiss'] = (headers, nowMs) => {
-    for (const { session } of sessionsOf(headers, nowMs)) people.forget(session.token);
+  const forget = (headers: IncomingHttpHeaders, sessions: readonly { session: Session }[]): readonly string[] => {
+    for (const { session } of sessions) people.forget(session.token);
     return placesOf(headers.host).flatMap((place) => readCookies(headers.cookie, place) === undefined ? [] : dropCookies(place));
   };
   return {
@@ -83,11 +90,17 @@ function cookieDoor({ people, sealing, signedOut }: DoorOptions): Door {
       const person = await people.find(token, nowMs);
       return person && { person, cookies: keepCookies(sealed, place, secondsLeft(session, nowMs)) };
     },
-    dismiss,
-    signOut(headers, nowMs) {
-      const cookies = dismiss(headers, nowMs);
-      for (const { session } of sessionsOf(headers, nowMs)) signedOut.add(session);
-      return cookies;
+    dismiss: (headers, nowMs) => forget(headers, sessionsOf(headers, nowMs)),
+    async signOut(headers, nowMs) {
+      const sessions = sessionsOf(headers, nowMs);
+      const cookies = forget(headers, sessions);
+      try {
+        await Promise.all(sessions.map(({ session }) => signedOut.add(session, nowMs)));
+        return { cookies, problem: undefined };
+      } catch (error) {
+        if (error instanceof AccessError) return { cookies, problem: error };
+        throw error;
+      }
     },
   };
 }
@@ -112,7 +125,7 @@ function proxyDoor({ people, bindingKey }: DoorOptions, name: ProxyHeader): Door
     },
     admit: async () => undefined,
     dismiss,
-    signOut: dismiss,
+    signOut: async (headers, nowMs) => ({ cookies: dismiss(headers, nowMs), problem: undefined }),
   };
 }
 

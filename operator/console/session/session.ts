@@ -1,7 +1,7 @@
 /**
  * A session is a sealed text in the browser's cookie and nothing on the server: who holds a key of the ring can serve it, and a
  * restart or a second replica signs nobody out. It ends 8 hours after signing in, or when it has not been used for one. That
- * somebody has signed out of it before is remembered for as long (signed-out.ts).
+ * somebody has signed out of it before is remembered for as long, by all replicas together (signed-out.ts).
  */
 import { randomBytes } from 'node:crypto';
 import type { Sealing } from './sealing.ts';

@@ -16,8 +16,11 @@ import type { CallQuery, UsageBook } from './usage.ts';
 
 /** One ledger's records, as far as a book needs them. */
 export interface RecordShelf {
-  /** Up to date, each of its own account; one of which nothing is known has empty ones. */
-  columns(accounts: readonly string[]): Promise<readonly RecordColumns[]>;
+  /**
+   * Works with columns that are up to date, each of its own account; one of which nothing is known has empty ones. What they were read
+   * from can be read until the work has ended, whatever others ask for meanwhile.
+   */
+  use<R>(accounts: readonly string[], work: (all: readonly RecordColumns[]) => Promise<R>): Promise<R>;
   /** Those that are still there. */
   read(columns: RecordColumns, places: readonly RecordPlace[]): Promise<readonly PlacedRecord[]>;
   close(): void;
@@ -41,7 +44,7 @@ export function openBook(shelf: RecordShelf): UsageBook {
     const mine = Promise.all(accounts.map((account) => turns.get(account) ?? Promise.resolve())).then(async () => {
       if (closed) throw new LedgerUnavailable('the ledger is closed');
       try {
-        return await work(await shelf.columns(accounts));
+        return await shelf.use(accounts, work);
       } catch (error) {
         throw error instanceof LedgerUnavailable ? error : new LedgerUnavailable('the ledger\'s records cannot be read', { cause: error });
       }

@@ -3,7 +3,7 @@
  * by account and a slice at a time, since the gateway answers its calls in this very thread; costs that were given back later are
  * found by the jobs that failed.
  */
-import { stat } from 'node:fs/promises';
+import { statSync } from 'node:fs';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { openUsageFile } from '#ledger/usage-file.ts';
 import type { UsageFile } from '#ledger/usage-file.ts';
@@ -35,6 +35,10 @@ interface Followed {
   readonly accounts: KeptAccounts<FileMark>;
   /** The file's last number, when it was looked at last. */
   lastNumber: number;
+  /** Questions that are under way. */
+  users: number;
+  /** Another one has its place: it is closed with the last of its questions. */
+  replaced: boolean;
 }
 
 interface FileBookOptions {
@@ -52,35 +56,74 @@ function fileShelf(path: string, nowMs: () => number, bounds: BookBounds): Recor
   /** Numbers mean nothing in another file, which may have come meanwhile. */
   const fileOf = new WeakMap<RecordColumns, UsageFile>();
 
-  async function open(): Promise<Followed> {
-    const inode = await stat(path).then(({ ino }) => ino, (error: unknown) => {
-      throw new LedgerUnavailable('the ledger\'s file is not there', { cause: error });
-    });
-    const lastNumber = followed?.file.extent()?.last.major ?? 0;
-    if (!followed || followed.inode !== inode || lastNumber < followed.lastNumber) {
-      followed?.file.close();
+  function open(): Followed {
+    const inode = inodeOf(path);
+    if (followed && !isStill(followed, inode)) {
+      retire(followed);
       followed = undefined;
-      followed = { file: openUsageFile(path), inode, accounts: keepAccounts(bounds, () => ({ number: 0, refundsMs: undefined })), lastNumber: 0 };
     }
-    followed.lastNumber = lastNumber;
-    return followed;
+    return followed ??= follow(path, inode, bounds);
   }
 
   return {
-    async columns(wanted) {
-      const { file, accounts } = await open();
-      const kept = await Promise.all(wanted.map((account) => accounts.use(account, (each) => bringUpToDate(each, { file, accounts, nowMs }))));
-      for (const { columns } of kept) fileOf.set(columns, file);
-      return kept.map(({ columns }) => columns);
+    async use(wanted, work) {
+      const mine = open();
+      const { file, accounts } = mine;
+      mine.users++;
+      try {
+        const kept = await Promise.all(wanted.map((account) => accounts.use(account, (each) => bringUpToDate(each, { file, accounts, nowMs }))));
+        for (const { columns } of kept) fileOf.set(columns, file);
+        return await work(kept.map(({ columns }) => columns));
+      } finally {
+        mine.users--;
+        if (mine.replaced) retire(mine);
+      }
     },
     async read(columns, places) {
       return fileOf.get(columns)?.at(places) ?? [];
     },
     close() {
-      followed?.file.close();
+      if (followed) retire(followed);
       followed = undefined;
     },
   };
+}
+
+/** By which one file in a place is told from another. @throws LedgerUnavailable */
+function inodeOf(path: string): number {
+  try {
+    return statSync(path).ino;
+  } catch (error) {
+    throw new LedgerUnavailable('the ledger\'s file is not there', { cause: error });
+  }
+}
+
+function follow(path: string, inode: number, bounds: BookBounds): Followed {
+  const file = openUsageFile(path);
+  try {
+    return { file, inode, accounts: keepAccounts(bounds, () => ({ number: 0, refundsMs: undefined })), lastNumber: lastNumberOf(file), users: 0, replaced: false };
+  } catch (error) {
+    file.close();
+    throw error;
+  }
+}
+
+/** Whether it has its place still; numbers that begin again are another ledger in the same file. */
+function isStill(followed: Followed, inode: number): boolean {
+  if (followed.inode !== inode) return false;
+  const lastNumber = lastNumberOf(followed.file);
+  const goesOn = lastNumber >= followed.lastNumber;
+  followed.lastNumber = lastNumber;
+  return goesOn;
+}
+
+function retire(followed: Followed): void {
+  followed.replaced = true;
+  if (followed.users === 0) followed.file.close();
+}
+
+function lastNumberOf(file: UsageFile): number {
+  return file.extent()?.last.major ?? 0;
 }
 
 async function bringUpToDate(kept: KeptAccount<FileMark>, { file, accounts, nowMs }: Pick<Followed, 'file' | 'accounts'> & { readonly nowMs: () => number }): Promise<void> {

@@ -34,11 +34,11 @@ function valkeyShelf(reader: RecordReader, bounds: BookBounds): RecordShelf {
   }
 
   return {
-    async columns(wanted) {
+    async use(wanted, work) {
       const all: RecordColumns[] = [];
       for (let at = 0; at < wanted.length; at += ACCOUNTS_AT_ONCE)
         all.push(...await Promise.all(wanted.slice(at, at + ACCOUNTS_AT_ONCE).map(follow)));
-      return all;
+      return work(all);
     },
     async read(columns, places) {
       const account = accountOf.get(columns);

@@ -134,9 +134,9 @@ describe('questions to a book', () => {
     const gate = Promise.withResolvers<void>();
     const done: string[] = [];
     const book = openBook({
-      async columns(accounts) {
+      async use(accounts, work) {
         if (accounts.includes('huge')) await gate.promise;
-        return accounts.map(() => new RecordColumns());
+        return work(accounts.map(() => new RecordColumns()));
       },
       read: async () => [], close: () => undefined,
     });

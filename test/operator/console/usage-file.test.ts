@@ -1,7 +1,7 @@
 /** The book over a ledger's file: as its writer leaves it, slice by slice. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, renameSync, rmSync } from 'node:fs';
-import type { DatabaseSync } from 'node:sqlite';
+import { mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
@@ -12,6 +12,7 @@ import { openEmbeddedLedger } from '#ledger/embedded.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { UsageRecord } from '#ledger/usage-record.ts';
 import { openFileUsageBook } from '../../../operator/console/usage/file-book.ts';
+import { giveWay } from '../../../operator/console/usage/kept-accounts.ts';
 import { holdRequest, origin, settlement } from '../../dataplane/ledger/calls.ts';
 import { ACCOUNTS, NOON_MS, asRefunded, checkBook, plannedCall, query, recordOf } from './usage-cases.ts';
 import type { PlannedCall } from './usage-cases.ts';
@@ -20,6 +21,12 @@ const folder = mkdtempSync(join(tmpdir(), 'mgw-book-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 let files = 0;
 const newPath = (): string => join(folder, `${files++}.db`);
+
+/** As a restore does it. */
+function moveAway(path: string): void {
+  renameSync(path, `${path}.old`);
+  for (const part of ['-wal', '-shm']) rmSync(`${path}${part}`, { force: true });
+}
 
 function insert(db: DatabaseSync, table: string, columns: readonly string[], row: readonly (string | number | bigint | null)[]): void {
   db.prepare(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`).run(...row);
@@ -87,13 +94,66 @@ describe('the book over a ledger\'s file', () => {
     };
     await fill([5n, 7n, 9n]);
     assert.equal((await book.sums(query)).all.costNanoUsd, 21n);
-    renameSync(path, `${path}.old`);
-    rmSync(`${path}-wal`, { force: true });
+    moveAway(path);
     await fill([100n]);
     assert.equal((await book.sums(query)).all.costNanoUsd, 100n);
     assert.deepEqual((await book.page(query, { size: 10 })).calls.map(({ callId }) => callId), ['c0']);
     book.close();
     await assert.rejects(book.sums(query), LedgerUnavailable);
+  });
+
+  it('keeps a file that was replaced for the questions that have begun on it', async () => {
+    const path = newPath();
+    let db = openFile(path);
+    db.exec('BEGIN');
+    for (let at = 0; at < 30_000; at++) settle(db, recordOf({ ...SOME, createdMs: NOON_MS - at }, `call-${at}`));
+    db.exec('COMMIT');
+    db.close();
+    const book = openFileUsageBook(path);
+    const descriptors = (): number => readdirSync('/proc/self/fd').length;
+    await book.sums({ accounts: ['team-b/main'] });
+    const open = descriptors();
+    // reads in slices, and asks for the file's records again when it has them
+    const begun = book.page({ accounts: ['team-a/main'] }, { size: 3 });
+    const alsoBegun = book.sums({ accounts: ['team-a/main'] });
+    for (let turns = 0; turns < 3; turns++) await giveWay();
+    moveAway(path);
+    db = openFile(path);
+    settle(db, recordOf({ ...SOME, account: 'team-b/main', costNanoUsd: 3n }, 'other'));
+    db.close();
+    assert.equal((await book.sums({ accounts: ['team-b/main'] })).all.costNanoUsd, 3n); // of the new file, and the old one goes on
+    assert.deepEqual((await begun).calls.map(({ callId }) => callId), ['call-0', 'call-1', 'call-2']);
+    assert.equal((await alsoBegun).all.calls, 0, 'began after the file was replaced');
+    assert.deepEqual((await book.page({ accounts: ['team-a/main'] }, { size: 3 })).calls, []);
+    assert.equal(descriptors(), open, 'the old file is closed');
+    book.close();
+  });
+
+  it('opens a file that has come in another\'s place once', async (t) => {
+    const path = newPath();
+    const { mock: prepared } = t.mock.method(DatabaseSync.prototype, 'prepare');
+    const opened = (): number => prepared.calls.filter(({ arguments: [sql] }) => sql.includes('max(seq)')).length;
+    const fill = (calls: number): void => {
+      const db = openFile(path);
+      for (let at = 0; at < calls; at++) settle(db, recordOf(SOME, `call-${at}`));
+      db.close();
+    };
+    const book = openFileUsageBook(path);
+    const count = async (): Promise<number> => (await book.sums({ accounts: [SOME.account] })).all.calls;
+    fill(9);
+    assert.equal(await count(), 9);
+    moveAway(path);
+    fill(2);
+    for (let asked = 0; asked < 3; asked++) assert.equal(await count(), 2);
+    assert.equal(opened(), 2);
+    // numbers that begin again in the same file are another ledger too
+    const db = openFile(path);
+    db.exec('DELETE FROM usage');
+    settle(db, recordOf(SOME, 'one'));
+    db.close();
+    for (let asked = 0; asked < 3; asked++) assert.equal(await count(), 1);
+    assert.equal(opened(), 3);
+    book.close();
   });
 
   it('takes an address that is none for the first page, and never for another account\'s', async () => {

@@ -1,0 +1,50 @@
+/** What the console of one machine remembers across restarts: a file for each entry in the data folder, for its owner only. */
+import { mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { writeDurably } from '../../../files/write-durably.ts';
+import { AccessError } from '../access.ts';
+import { MEMORY_ENTRIES } from '../memory.ts';
+import type { ConsoleMemory, MemoryEntry } from '../memory.ts';
+
+const FOLDER = 'console';
+const FILES: Readonly<Record<MemoryEntry, string>> = { signedOut: 'signed-out.json', shownKeys: 'shown-keys.json' };
+const NOT_KEPT = 'It could not be written to the data folder. Nothing was changed; try again when the folder can be written.';
+
+/** One process writes there at a time. Rejects where the folder cannot be used. */
+export async function openFileMemory(dataDir: string): Promise<ConsoleMemory> {
+  const folder = join(dataDir, FOLDER);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const texts = new Map<MemoryEntry, string>();
+  for (const entry of MEMORY_ENTRIES) texts.set(entry, await readOrNothing(join(folder, FILES[entry])));
+  let last: Promise<void> = Promise.resolve();
+
+  async function change(entry: MemoryEntry, edit: (text: string) => string): Promise<void> {
+    const before = texts.get(entry) ?? '';
+    const text = edit(before);
+    if (text === before) return;
+    try {
+      await writeDurably(join(folder, FILES[entry]), { text, mode: 0o600 });
+    } catch (error) {
+      throw new AccessError('Unavailable', NOT_KEPT, { cause: error });
+    }
+    texts.set(entry, text);
+  }
+
+  return {
+    read: (entry) => texts.get(entry) ?? '',
+    change(entry, edit) {
+      const next = last.then(() => change(entry, edit));
+      last = next.catch(() => undefined); // whoever asked is told
+      return next;
+    },
+  };
+}
+
+async function readOrNothing(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
+    throw error;
+  }
+}

@@ -1,0 +1,45 @@
+/**
+ * Which keys were shown lately, remembered by all replicas together: one of those that want to show a key does, and whoever shows
+ * it has noted it before. A key is told by its hash, which its status has as well.
+ */
+import { isJsonObject } from '#crds/json.ts';
+import type { ConsoleMemory } from '../access/memory.ts';
+
+/** Longer than a key can be shown at all, by whatever clock. */
+const KEPT_MS = 1_200_000;
+/** Beyond it the ones that were shown first are forgotten, a little early. */
+const MOST = 2_000;
+const ID_CHARACTERS = 32;
+
+/** Whether it was shown, as far as is known here. */
+export function wasShown(memory: ConsoleMemory, keyHash: string): boolean {
+  return parse(memory.read('shownKeys')).has(idOf(keyHash));
+}
+
+/** Resolves to whether the caller is the one to show it. Rejects with AccessError where nobody can tell. */
+export async function claimShowing(memory: ConsoleMemory, keyHash: string, nowMs: number): Promise<boolean> {
+  const id = idOf(keyHash);
+  let mine = false;
+  await memory.change('shownKeys', (text) => {
+    const shown = parse(text);
+    mine = !shown.has(id);
+    if (!mine) return text;
+    const kept = [...shown].filter(([, atMs]) => nowMs - atMs < KEPT_MS).sort(([, a], [, b]) => a - b).slice(1 - MOST);
+    return JSON.stringify(Object.fromEntries([...kept, [id, nowMs]]));
+  });
+  return mine;
+}
+
+/** Text of another make counts for nothing. */
+function parse(text: string): ReadonlyMap<string, number> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return new Map(isJsonObject(value) ? Object.entries(value).flatMap(([id, atMs]) => typeof atMs === 'number' ? [[id, atMs] as const] : []) : []);
+  } catch {
+    return new Map(); // empty, or not ours
+  }
+}
+
+function idOf(keyHash: string): string {
+  return keyHash.slice(0, ID_CHARACTERS);
+}

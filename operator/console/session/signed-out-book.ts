@@ -1,0 +1,163 @@
+/**
+ * Which sessions were signed out, within bounded room. Where there are more than it holds, those that began first are forgotten, and
+ * every session that began as early is over with them: room is made by ending more, never less.
+ */
+import { hash } from 'node:crypto';
+import { isJsonObject } from '#crds/json.ts';
+import type { Json } from '#crds/json.ts';
+import { SESSION_MS } from './session.ts';
+import type { Session } from './session.ts';
+
+export interface SignedOutBounds {
+  /** Sessions, of all tokens. */
+  readonly most: number;
+  /** Beyond it only sessions of the same token are ended: nobody ends those of others by signing in and out. */
+  readonly mostOfToken: number;
+}
+
+/** At most 400 KB as text: a Secret holds a megabyte. Sessions last eight hours, so that few consoles ever see as many. */
+const BOUNDS: SignedOutBounds = { most: 5_000, mostOfToken: 100 };
+/** What has begun before is over by itself, whatever a replica's clock says. */
+const KEPT_MS = SESSION_MS + 3_600_000;
+
+/** Of one token. */
+interface Ended {
+  /** When each began, by what tells it apart. */
+  readonly begun: Map<string, number>;
+  /** All that began up to here are over; 0: none. */
+  upToMs: number;
+}
+
+export interface SignedOutBook {
+  add(session: Session): void;
+  has(session: Session): boolean;
+  /** Takes in what another book has said of itself. Text of another make counts for nothing. */
+  load(text: string): void;
+  /** Without what is over by itself. Neither tokens nor secrets are in it. */
+  text(nowMs: number): string;
+}
+
+/** An empty one. */
+export function openSignedOutBook({ most, mostOfToken }: SignedOutBounds = BOUNDS): SignedOutBook {
+  const tokens = new Map<string, Ended>();
+  let sessions = 0;
+  let upToMs = 0;
+
+  function endedOf(token: string): Ended {
+    const ended = tokens.get(token) ?? { begun: new Map<string, number>(), upToMs: 0 };
+    tokens.set(token, ended);
+    return ended;
+  }
+
+  function forgetToken(): void {
+    const first = earliest([...tokens].map(([token, ended]) => [token, latestOf(ended)]));
+    if (!first) return;
+    const [token, lastBegunMs] = first;
+    sessions -= tokens.get(token)?.begun.size ?? 0;
+    tokens.delete(token);
+    upToMs = Math.max(upToMs, lastBegunMs);
+  }
+
+  function forgetSession(ended: Ended): void {
+    const first = earliest(ended.begun);
+    if (!first) return;
+    const [id, begunMs] = first;
+    sessions--;
+    ended.begun.delete(id);
+    ended.upToMs = Math.max(ended.upToMs, begunMs);
+  }
+
+  function isOver(token: string, id: string, begunMs: number): boolean {
+    if (begunMs <= upToMs) return true;
+    const ended = tokens.get(token);
+    return ended !== undefined && (begunMs <= ended.upToMs || ended.begun.has(id));
+  }
+
+  function end(token: string, id: string, begunMs: number): void {
+    if (isOver(token, id, begunMs)) return;
+    const ended = endedOf(token);
+    ended.begun.set(id, begunMs);
+    sessions++;
+    if (ended.begun.size > mostOfToken) forgetSession(ended);
+    if (sessions > most) forgetToken();
+  }
+
+  /** A session that began so early is over by its own time. */
+  function dropOver(beforeMs: number): void {
+    for (const [token, ended] of tokens) {
+      for (const [id, begunMs] of ended.begun) if (begunMs <= beforeMs && ended.begun.delete(id)) sessions--;
+      if (ended.begun.size === 0 && ended.upToMs <= beforeMs) tokens.delete(token);
+    }
+  }
+
+  return {
+    add: ({ token, csrfSecret, begunMs }) => end(digest(token), digest(csrfSecret), begunMs),
+    has: ({ token, csrfSecret, begunMs }) => isOver(digest(token), digest(csrfSecret), begunMs),
+    load(text) {
+      const read = parseBook(text);
+      upToMs = Math.max(upToMs, read.upToMs);
+      for (const [token, tokenUpToMs, begun] of read.tokens) {
+        if (tokenUpToMs > 0) {
+          const ended = endedOf(token);
+          ended.upToMs = Math.max(ended.upToMs, tokenUpToMs);
+        }
+        for (const [id, begunMs] of begun) end(token, id, begunMs);
+      }
+    },
+    text(nowMs) {
+      dropOver(nowMs - KEPT_MS);
+      return JSON.stringify({ upToMs, tokens: [...tokens].map(([token, ended]) => [token, ended.upToMs, [...ended.begun]]) });
+    },
+  };
+}
+
+type BegunEntry = readonly [id: string, begunMs: number];
+type TokenEntry = readonly [token: string, upToMs: number, begun: readonly BegunEntry[]];
+
+/** Of a book; of anything else as little as is one. */
+function parseBook(text: string): { readonly upToMs: number; readonly tokens: readonly TokenEntry[] } {
+  const book = parseJson(text);
+  if (!isJsonObject(book)) return { upToMs: 0, tokens: [] };
+  const { upToMs = 0, tokens = [] } = book;
+  return { upToMs: msOf(upToMs), tokens: listOf(tokens).flatMap((each) => tokenEntry(listOf(each))) };
+}
+
+function tokenEntry([token = null, upToMs = null, begun = null]: readonly Json[]): TokenEntry[] {
+  if (typeof token !== 'string') return [];
+  return [[token, msOf(upToMs), listOf(begun).flatMap((each): BegunEntry[] => {
+    const [id = null, begunMs = null] = listOf(each);
+    return typeof id === 'string' ? [[id, msOf(begunMs)]] : [];
+  })]];
+}
+
+function parseJson(text: string): Json {
+  try {
+    const value: Json = JSON.parse(text);
+    return value;
+  } catch {
+    return null; // empty, or not ours
+  }
+}
+
+function listOf(value: Json): readonly Json[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function msOf(value: Json): number {
+  return typeof value === 'number' && Number.isFinite(value) ? value : 0;
+}
+
+function latestOf({ begun, upToMs }: Ended): number {
+  return Math.max(upToMs, ...begun.values());
+}
+
+/** The one with the earliest moment. */
+function earliest(entries: Iterable<readonly [id: string, ms: number]>): readonly [id: string, ms: number] | undefined {
+  let first: readonly [string, number] | undefined;
+  for (const entry of entries) if (!first || entry[1] < first[1]) first = entry;
+  return first;
+}
+
+function digest(text: string): string {
+  return hash('sha256', text, 'buffer').toString('base64url', 0, 16);
+}
