@@ -18,6 +18,7 @@ import { BILLED_ROUTES, registerRoutes } from './routes.ts';
 import { allowedMethods } from './paths.ts';
 import { watchQueued } from './queued.ts';
 import { newRequestId } from './request-id.ts';
+import { RequestMessage } from './request-message.ts';
 import { insteadOf } from './unserved.ts';
 
 const KEEP_ALIVE_MS = 72_000;
@@ -34,7 +35,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     // a request without a host is refused below, in words
-    http: { headersTimeout: HEAD_TIMEOUT_MS, requireHostHeader: false },
+    http: { headersTimeout: HEAD_TIMEOUT_MS, requireHostHeader: false, IncomingMessage: RequestMessage },
     routerOptions: { maxParamLength: LONGEST_PARAM },
     return503OnClosing: false,
     schemaController: { compilersFactory: { buildValidator: withoutSchemas, buildSerializer: withoutSchemas } },

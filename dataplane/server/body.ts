@@ -5,6 +5,8 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../errors.ts';
 import { RequestBody } from '../pipeline/request-body.ts';
+import { RequestMessage } from './request-message.ts';
+import type { BodySink } from './request-message.ts';
 
 /** A body of this size or more is large: not read before its sender's key is known, and the first to be refused when memory is short. */
 export const LARGE_BODY_BYTES = 64 * 1024;
@@ -76,7 +78,7 @@ interface Whereto {
 }
 
 /** One body on its way in. */
-class Reading {
+class Reading implements BodySink {
   readonly #message: IncomingMessage;
   readonly #to: Whereto;
   /** As the client declares it; undefined: in chunks. */
@@ -94,10 +96,14 @@ class Reading {
 
   begin(): void {
     if ((this.#length ?? 0) > this.#to.limits.maxBodyBytes) return this.#fail(tooLarge(this.#to.limits));
-    this.#message.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onError);
+    const message = this.#message;
+    if (message instanceof RequestMessage && message.deliver(this)) return;
+    message.on('data', (chunk: Buffer) => this.take(chunk)).on('end', () => this.end()).on('error', (error) => this.broken(error));
   }
 
-  readonly #onData = (chunk: Buffer): void => {
+  take(chunk: Buffer): void {
+    // what is refused is not kept
+    if (this.#isOver) return;
     const size = this.#filled + chunk.length;
     // most bodies come in one piece, which then is the store
     if (size === this.#length && this.#filled === 0 && chunk.length === chunk.buffer.byteLength) return this.#keep(chunk);
@@ -105,7 +111,7 @@ class Reading {
     if (size > this.#store.length && !this.#grow(size)) return this.#fail(tooBusy());
     chunk.copy(this.#store, this.#filled);
     this.#filled = size;
-  };
+  }
 
   #keep(chunk: Buffer): void {
     if (!this.#to.budget.take(chunk.length, chunk.length)) return this.#fail(tooBusy());
@@ -113,7 +119,7 @@ class Reading {
     this.#filled = chunk.length;
   }
 
-  readonly #onEnd = (): void => {
+  end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
     const { budget, done } = this.#to;
@@ -122,10 +128,12 @@ class Reading {
     this.#store = NO_BYTES;
     const taken = store.length;
     done(null, new RequestBody(store.subarray(0, this.#filled), () => budget.give(taken)));
-  };
+  }
 
   /** The client has gone, or its framing is broken: nobody reads the answer. */
-  readonly #onError = (error: Error): void => this.#fail(new GatewayError('invalid_request', 'The request body did not arrive whole.', { cause: error }));
+  broken(error: Error): void {
+    this.#fail(new GatewayError('invalid_request', 'The request body did not arrive whole.', { cause: error }));
+  }
 
   /** Twofold, but not beyond what is to come. */
   #grow(size: number): boolean {
@@ -141,13 +149,11 @@ class Reading {
   #fail(error: Error): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#message.off('data', this.#onData);
     this.#to.budget.give(this.#store.length);
     this.#store = NO_BYTES;
     this.#message.resume();
     this.#to.done(error);
   }
-
 }
 
 function tooLarge({ maxBodyBytes }: BodyLimits): GatewayError {

@@ -25,14 +25,19 @@ interface DirectDeps extends ServerDeps {
 
 /** Stands before the framework, which gets what is not for here. */
 export function serveDirectly({ server }: Pick<FastifyInstance, 'server'>, deps: DirectDeps): void {
-  const routes = new Map(deps.routes.map((route) => [route.path, route]));
   const others = server.listeners('request');
   server.removeAllListeners('request');
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    const route = request.method === 'POST' ? routes.get(request.url ?? '') : undefined;
+    const route = request.method === 'POST' ? routeOf(deps.routes, request.url) : undefined;
     if (route && isUsual(deps, request, response)) serve(deps, route, { request, response });
     else for (const other of others) other.call(server, request, response);
   });
+}
+
+/** By comparing: a look into a map makes V8 keep each text that it is asked for in a table of its own. */
+function routeOf(routes: readonly BilledRoute[], url: string | undefined): BilledRoute | undefined {
+  for (const route of routes) if (route.path === url) return route;
+  return undefined;
 }
 
 function isUsual(deps: DirectDeps, { headers }: IncomingMessage, response: ServerResponse): boolean {

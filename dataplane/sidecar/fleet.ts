@@ -5,7 +5,7 @@
 import type { Dispatcher, Pool } from 'undici';
 import { parseBaseUrl } from '../upstream/address.ts';
 import type { BaseAddress } from '../upstream/address.ts';
-import { UpstreamPool } from '../upstream/pool.ts';
+import { FleetPool } from './pool.ts';
 
 export interface FleetOptions {
   /** Such as https://model-gateway-tls.model-gateway.svc. */
@@ -65,7 +65,7 @@ export function connectFleet({ url }: FleetOptions): Fleet {
 }
 
 function openPool({ origin }: BaseAddress, authorities: string | undefined): Pool {
-  return new UpstreamPool(origin, {
+  return new FleetPool(origin, {
     pipelining: 1,
     allowH2: false,
     maxHeaderSize: MAX_HEADER_BYTES,

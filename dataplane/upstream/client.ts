@@ -1,9 +1,8 @@
 /**
- * The gateway as a client of providers: one undici pool per channel, kept alive between calls, of as many connections as there
- * are calls in flight (concurrency is limited by slots, not here). HTTP/1.1, one request at a time on a connection. Redirects
+ * The gateway as a client of providers: one pool of undici's clients per channel, kept alive between calls, of as many connections as
+ * there are calls in flight (concurrency is limited by slots, not here). HTTP/1.1, one request at a time on a connection. Redirects
  * are not followed, answers are asked for uncompressed, TLS is verified.
  */
-import type { Pool } from 'undici';
 import { joinPath, parseBaseUrl } from './address.ts';
 import type { BaseAddress } from './address.ts';
 import { credentialHeaders, headerList } from './credentials.ts';
@@ -30,7 +29,7 @@ export interface PooledUpstreams extends Upstreams {
 
 /** One channel's pool, and what is the same for all of its requests. */
 interface ChannelPool {
-  readonly pool: Pool;
+  readonly pool: UpstreamPool;
   readonly base: BaseAddress;
   readonly credential: readonly string[];
 }

@@ -33,6 +33,8 @@ const DONE: IteratorResult<Uint8Array> = { done: true, value: undefined };
 export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterator<Uint8Array> {
   /** Settles once: with the answer's head and, as its body, this exchange; or with the failure that came before it. */
   readonly head: Promise<UpstreamResponse>;
+  /** Called once undici is through with it, well or badly: its connection is free. */
+  onEnd: () => void = () => undefined;
   readonly #options: ExchangeOptions;
   readonly #resolvers: PromiseWithResolvers<UpstreamResponse>;
   #stage: Stage = 'Waiting';
@@ -91,12 +93,14 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
   }
 
   onResponseEnd(): void {
+    this.onEnd();
     if (this.#stage !== 'Body') return;
     this.#finish();
     this.#wake();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+    this.onEnd();
     this.#fail(failureOf(this.#stage, error));
   }
 

@@ -4,21 +4,35 @@
  * as Latin-1, one character for each byte, which is how node writes a text without a conversion.
  */
 import { createRequire } from 'node:module';
+import type { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import type { buildConnector } from 'undici';
+import { LoanedReads } from './loaned-reads.ts';
 
 /** Of head and body together; a longer text is not written from the stack, and copying it is not worth a write. */
 const TOGETHER_BYTES = 15 * 1024;
 
 const buildUndici: typeof buildConnector = createRequire(import.meta.url)('undici/lib/core/connect.js');
 
-/** undici's own connector, whose connections write that way. */
+/** undici's own connector, whose connections write that way; those without TLS read by loan, too. */
 export function buildOneWriteConnector(options: buildConnector.BuildOptions): buildConnector.connector {
-  const connect = buildUndici(options);
-  return (to, done) => connect(to, (...[error, socket]) => {
-    if (socket) done(null, writeTogether(socket));
-    else done(error ?? new Error('no connection'), null);
-  });
+  const connectTls = buildUndici(options);
+  return (to, done) => {
+    const reads = to.protocol === 'https:' ? undefined : new LoanedReads();
+    const connect = reads ? buildUndici({ ...options, onread: reads.onread }) : connectTls;
+    connect(to, (...[error, socket]) => {
+      if (!socket) return done(error ?? new Error('no connection'), null);
+      reads?.attach(socket);
+      unrefForGood(socket);
+      done(null, writeTogether(socket));
+    });
+  };
+}
+
+/** It never keeps the process: who waits for an answer does. undici would take it out of the count and back in with each request. */
+function unrefForGood(socket: Socket): void {
+  socket.unref();
+  socket.ref = socket.unref = () => socket;
 }
 
 /** Makes of a text and bytes that are written between `cork` and `uncork` one piece; everything else stays as it is. */

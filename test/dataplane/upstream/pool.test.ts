@@ -1,0 +1,88 @@
+/** Connections of a channel: one request at a time on each, taken again whatever became of the request. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { Exchange } from '../../../dataplane/upstream/exchange.ts';
+import { UpstreamPool } from '../../../dataplane/upstream/pool.ts';
+import { readAll, startHttp, startRaw } from './provider.ts';
+
+const TIMEOUTS = { connectMs: 2000, firstByteMs: 5000, wholeMs: 5000, idleMs: 5000 };
+const OPTIONS = { pipelining: 1, allowH2: false, headersTimeout: 0, bodyTimeout: 0 };
+
+function send(pool: UpstreamPool, path: string, signal = new AbortController().signal): Exchange {
+  const exchange = new Exchange({ stream: false, timeouts: TIMEOUTS, signal });
+  pool.dispatch({ method: 'POST', path, body: 'x' }, exchange);
+  return exchange;
+}
+
+/** Until a connection that answered may be used again. */
+async function rest(): Promise<void> {
+  await turn();
+  await turn();
+}
+
+test('has as many clients as there were requests at a time, and uses the latest first', async () => {
+  const ports: (number | undefined)[] = [];
+  const held: (() => void)[] = [];
+  const base = await startHttp((request, response) => {
+    ports.push(request.socket.remotePort);
+    if (request.url === '/held') held.push(() => response.end('ok'));
+    else response.end('ok');
+  });
+  const pool = new UpstreamPool(base, OPTIONS);
+  const running = Array.from({ length: 3 }, () => send(pool, '/held'));
+  while (held.length < 3) await turn();
+  for (const answer of held) answer();
+  for (const { head } of running) await readAll((await head).body);
+  await rest();
+  assert.equal(pool.size, 3);
+  ports.length = 0;
+  for (let calls = 0; calls < 5; calls++) {
+    await readAll((await send(pool, '/').head).body);
+    await rest();
+  }
+  assert.equal(new Set(ports).size, 1);
+  assert.equal(pool.size, 3);
+  await pool.close();
+});
+
+test('gets a client back whose request failed, was given up or never connected', async () => {
+  const base = await startRaw((socket, request) => {
+    if (request.includes('/cut')) socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf');
+    else if (request.includes('/whole')) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
+  });
+  const pool = new UpstreamPool(base, OPTIONS);
+  await assert.rejects(send(pool, '/cut').head.then(({ body }) => readAll(body)), { kind: 'Cut' });
+  await rest();
+  const left = new AbortController();
+  const silent = send(pool, '/silent', left.signal);
+  await rest();
+  left.abort();
+  await assert.rejects(silent.head, { kind: 'Aborted' });
+  await rest();
+  assert.equal(await readAll((await send(pool, '/whole').head).body), 'ok');
+  assert.equal(pool.size, 1);
+  await pool.close();
+
+  const nowhere = new UpstreamPool('http://127.0.0.1:1', OPTIONS);
+  for (let calls = 0; calls < 3; calls++) {
+    await assert.rejects(send(nowhere, '/').head, { kind: 'Connect' });
+    await rest();
+  }
+  assert.equal(nowhere.size, 1);
+  await nowhere.close();
+});
+
+test('closes once its requests are over', async () => {
+  let finish: (() => void) | undefined;
+  const base = await startHttp((_request, response) => {
+    response.write('first');
+    finish = () => response.end(' last');
+  });
+  const pool = new UpstreamPool(base, OPTIONS);
+  const { body } = await send(pool, '/').head;
+  const closed = pool.close();
+  finish?.();
+  assert.equal(await readAll(body), 'first last');
+  await closed;
+});
