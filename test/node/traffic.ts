@@ -1,4 +1,8 @@
-/** Calls without a pause between them, in both dialects and by both ways in, without retries: whatever fails is seen. */
+/**
+ * Calls without a pause between them, in both dialects and by both ways in. Whatever fails is seen: nothing is tried again but what the
+ * gateway puts off because its ledger did not answer within 200 ms, which may be where a dozen pods share two cores. Such a call is
+ * sent again when its answer says, as the SDKs do.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { ask } from '../promises/client.ts';
 import type { Seen } from '../promises/client.ts';
@@ -12,6 +16,8 @@ export interface Call extends Seen {
   readonly overMs: number;
   /** What it costs by the usage that the answer reports; undefined: it reports none. */
   readonly costNanoUsd: bigint | undefined;
+  /** It was put off, and sent again. */
+  readonly again: boolean;
 }
 
 export interface Traffic {
@@ -32,6 +38,8 @@ interface TrafficOptions {
 }
 
 const AFTER_FAILURE_MS = 200;
+/** As often as the SDKs do. */
+const MOST_TRIES = 3;
 /** Of docs/examples/kubernetes/first-call, in nano-USD per token: ratio 0.075, completion ratio 4, 2 USD per million tokens. */
 const PRICE = { input: 150n, output: 600n } as const;
 
@@ -43,11 +51,13 @@ export function startTraffic({ urls, keys, lanes, words }: TrafficOptions): Traf
     const dialect = lane % 4 < 2 ? 'OpenAI' : 'Anthropic';
     // neither by the way nor by the dialect
     const key = keys[(lane >> 2) % keys.length] ?? '';
-    while (!stopping.signal.aborted) {
+    for (let tries = 1; !stopping.signal.aborted; tries++) {
       const sentMs = Date.now();
       const seen = await ask(urls[via], { key, ...question(dialect, `long ${words}`) });
-      calls.push({ ...seen, via, dialect, sentMs, overMs: Date.now(), costNanoUsd: costOf(seen.text) });
-      if (seen.status !== 200) await delay(AFTER_FAILURE_MS);
+      const again = tries < MOST_TRIES && isPutOff(seen);
+      calls.push({ ...seen, via, dialect, sentMs, overMs: Date.now(), costNanoUsd: costOf(seen.text), again });
+      if (!again) tries = 0;
+      if (seen.status !== 200) await delay(again ? Number(seen.headers.get('retry-after')) * 1000 : AFTER_FAILURE_MS);
     }
   });
   return {
@@ -74,6 +84,10 @@ function costOf(text: string): bigint | undefined {
   return input === undefined || output === undefined ? undefined : input * PRICE.input + output * PRICE.output;
 }
 
+function isPutOff({ status, text }: Seen): boolean {
+  return status === 503 && text.includes('The ledger cannot be reached');
+}
+
 /** Because its key is used up. */
 export function isSpent({ status, headers }: Call): boolean {
   return status === 429 && headers.get('x-should-retry') === 'false';
@@ -81,6 +95,6 @@ export function isSpent({ status, headers }: Call): boolean {
 
 /** Calls that a user would say have failed, in words. */
 export function failures(calls: readonly Call[]): string[] {
-  return calls.filter((call) => !isSpent(call) && (call.status !== 200 || !call.ended || /event: error|"error":\{/.test(call.text)))
+  return calls.filter((call) => !call.again && !isSpent(call) && (call.status !== 200 || !call.ended || /event: error|"error":\{/.test(call.text)))
     .map(({ via, dialect, status, sentMs, overMs, text, id, broken }) => `${new Date(sentMs).toISOString()} ${dialect} by ${via}: ${status} ${broken} after ${overMs - sentMs} ms ${id} ${text.slice(-300)}`);
 }
