@@ -38,8 +38,8 @@ export interface OperatorOptions {
   readonly gatewayNamespace: string;
   /** Puts a snapshot in force, whole or not at all. */
   readonly publish: (snapshot: Snapshot) => PublishResult | Promise<PublishResult>;
-  /** Without one, statuses say nothing of spending. */
-  readonly ledger?: LedgerReader;
+  /** Perhaps still being opened. Without one, statuses say nothing of spending. */
+  readonly ledger?: LedgerReader | Promise<LedgerReader>;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   /** Told of each generated key, once. */
   readonly onMinted: (minted: MintedKey) => void;
@@ -125,7 +125,7 @@ async function startController(options: Started, onCreated: (controller: Control
   started = true;
   const watch = watchMinted(minted, controller, log);
   async function updateSpending(): Promise<void> {
-    const answered = !ledger || await readSpending(provider.resources, { ledger, book, gatewayNamespace, nowMs: timers.nowMs() });
+    const answered = !ledger || await readSpending(provider.resources, { ledger: await ledger, book, gatewayNamespace, nowMs: timers.nowMs() });
     if (!answered) log.warn('the ledger does not answer; statuses say the spending of before');
     book.expire(timers.nowMs());
   }

@@ -23,7 +23,8 @@ export interface GatewayOptions {
   readonly admin: Address;
   readonly maxBodyBytes: number;
   readonly maxBufferedBytes?: number;
-  readonly ledger: Ledger;
+  /** Perhaps still being opened: the manifests are read meanwhile. */
+  readonly ledger: Ledger | Promise<Ledger>;
   readonly log: Logger;
   readonly onMinted: OperatorOptions['onMinted'];
   /** Lines for people about the manifests. */
@@ -78,7 +79,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     async publish(snapshot) {
       try {
         dataplane ??= await startDataplane({
-          ...options, version: VERSION, process,
+          ...options, ledger: await ledger, version: VERSION, process,
           dump: { statuses: () => statuses },
           onRouteWarning(warning) {
             running.operator?.upstreamRefused(warning);

@@ -81,10 +81,11 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
   try {
     assertFolder('--config', flags.config);
     prepareDataFolder(dataDir);
-    const ledger = started.adopt(await openLedger({ place: flags.ledger, sync: flags.ledgerSync, dataDir, log, ownGenerations: true }), (each) => each.close());
+    const opening = started.adopt(openLedger({ place: flags.ledger, sync: flags.ledgerSync, dataDir, log, ownGenerations: true }), closeOpened);
+    opening.catch(() => undefined); // told by the gateway, which waits for it
     const demo = demoAddress && started.adopt(await startDemo(demoAddress), (each) => each.stop());
     const gateway = started.adopt(await startGateway({
-      configDir: flags.config, dataDir, ledger, log,
+      configDir: flags.config, dataDir, ledger: opening, log,
       gatewayNamespace: flags.gatewayNamespace, listen: flags.listen, admin: flags.admin, maxBodyBytes: flags.maxBody, ...(flags.maxBuffered === undefined ? {} : { maxBufferedBytes: flags.maxBuffered }),
       print: (line) => process.stderr.write(`${line}\n`),
       onMinted({ namespace, name, key }) {
@@ -95,7 +96,7 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
     const console = started.adopt(await openConsole(flags, { gateway, dataDir, log }), (each) => each?.close());
     answering = true;
     started.move();
-    return { gateway, ledger, demo, console, minted };
+    return { gateway, ledger: await opening, demo, console, minted };
   } catch (error) {
     throw explainStart(error, [
       { flag: '--listen', ...flags.listen }, { flag: '--admin', ...flags.admin },
@@ -103,6 +104,11 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
       ...(demoAddress ? [{ flag: '--with-demo-provider', ...demoAddress }] : []),
     ]);
   }
+}
+
+async function closeOpened(opening: Promise<Ledger>): Promise<void> {
+  const ledger = await opening.catch(() => undefined); // told already
+  await ledger?.close();
 }
 
 async function startDemo(address: Address): Promise<DemoProvider> {
