@@ -3,8 +3,14 @@
  * Where every process of the gateway begins. The command line is in main.ts, loaded once compiled modules are being kept. A large
  * young generation is collected seldom, when most calls have left it: a seventh of a call's CPU time (docs/design/performance.md).
  */
-import { cacheCompiledModules } from './compile-cache.js';
+const NEEDED = 26;
 
-cacheCompiledModules();
-const { main } = await import('./main.ts');
-process.exitCode = await main(process.argv);
+if (Number.parseInt(process.versions.node, 10) < NEEDED) {
+  process.stderr.write(`Model Gateway runs on Node ${NEEDED} or newer, and this is ${process.version}. npm install has put the right one beside it: node_modules/.bin/node bin/mgw.js\n`);
+  process.exitCode = 1;
+} else {
+  const { cacheCompiledModules } = await import('./compile-cache.js');
+  cacheCompiledModules();
+  const { main } = await import('./main.ts');
+  process.exitCode = await main(process.argv);
+}
