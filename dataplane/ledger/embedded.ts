@@ -15,22 +15,18 @@ import { Folding } from './embedded-folding.ts';
 import { Journal } from './embedded-journal.ts';
 import { lockLedger } from './embedded-lock.ts';
 import type { FileSettings, UsageRetention } from './embedded-messages.ts';
-import { decodeJob, decodeSettled, restoreBooks } from './embedded-rows.ts';
+import { restore } from './embedded-restoring.ts';
+import { decodeJob, decodeSettled } from './embedded-rows.ts';
 import type { LedgerSync } from './embedded-schema.ts';
 import { openFileThread } from './embedded-thread.ts';
 import type { OpenFile } from './embedded-thread.ts';
 import { claimDue, jobOfChannel, jobOfKey, recordOfJob } from './jobs.ts';
 import type { Job } from './jobs.ts';
-import type { RecordVisitor } from './journal-reader.ts';
-import { replayInto } from './journal-replay.ts';
-import { segmentsAfter, visitSegment } from './journal-segments.ts';
 import { endJob, placeHold, readKeySpending, readRecord, recordProgress, settleCall } from './ledger-core.ts';
 import { LedgerUnavailable } from './ledger.ts';
 import type {
   AccountSpending, HoldRequest, HoldResult, JobRecord, KeySpending, Ledger, LedgerGauges, QuotaPeriod, Settlement, SettleResult, SlotLimit, SlotResult,
 } from './ledger.ts';
-import { noLeftCalls } from './recent-calls.ts';
-import type { LeftCalls } from './recent-calls.ts';
 import type { Row } from './row-reader.ts';
 import { countSlots, createSlots, releaseSlots, takeSlots } from './slots.ts';
 import type { Slots } from './slots.ts';
@@ -95,38 +91,6 @@ async function openLocked(path: string, options: EmbeddedLedgerOptions, unlock: 
     await file.thread.kill();
     throw error;
   }
-}
-
-/** The books as the last process left them: what the file had, and the journal since. */
-function restore(books: Books, path: string, { file, nowMs }: { readonly file: OpenFile; readonly nowMs: number }): { readonly mark: OpenFile['mark']; readonly lastSegment: number; readonly left: LeftCalls } {
-  const { mark, stored } = file;
-  const segments = segmentsAfter(path, mark);
-  const [first] = segments;
-  // where the file was replaced, the journal has begun again with everything
-  const isOwn = first === undefined || first.ledgerId === mark.ledgerId;
-  if (isOwn) restoreBooks(books, stored, nowMs);
-  const left = noLeftCalls();
-  const replay = remembering(left, replayInto(books, nowMs));
-  for (const [index, segment] of segments.entries()) visitSegment(segment, index === segments.length - 1, replay);
-  return {
-    left,
-    mark: isOwn ? mark : { ledgerId: first.ledgerId, folded: first.number - 1 },
-    lastSegment: segments.at(-1)?.number ?? mark.folded,
-  };
-}
-
-function remembering(left: LeftCalls, replay: Required<RecordVisitor>): RecordVisitor {
-  return {
-    ...replay,
-    settled: (call) => {
-      left.settled.set(call.record.callId, call);
-      replay.settled(call);
-    },
-    job: (job) => {
-      if (job.state === 'Failed') left.refunded.add(job.origin.callId);
-      replay.job(job);
-    },
-  };
 }
 
 /** Only its owner may read it: it tells who called what. SQLite gives the files beside it the same mode. */

@@ -90,9 +90,37 @@ function gateTo(provider: Provider): Gate {
   return gate;
 }
 
-/** The provider's headers that travel back to the client. */
+/**
+ * Of names and values that travel back, in characters. Clients and the proxies before them read heads of some 8 or 16 KiB, and a client
+ * that cannot read the head has paid for an answer that it does not get.
+ */
+const MOST_TO_CLIENT = 8 * 1024;
+/** Of a line in a head: a colon, a space and the line's end. */
+const AROUND = 4;
+
+/** The provider's headers that travel back to the client: a new object; those that are too long, or too many, are left out. */
 export function responseHeaders(headers: IncomingHeaders): Record<string, string> {
-  return pick(headers, TO_CLIENT);
+  const picked = pick(headers, TO_CLIENT);
+  let size = 0;
+  for (const name of Object.keys(picked)) size += sizeOf(picked, name);
+  return size <= MOST_TO_CLIENT ? picked : fitting(picked);
+}
+
+function sizeOf(headers: Readonly<Record<string, string>>, name: string): number {
+  return name.length + (headers[name]?.length ?? 0) + AROUND;
+}
+
+/** The answer's type first: without it nobody knows what the body is. */
+function fitting(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const fit: Record<string, string> = {};
+  let left = MOST_TO_CLIENT;
+  for (const name of ['content-type', ...Object.keys(headers)]) {
+    const text = headers[name];
+    if (text === undefined || Object.hasOwn(fit, name) || sizeOf(headers, name) > left) continue;
+    fit[name] = text;
+    left -= sizeOf(headers, name);
+  }
+  return fit;
 }
 
 /** A new object, which the caller may add to. */

@@ -101,12 +101,15 @@ class Admission implements Work {
   }
 
   #takeBack(): void {
-    const { callId } = this.#request.origin;
+    const { callId, account } = this.#request.origin;
     if (this.#slots) this.#fleet.slots.disclaim(callId, this.#slots);
     const held = this.#fleet.held.get(callId);
     // an earlier hold of the call is settled by its call
     if (held) held.doubtful = true;
-    // where the ledger is closed first, its instance dies, and with it the hold
-    else this.#bucket.askSurely({ name: 'withdraw', args: [callId] }).catch(() => undefined);
+    else {
+      const withdraw = { name: 'withdraw', args: [callId] };
+      // where the ledger is closed first, the next process does it; without one the hold is billed as far as it said
+      this.#bucket.askSurely(withdraw).catch(() => this.#fleet.journal.pending({ callId, account, settle: withdraw }));
+    }
   }
 }

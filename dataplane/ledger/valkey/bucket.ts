@@ -42,9 +42,9 @@ export interface BucketDeps {
   readonly base: string;
   readonly settings: BucketSettings;
   /** What this process knows that the store may not know. */
-  readonly contribute: (why: Rejoining) => Promise<readonly Step[]>;
-  /** How many of these were news to the store. */
-  readonly onRejoined: (why: Rejoining, putBack: number) => void;
+  readonly contribute: (why: Rejoining, epoch: string) => Promise<readonly Step[]>;
+  /** How many of these were news to the store. What comes is in this epoch. */
+  readonly onRejoined: (rejoined: { readonly why: Rejoining; readonly putBack: number; readonly epoch: string }) => void;
   readonly onState: (state: 'Open' | 'Refilling' | 'Down', reason: string) => void;
 }
 
@@ -68,7 +68,8 @@ export class Bucket implements Place {
   #reason = 'the server has not been reached yet';
   #recovering = false;
   #scheduled = false;
-  #batches = 0;
+  /** On their way. */
+  readonly #batches = new Set<readonly Work[]>();
   #epoch = '';
   #seq = 0;
   #acked = 0;
@@ -91,7 +92,7 @@ export class Bucket implements Place {
 
   /** Work that is not done yet, of the kind that will be. */
   get unfinished(): number {
-    return this.#queue.length + this.#batches;
+    return this.#queue.length + this.#batches.size;
   }
 
   start(): void {
@@ -120,35 +121,40 @@ export class Bucket implements Place {
     this.#recover('the server does not answer in time');
   }
 
+  /** Everything that is not done is refused by when this returns, and no answer counts after it. */
   close(): void {
     this.#state = 'Closed';
     this.#reason = 'the ledger is closed';
-    for (const work of this.#queue.splice(0)) this.#refuse(work);
+    const batches = [...this.#batches];
+    this.#batches.clear();
+    for (const work of [...batches.flat(), ...this.#queue.splice(0)]) this.#refuse(work);
   }
 
   #schedule(): void {
-    if (this.#scheduled || this.#state !== 'Open' || this.#batches >= MOST_BATCHES || this.#queue.length === 0) return;
+    if (this.#scheduled || this.#state !== 'Open' || this.#batches.size >= MOST_BATCHES || this.#queue.length === 0) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
-      while (this.#state === 'Open' && this.#batches < MOST_BATCHES && this.#queue.length > 0) void this.#send(this.#queue.splice(0, MOST_STEPS));
+      while (this.#state === 'Open' && this.#batches.size < MOST_BATCHES && this.#queue.length > 0) void this.#send(this.#queue.splice(0, MOST_STEPS));
     });
   }
 
   async #send(taken: readonly Work[]): Promise<void> {
     const batch = taken.filter(({ sure, over }) => sure || !over);
     if (batch.length === 0) return;
-    this.#batches++;
+    this.#batches.add(batch);
+    let replies: readonly string[] | string;
     try {
-      const replies = await this.#run('', batch.map(({ text }) => text));
-      if (typeof replies === 'string') this.#failed(batch, WORDS[replies]);
-      else for (const [index, work] of batch.entries()) this.#answer(work, parseReply(replies[index + 1] ?? ''));
+      const said = await this.#run('', batch.map(({ text }) => text));
+      replies = typeof said === 'string' ? WORDS[said] : said;
     } catch (error) {
-      this.#failed(batch, error instanceof Error ? error.message : String(error));
-    } finally {
-      this.#batches--;
-      this.#schedule();
+      replies = error instanceof Error ? error.message : String(error);
     }
+    // closed meanwhile: it was refused
+    if (!this.#batches.delete(batch)) return;
+    if (typeof replies === 'string') this.#failed(batch, replies);
+    else for (const [index, work] of batch.entries()) this.#answer(work, parseReply(replies[index + 1] ?? ''));
+    this.#schedule();
   }
 
   #answer(work: Work, reply: Reply): void {
@@ -166,10 +172,8 @@ export class Bucket implements Place {
   }
 
   #failed(batch: readonly Work[], reason: string): void {
-    const sure = batch.filter((work) => work.sure);
     for (const work of batch) if (!work.sure) this.#refuse(work);
-    if (this.#state === 'Closed') for (const work of sure) this.#refuse(work);
-    else this.#queue.unshift(...sure);
+    this.#queue.unshift(...batch.filter((work) => work.sure));
     this.#recover(reason);
   }
 
@@ -277,14 +281,14 @@ export class Bucket implements Place {
   async #contribute(why: Rejoining): Promise<void> {
     // a process that comes when a store begins anew has as much to tell as one that was there
     const anew = why === 'Start' && this.#remainingMs > 0 && this.#seenMode === 'set';
-    const steps = await this.#deps.contribute(anew ? 'Empty' : why);
+    const steps = await this.#deps.contribute(anew ? 'Empty' : why, this.#epoch);
     let putBack = 0;
     for (let at = 0; at < steps.length; at += MOST_STEPS) {
       const replies = await this.#run('refill', steps.slice(at, at + MOST_STEPS).map(encodeStep));
       if (typeof replies === 'string') throw new Error(`the store changed while it was filled: ${replies}`);
       putBack += replies.slice(1).map(parseReply).filter(([word = '']) => PUT_BACK.has(word)).length;
     }
-    this.#deps.onRejoined(anew ? 'Empty' : why, putBack);
+    this.#deps.onRejoined({ why: anew ? 'Empty' : why, putBack, epoch: this.#epoch });
   }
 }
 

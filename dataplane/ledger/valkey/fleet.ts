@@ -2,7 +2,7 @@
  * This process as a member of the fleet: its buckets, what it holds in them, and what it does every second: say that it is
  * alive, renew its slots, and bill what instances that died have left.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as turnOfLoop, setTimeout as sleep } from 'node:timers/promises';
 import { LedgerUnavailable } from '../ledger.ts';
 import type { LedgerHealth } from '../ledger.ts';
 import { Bucket } from './bucket.ts';
@@ -60,8 +60,11 @@ export class Fleet {
     this.journal = deps.journal;
     this.buckets = bucketBases(deps.location).map((base, index) => new Bucket({
       link: deps.link, base, settings: deps.settings,
-      contribute: (why) => this.#contribution(index, why),
-      onRejoined: (why, putBack) => this.#tellRejoined(why, putBack),
+      contribute: (why, epoch) => this.#contribution({ index, base, epoch }, why),
+      onRejoined: ({ why, putBack, epoch }) => {
+        this.journal.began(base, epoch);
+        this.#tellRejoined(why, putBack);
+      },
       onState: () => this.#tellIfNews(),
     }));
     this.slots = createSlotLeases(this.buckets, this.buckets.length === 1 ? () => 0 : (slot) => bucketOf(placeOf(slot), this.buckets.length));
@@ -121,6 +124,8 @@ export class Fleet {
     while (this.buckets.some(({ unfinished }) => unfinished > 0) && performance.now() < untilMs) await sleep(POLL_MS);
     for (const bucket of this.buckets) bucket.close();
     this.#deps.link.close();
+    // what is refused by this goes to the journal, wherever it waited
+    await turnOfLoop();
     await this.journal.close();
   }
 
@@ -144,9 +149,9 @@ export class Fleet {
   }
 
   /** Settlements first: what they replaced is not to be held again. */
-  async #contribution(index: number, why: Rejoining): Promise<Step[]> {
+  async #contribution({ index, base, epoch }: { readonly index: number; readonly base: string; readonly epoch: string }, why: Rejoining): Promise<Step[]> {
     const isHere = (account: string): boolean => bucketOf(account, this.buckets.length) === index;
-    const steps = await this.journal.recent(isHere);
+    const steps = await this.journal.recent({ base, epoch, accepts: isHere });
     for (const held of this.held.all()) {
       if (!isHere(held.request.origin.account)) continue;
       // the store may have an earlier hold of the call, and keep it

@@ -3,20 +3,25 @@
  * not before, and those of the last minutes that it has, which are put back into a store that lost them. One JSON list a line,
  * appended; two files take turns, so that what is older than some minutes goes away by itself.
  */
-import { createReadStream, existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
-import { open } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { Lines } from './lines.ts';
+import { createReadStream, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { journalPaths, openJournalFiles } from './journal-file.ts';
 import type { Reply, Step } from './steps.ts';
 
-/** A settlement that was not acknowledged, and the hold that it replaces, as the store would have it. */
+/** A settlement that was not acknowledged, or that a call is to be withdrawn. */
 export interface PendingSettlement {
   readonly callId: string;
   readonly account: string;
-  readonly adopt: Step;
+  /** The hold that it replaces, as the store would have it; absent where its process did not know of one. */
+  readonly adopt?: Step;
   readonly settle: Step;
+}
+
+/** What concerns one bucket in its present epoch. */
+export interface JournalPart {
+  readonly base: string;
+  readonly epoch: string;
+  /** Whether an account is in the bucket. */
+  readonly accepts: (account: string) => boolean;
 }
 
 export interface Journal {
@@ -29,8 +34,10 @@ export interface Journal {
   noted(callId: string, line: string): void;
   /** It will not be delivered: the store has never known it. */
   dropped(callId: string): void;
-  /** Acknowledged settlements of the last minutes, oldest first, as steps that put them back. */
-  recent(accepts: (account: string) => boolean): Promise<Step[]>;
+  /** What is acknowledged in this bucket from now on is so in this epoch. */
+  began(base: string, epoch: string): void;
+  /** Acknowledged settlements of a bucket of the last minutes, oldest first, as steps that put them back. */
+  recent(of: JournalPart): Promise<Step[]>;
   /** Resolves when everything is in the file. */
   close(): Promise<void>;
 }
@@ -43,122 +50,111 @@ export interface JournalOptions {
   readonly monotonicMs?: () => number;
 }
 
-type Line = readonly ['P', PendingSettlement] | readonly ['C', string, Reply, readonly string[]] | readonly ['D', string];
+type Line = readonly ['P', PendingSettlement] | readonly ['C', string, Reply, readonly string[]] | readonly ['D', string] | readonly ['E', string, string];
 
-/** What is acknowledged is wanted only where a store loses it: it may be written together. */
-const GATHER_MS = 200;
-const TURN_MS = 5 * 60_000;
-const TURN_BYTES = 64 * 2 ** 20;
+/** So many epochs of a bucket are remembered. */
+const MOST_EPOCHS = 8;
 
 /** Keeps nothing: for tests, and for ledgers that live as long as their process. */
 export const NO_JOURNAL: Journal = {
-  left: [], pending: () => undefined, settled: () => undefined, noted: () => undefined, dropped: () => undefined, recent: async () => [], close: async () => undefined,
+  left: [], pending: () => undefined, settled: () => undefined, noted: () => undefined, dropped: () => undefined, began: () => undefined, recent: async () => [], close: async () => undefined,
 };
 
 /** Opens the folder's journal. Only one process may have it. */
 export async function openJournal({ folder, onFault, monotonicMs = () => performance.now() }: JournalOptions): Promise<Journal> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const [current, previous] = [join(folder, 'current.jsonl'), join(folder, 'previous.jsonl')];
-  const waiting = readPending([previous, current]);
+  const { waiting, epochs } = readKept(journalPaths(folder));
   const left = [...waiting.values()];
-  // a line that the process before did not write to its end must not take the next one with it
-  let file: FileHandle = await open(current, 'a', 0o600);
-  let bytes = 0;
-  let sinceMs = monotonicMs();
-  const lines = new Lines();
-  lines.add('\n');
-  let writing: Promise<void> | undefined;
-  let timer: NodeJS.Timeout | undefined;
-
-  const write = async (): Promise<void> => {
-    for (let filled = lines.take(); filled.length > 0; filled = lines.take()) {
-      bytes += filled.length;
-      await file.appendFile(filled);
-      if (bytes > TURN_BYTES || monotonicMs() - sinceMs > TURN_MS) await turn();
-    }
-  };
-  const turn = async (): Promise<void> => {
-    await file.close();
-    renameSync(current, previous);
-    file = await open(current, 'a', 0o600);
-    [bytes, sinceMs] = [0, monotonicMs()];
-    const kept = [...waiting.values()].map((each) => lineOf(['P', each])).join('');
-    if (kept !== '') await file.appendFile(kept);
-  };
-  /** Writes what there is, and what comes meanwhile. */
-  const flush = (): Promise<void> => {
-    clearTimeout(timer);
-    timer = undefined;
-    return writing ??= write().catch(onFault).finally(() => { writing = undefined; });
-  };
-  const append = (line: string): void => {
-    lines.add(line);
-    timer ??= setTimeout(() => void flush(), GATHER_MS).unref();
-  };
-
+  const files = await openJournalFiles({ folder, onFault, monotonicMs, kept: () => [...keptLines(waiting, epochs)].map(lineOf).join('') });
   return {
     left,
     pending(settlement) {
       waiting.set(settlement.callId, settlement);
-      append(lineOf(['P', settlement]));
-      void flush();
+      files.append(lineOf(['P', settlement]));
+      void files.flush();
     },
     settled(callId, reply, job) {
       waiting.delete(callId);
-      append(lineOf(['C', callId, reply, job]));
+      files.append(lineOf(['C', callId, reply, job]));
     },
     noted(callId, line) {
       waiting.delete(callId);
-      append(line);
+      files.append(line);
     },
     dropped(callId) {
-      if (waiting.delete(callId)) append(lineOf(['D', callId]));
+      if (waiting.delete(callId)) files.append(lineOf(['D', callId]));
     },
-    async recent(accepts) {
-      await flush();
-      const steps: Step[] = [];
-      for (const path of [previous, current]) {
-        for await (const line of readLines(path)) if (line[0] === 'C' && accepts(line[2][1] ?? '')) steps.push(refillStep(line[2], line[3]));
-      }
-      return steps;
+    began(base, epoch) {
+      if (epochs.get(base)?.includes(epoch)) return;
+      files.append(lineOf(['E', base, epoch]));
+      // until then a new file must not begin with it: what was before is yet to be written
+      void files.written().then(() => noteEpoch(epochs, base, epoch));
     },
-    async close() {
-      await flush();
-      // what was appended at the very end of a write
-      await flush();
-      clearTimeout(timer);
-      await file.close();
-    },
+    recent: (part) => files.reading((paths) => readSettled(paths, part)),
+    close: () => files.close(),
   };
 }
 
-/** What a settlement's reply says, as the step that puts it back. */
-function refillStep([, account = '', callId = '', keyUid = '', ...rest]: Reply, job: readonly string[]): Step {
-  return { name: 'refill', args: [callId, keyUid, account, ...rest, ...job] };
+/** Of each bucket, oldest first. */
+type Epochs = Map<string, readonly string[]>;
+
+function noteEpoch(epochs: Epochs, base: string, epoch: string): void {
+  const known = epochs.get(base) ?? [];
+  if (!known.includes(epoch)) epochs.set(base, [...known, epoch].slice(-MOST_EPOCHS));
+}
+
+function* keptLines(waiting: ReadonlyMap<string, PendingSettlement>, epochs: Epochs): Generator<Line> {
+  for (const [base, known] of epochs) for (const epoch of known) yield ['E', base, epoch];
+  for (const each of waiting.values()) yield ['P', each];
+}
+
+/** What a settlement's reply says, as the step that puts it back. `since`: it is not older than the epoch. */
+function refillStep([, account = '', callId = '', keyUid = '', ...rest]: Reply, job: readonly string[], since: boolean): Step {
+  return { name: 'refill', args: [callId, keyUid, account, ...rest, ...job, since ? '1' : ''] };
+}
+
+async function readSettled(paths: readonly string[], { base, epoch, accepts }: JournalPart): Promise<Step[]> {
+  const steps: Step[] = [];
+  let since = false;
+  for (const path of paths) {
+    for await (const line of readLines(path)) {
+      if (line[0] === 'E') since ||= line[1] === base && line[2] === epoch;
+      else if (line[0] === 'C' && accepts(line[2][1] ?? '')) steps.push(refillStep(line[2], line[3], since));
+    }
+  }
+  return steps;
 }
 
 function lineOf(line: Line): string {
   return `${JSON.stringify(line)}\n`;
 }
 
-function readPending(paths: readonly string[]): Map<string, PendingSettlement> {
-  const pending = new Map<string, PendingSettlement>();
+function readKept(paths: readonly string[]): { waiting: Map<string, PendingSettlement>; epochs: Epochs } {
+  const waiting = new Map<string, PendingSettlement>();
+  const epochs: Epochs = new Map();
   for (const path of paths) {
     if (!existsSync(path)) continue;
     for (const text of readFileSync(path, 'utf8').split('\n')) {
       const line = parseLine(text);
-      if (line?.[0] === 'P') pending.set(line[1].callId, line[1]);
-      else if (line) pending.delete(line[1]);
+      if (line?.[0] === 'P') waiting.set(line[1].callId, line[1]);
+      else if (line?.[0] === 'E') noteEpoch(epochs, line[1], line[2]);
+      else if (line) waiting.delete(line[1]);
     }
   }
-  return pending;
+  return { waiting, epochs };
 }
 
+/** Ends of lines are those of JSON lists, and nothing else that ends a line for people: an identifier may have such in it. */
 async function* readLines(path: string): AsyncGenerator<Line> {
   if (!existsSync(path)) return;
-  for await (const text of createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY })) {
-    const line = parseLine(text);
-    if (line) yield line;
+  let rest = '';
+  for await (const chunk of createReadStream(path, { encoding: 'utf8' })) {
+    const texts = `${rest}${String(chunk)}`.split('\n');
+    rest = texts.pop() ?? '';
+    for (const text of texts) {
+      const line = parseLine(text);
+      if (line) yield line;
+    }
   }
 }
 
@@ -175,5 +171,11 @@ function parseLine(text: string): Line | undefined {
 }
 
 function isLine(line: unknown): line is Line {
-  return Array.isArray(line) && (line[0] === 'P' ? typeof line[1] === 'object' : (line[0] === 'C' ? Array.isArray(line[2]) && Array.isArray(line[3]) : line[0] === 'D'));
+  if (!Array.isArray(line)) return false;
+  switch (line[0]) {
+    case 'P': return typeof line[1] === 'object' && line[1] !== null;
+    case 'C': return Array.isArray(line[2]) && Array.isArray(line[3]);
+    case 'E': return typeof line[1] === 'string' && typeof line[2] === 'string';
+    default: return line[0] === 'D';
+  }
 }

@@ -10,6 +10,7 @@ local FIRST_STEP = 12
 local DAY_MS = 86400000
 local INSTANCE_MS = 86400000
 local DEDUP_MS = 3600000
+local SKEW_MS = 600000
 local SLOT_KEY_MS = 600000
 local SEEN_AGAIN_MS = 5000
 local TRIM_AT_ONCE = 4
@@ -338,6 +339,17 @@ end
 local function replaceRecord(record)
   call('XDEL', base .. 's:' .. record.account, record.streamId)
   writeRecord(record.account, record)
+end
+
+-- Whether a call that is not known, and that ended then by its process's clock, may have been settled and be forgotten since.
+local function mayBeForgotten(account, endedMs)
+  local stream = base .. 's:' .. account
+  if now - endedMs < DEDUP_MS - SKEW_MS or call('EXISTS', stream) == 0 then return false end
+  local info = call('XINFO', 'STREAM', stream)
+  for i = 1, #info, 2 do
+    if info[i] == 'max-deleted-entry-id' then return tonumber(string.match(info[i + 1], '^%d+')) > endedMs - SKEW_MS end
+  end
+  return true
 end
 
 local function hash(name)
@@ -710,20 +722,68 @@ function step.finish(channel, jobId, state)
 end
 
 -- Putting a store together again that has lost something
--- A hold that the store does not know, as its process knows it: it was granted once, and is not measured again.
-function step.adopt(id, uid, accountId, t, o, limit, period, credit, amount, cost, p, day, month)
+-- A hold that the store does not know, as its process knows it: it was granted once, and is not measured again. `ended`: of a call
+-- that waits for its settlement.
+function step.adopt(id, uid, accountId, t, o, limit, period, credit, amount, cost, p, day, month, ended)
   if loadCall(id) then return { 'known' } end
+  if ended and mayBeForgotten(accountId, tonumber(ended)) then return { 'forgotten' } end
   local key, account = loadKey(uid), loadAccount(accountId)
   local hold = { k = uid, t = tonumber(t), o = o, L = limitOf(limit), P = period, C = money(credit), c = cost, p = p }
   enter(id, hold, money(amount), key, account, openWindow(key, 'd', tonumber(day)), openWindow(key, 'm', tonumber(month)), nil)
   return { 'adopted' }
 end
 
--- A settlement that was acknowledged, from a journal. In a store that begins anew the books are set to what they were after it;
--- where they are there already, it is added.
-function step.refill(id, uid, accountId, t, o, p, cost, unbilled, status, duration, spent, remaining, n, accountSpent, total, daySpent, monthSpent, day, month, jobId, pollMs, channel)
-  local state, hold = loadCall(id)
+-- How far a book was filled up, where a status knew more than the journals until then.
+local BY_STATUS = 0
+
+-- How a settlement from a journal comes into a book: its cost is added where the book has what was before, `since`: also as it is
+-- no older than the epoch. In a store that begins anew the book is set to what it was after it; what statuses said is only raised.
+-- Later the book has gone on, without what was before, which joins it then; nil: it is in there.
+local function wayOf(book, n, anew, since)
+  if epoch[2] ~= 'set' or since == '1' then return 'add' end
+  if book.refilled == BY_STATUS then return 'raise' end
+  -- a store that was restored begins with books
+  if not anew and book.refilled < 0 then return tonumber(call('HGET', base .. 'e', 'from') or '0') > 0 and 'add' or 'join' end
+  if n <= book.refilled then return nil end
+  return anew and 'set' or 'add'
+end
+local function raise(tally, spent)
+  if not less(tally.spent, spent) then return false end
+  tally.spent = spent
+  return true
+end
+local function reckon(way, tally, after, cost)
+  if way == 'set' then tally.spent = money(after)
+  elseif way == 'raise' then raise(tally, money(after))
+  elseif way == 'join' then move(tally, 'spent', money(after))
+  elseif way == 'add' then move(tally, 'spent', money(cost)) end
+end
+
+-- The store had lost a settlement, and the call's hold was reaped: the books are put right to what had been acknowledged.
+local function refillReaped(hold, before, record)
+  local key, account = loadKey(hold.k), loadAccount(hold.A)
+  local tallies = { openWindow(key, 'd', hold.d), openWindow(key, 'm', hold.m), key.total, account }
+  moveAll(tallies, 'spent', money(record.c))
+  giveBack(tallies, money(before.c))
+  saveKey(key)
+  saveAccount(account)
+  record.account, record.streamId = before.account, before.streamId
+  replaceRecord(record)
+  count()
+  return { 'refilled' }
+end
+
+-- A settlement that was acknowledged, from a journal.
+function step.refill(id, uid, accountId, t, o, p, cost, unbilled, status, duration, spent, remaining, n, accountSpent, total, daySpent, monthSpent, day, month, jobId, pollMs, channel, since)
+  local state, hold, pointer = loadCall(id)
+  local record = { i = id, k = uid, t = t, o = o, p = p, c = cost, u = unbilled, s = status, d = duration, ks = spent, kr = remaining }
+  if state == 'R' and status ~= 'Abandoned' then
+    local before = readRecord(pointer)
+    if before then return refillReaped(hold, before, record) end
+  end
   if state and state ~= 'H' then return { 'known' } end
+  local anew = epoch[2] == 'set' and refilling
+  if not hold and not anew and mayBeForgotten(accountId, tonumber(t) + tonumber(duration)) then return { 'known' } end
   n = tonumber(n)
   local key, account = loadKey(uid), loadAccount(accountId)
   local dayWindow, monthWindow = openWindow(key, 'd', tonumber(day)), openWindow(key, 'm', tonumber(month))
@@ -731,27 +791,18 @@ function step.refill(id, uid, accountId, t, o, p, cost, unbilled, status, durati
     moveAll({ dayWindow, monthWindow, key.total, account }, 'held', hold.a, true)
     dayWindow.calls, monthWindow.calls = dayWindow.calls - 1, monthWindow.calls - 1
   end
-  if epoch[2] == 'set' and refilling then
-    if n > account.refilled then account.spent, account.refilled = money(accountSpent), n end
-    if n > key.refilled then key.total.spent, key.refilled = money(total), n end
-    if less(dayWindow.spent, money(daySpent)) then dayWindow.spent = money(daySpent) end
-    if less(monthWindow.spent, money(monthSpent)) then monthWindow.spent = money(monthSpent) end
-  else
-    -- late: the books have gone on meanwhile, without what was before
-    local begun = epoch[2] ~= 'set'
-    if not begun and account.refilled < 0 then move(account, 'spent', money(accountSpent)) account.refilled = n
-    elseif begun or n > account.refilled then move(account, 'spent', money(cost)) end
-    if not begun and key.refilled < 0 then
-      move(key.total, 'spent', money(total))
-      move(dayWindow, 'spent', money(daySpent))
-      move(monthWindow, 'spent', money(monthSpent))
-      key.refilled = n
-    elseif begun or n > key.refilled then moveAll({ dayWindow, monthWindow, key.total }, 'spent', money(cost)) end
-  end
+  local accountWay, keyWay = wayOf(account, n, anew, since), wayOf(key, n, anew, since)
+  local windowWay = keyWay
+  if anew and (keyWay == 'set' or not keyWay) then windowWay = 'raise' end
+  reckon(accountWay, account, accountSpent, cost)
+  reckon(keyWay, key.total, total, cost)
+  reckon(windowWay, dayWindow, daySpent, cost)
+  reckon(windowWay, monthWindow, monthSpent, cost)
+  if accountWay == 'set' or accountWay == 'join' then account.refilled = n end
+  if keyWay == 'set' or keyWay == 'join' then key.refilled = n end
   if key.last == 0 then key.last = now end
   saveKey(key)
   saveAccount(account)
-  local record = { i = id, k = uid, t = t, o = o, p = p, c = cost, u = unbilled, s = status, d = duration, ks = spent, kr = remaining }
   writeRecord(accountId, record)
   if hold then call('SREM', base .. 'o:' .. hold.I, id) end
   if jobId ~= '' then addJob({ id = jobId, pollMs = pollMs, channel = channel }, record, accountId, day, month) end
@@ -763,15 +814,16 @@ function step.least(accountId, accountSpent, uid, total, period, index, spent)
   if not (epoch[2] == 'set' and refilling) then return { 'late' } end
   if accountId ~= '' then
     local account = loadAccount(accountId)
-    if less(account.spent, money(accountSpent)) then account.spent = money(accountSpent) saveAccount(account) end
+    if raise(account, money(accountSpent)) then
+      account.refilled = BY_STATUS
+      saveAccount(account)
+    end
   end
   if uid ~= '' then
     local key = loadKey(uid)
-    if less(key.total.spent, money(total)) then key.total.spent = money(total) end
-    if period ~= 'N' then
-      local w = openWindow(key, period == 'D' and 'd' or 'm', tonumber(index))
-      if less(w.spent, money(spent)) then w.spent = money(spent) end
-    end
+    local more = raise(key.total, money(total))
+    if period ~= 'N' then more = raise(openWindow(key, period == 'D' and 'd' or 'm', tonumber(index)), money(spent)) or more end
+    if more then key.refilled = BY_STATUS end
     saveKey(key)
   end
   return { 'ok' }
@@ -797,9 +849,10 @@ local function tellEpoch(word)
   return { word, epoch[1] or '', epoch[2] or '', whole(refilling and tonumber(epoch[3]) - now or 0) }
 end
 
--- A new epoch, where the store has none or has lost writes.
+-- A new epoch, where the store has none or has lost writes. `from`: changes that it begins with, those of a backup.
 local function found(id, after, refillMs)
   if (epoch[1] or '') ~= after then return tellEpoch('epoch') end
+  if not epoch[1] then call('HSET', base .. 'e', 'from', call('HGET', base .. 'e', 'n') or '0') end
   call('HSET', base .. 'e', 'id', id, 'mode', epoch[1] and 'add' or 'set', 'until', whole(now + tonumber(refillMs)))
   return { 'founded' }
 end

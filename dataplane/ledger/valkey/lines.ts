@@ -1,9 +1,11 @@
 /**
  * Lines that wait to be written together, as bytes: a line is put together from many pieces, which are copied once, while they are
- * at hand, and then forgotten. As text they would outlive a collection or two. Two buffers take turns, each as large as it had to
- * be once: one is filled while the other one is written.
+ * at hand, and then forgotten. As text they would outlive a collection or two. Two buffers take turns: one is filled while the
+ * other one is written. They grow as they have to; one that became unusually large is given up once it was written.
  */
 const FIRST_BYTES = 1 << 16;
+/** As much as a busy process gathers between two writes. */
+const KEPT_BYTES = 1 << 20;
 /** A character takes at most three bytes. */
 const MOST_BYTES = 3;
 
@@ -21,7 +23,8 @@ export class Lines {
   /** What was added since the last time, perhaps nothing; untouched until the next time. */
   take(): Uint8Array {
     const taken = this.#filling.subarray(0, this.#filled);
-    [this.#filling, this.#writing] = [this.#writing, this.#filling];
+    const written = this.#writing.length > KEPT_BYTES ? Buffer.allocUnsafeSlow(FIRST_BYTES) : this.#writing;
+    [this.#filling, this.#writing] = [written, this.#filling];
     this.#filled = 0;
     return taken;
   }

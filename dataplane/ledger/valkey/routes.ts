@@ -1,5 +1,5 @@
 /**
- * [P] Where calls ran, as text. The same few combinations come again and again: of each channel the latest is kept as it was written.
+ * [P] Where calls ran, as text. The same few combinations come again and again: of each channel they are kept as they were written.
  */
 import type { CallOrigin } from '../usage-record.ts';
 
@@ -13,20 +13,52 @@ export interface RouteText {
   readonly quoted: string;
 }
 
-const MOST = 10_000;
+/** The channels that came first are forgotten first. */
+const MOST_CHANNELS = 10_000;
+/** Of a channel: more than models and groups that are in use at a time. To look through all of them takes a third of the time of writing one. */
+const MOST_OF_CHANNEL = 32;
 
 export class RouteTexts {
-  readonly #latest = new Map<string, RouteText>();
+  readonly #channels = new Map<string, RouteText[]>();
 
-  of({ group, model, channel, catalog }: Route): RouteText {
-    const latest = this.#latest.get(channel);
-    if (latest && isSameRoute(latest.route, { group, model, channel, catalog })) return latest;
-    if (this.#latest.size >= MOST) this.#latest.clear();
-    const word = routeWord({ group, model, channel, catalog });
-    const text = { route: { group, model, channel, catalog }, word, quoted: JSON.stringify(word) };
-    this.#latest.set(channel, text);
-    return text;
+  of(route: Route): RouteText {
+    const known = this.#channels.get(route.channel);
+    if (!known) return this.#first(route);
+    for (let at = 0; at < known.length; at++) {
+      const text = known[at];
+      if (!text || !isSameRoute(text.route, route)) continue;
+      // what is asked for more often comes to be found sooner
+      if (at > 0) advance(known, at, text);
+      return text;
+    }
+    if (known.length >= MOST_OF_CHANNEL) known.pop();
+    return added(known, route);
   }
+
+  #first(route: Route): RouteText {
+    if (this.#channels.size >= MOST_CHANNELS) {
+      const [oldest = ''] = this.#channels.keys();
+      this.#channels.delete(oldest);
+    }
+    const known: RouteText[] = [];
+    this.#channels.set(route.channel, known);
+    return added(known, route);
+  }
+}
+
+function advance(known: RouteText[], at: number, text: RouteText): void {
+  const ahead = known[at - 1];
+  if (!ahead) return;
+  known[at - 1] = text;
+  known[at] = ahead;
+}
+
+function added(known: RouteText[], { group, model, channel, catalog }: Route): RouteText {
+  const route = { group, model, channel, catalog };
+  const word = routeWord(route);
+  const text = { route, word, quoted: JSON.stringify(word) };
+  known.push(text);
+  return text;
 }
 
 export function isSameRoute(a: Route, b: Route): boolean {

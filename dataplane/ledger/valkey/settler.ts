@@ -22,6 +22,8 @@ import type { Work } from './work.ts';
 
 /** Of the words of a settlement: the job that it makes. */
 const [JOB_FROM, JOB_TO] = [6, 9];
+/** When a call began, and how long it took. */
+const [ADOPT_CREATED, SETTLE_DURATION] = [3, 5];
 /** A settlement that is not answered by then is written to the journal. */
 const WAITING_MS = 100;
 
@@ -37,16 +39,15 @@ export class Settler {
     const { callId } = settlement;
     const { slots } = this.#fleet;
     const held = this.#fleet.held.get(callId);
-    const account = held?.request.origin.account ?? settlement.origin.account;
+    const { account } = held?.request.origin ?? settlement.origin;
     const given = slots.handOver(callId, this.#fleet.indexOfAccount(account));
     // those that are elsewhere, in a Cluster
     slots.give(callId);
     const bucket = this.#fleet.bucketOfAccount(account);
-    if (!held) return bucket.askSurely(settleStep(settlement, given)).then(resultOf);
-    if (settlement.limits && settlement.progress.costNanoUsd > held.heldNanoUsd) see(bucket, held.request.origin, settlement.limits);
+    if (held && settlement.limits && settlement.progress.costNanoUsd > held.heldNanoUsd) see(bucket, held.request.origin, settlement.limits);
     return new Promise((resolve, reject) => {
       const delivery = new Delivery({ fleet: this.#fleet, bucket, held }, { settlement, slots: given }, { resolve, reject });
-      // a process that ends before the answer has told its client nothing: only what waits for long must outlive it
+      // a process that is killed before the answer has told its client nothing: only what waits for long must outlive it
       this.#waiting.wait(delivery);
       bucket.submit(delivery);
     });
@@ -73,12 +74,12 @@ interface Promised {
   readonly reject: (error: unknown) => void;
 }
 
-/** The settlement of a call that this process holds. */
+/** A settlement on its way. Mostly of a call that this process holds; others are told what is known of them, or settled here again. */
 class Delivery implements Work {
   readonly sure = true;
   readonly #fleet: Fleet;
   readonly #bucket: Bucket;
-  readonly #held: HeldCall;
+  readonly #held: HeldCall | undefined;
   readonly #settlement: Settlement;
   readonly #slots: readonly string[];
   readonly #promised: Promised;
@@ -88,7 +89,7 @@ class Delivery implements Work {
   over = false;
   dueMs = 0;
 
-  constructor(at: { readonly fleet: Fleet; readonly bucket: Bucket; readonly held: HeldCall }, asked: { readonly settlement: Settlement; readonly slots: readonly string[] }, promised: Promised) {
+  constructor(at: { readonly fleet: Fleet; readonly bucket: Bucket; readonly held: HeldCall | undefined }, asked: { readonly settlement: Settlement; readonly slots: readonly string[] }, promised: Promised) {
     const { settlement, slots } = asked;
     this.#fleet = at.fleet;
     this.#bucket = at.bucket;
@@ -103,8 +104,9 @@ class Delivery implements Work {
   /** As it is sent. Where the store may know another hold than this process, or notes a job, it is to tell everything. */
   get text(): string {
     const settlement = this.#settlement;
-    if (settlement.job || this.#held.doubtful) return encodeStep(settleStep(settlement, this.#slots));
-    const route = isSameRoute(settlement.origin, this.#held.request.origin) ? '' : this.#route.word;
+    const held = this.#held;
+    if (!held || held.doubtful || settlement.job) return encodeStep(settleStep(settlement, this.#slots));
+    const route = isSameRoute(settlement.origin, held.request.origin) ? '' : this.#route.word;
     return bookText(settlement, this.#progress, route, this.#slots);
   }
 
@@ -113,17 +115,26 @@ class Delivery implements Work {
   }
 
   answer(reply: Reply): void {
-    if (reply[0] === 'booked') this.#booked(reply);
-    else complete(this.#fleet.journal, this.#bucket, this.#pending(), reply).then((last) => this.#told(last)).catch(this.#promised.reject);
+    if (reply[0] === 'booked' && this.#held) return this.#booked(reply, this.#held);
+    // two more steps from here: the ledger may be closed in between
+    if (reply[0] === 'unknown' && this.#held) this.#note();
+    complete(this.#fleet.journal, this.#bucket, this.#pending(), reply).then((last) => this.#told(last)).catch(this.#promised.reject);
   }
 
-  /** The ledger is closed, or its script has failed: the next process delivers what is in the journal by then. */
+  /** The ledger is closed, or its script has failed at this step: the next process delivers it. */
   refuse(error: LedgerUnavailable): void {
+    this.#note();
     this.#promised.reject(error);
   }
 
-  #booked(reply: Reply): void {
-    const { request, day, month } = this.#held;
+  /** To the journal, unless it is there, or done. */
+  #note(): void {
+    if (this.over) return;
+    this.over = true;
+    this.expire();
+  }
+
+  #booked(reply: Reply, { request, day, month }: HeldCall): void {
     const call = { request, day, month, settlement: this.#settlement, progress: this.#progress, route: this.#route };
     const booked = parseBooked(reply, call);
     const result = bookedResult(booked, call);
@@ -143,17 +154,26 @@ class Delivery implements Work {
   }
 
   #pending(): PendingSettlement {
-    const { origin } = this.#held.request;
-    return { callId: origin.callId, account: origin.account, adopt: adoptStep(this.#held), settle: settleStep(this.#settlement, this.#slots) };
+    const held = this.#held;
+    const { account } = held?.request.origin ?? this.#settlement.origin;
+    return { callId: this.#settlement.callId, account, ...(held && { adopt: adoptStep(held) }), settle: settleStep(this.#settlement, this.#slots) };
   }
 }
 
 /** What the store says in the end, where it has never known the call's hold, or has lost it, too. The journal notes it. */
-async function complete(journal: Journal, bucket: Bucket, { callId, adopt, settle }: PendingSettlement, first: Reply): Promise<Reply> {
-  const reply = first[0] === 'unknown' && (await bucket.askSurely(adopt))[0] === 'adopted' ? await bucket.askSurely(settle) : first;
+async function complete(journal: Journal, bucket: Bucket, pending: PendingSettlement, first: Reply): Promise<Reply> {
+  const { callId, adopt, settle } = pending;
+  const reply = first[0] === 'unknown' && adopt ? await settleAdopted(bucket, { adopt, settle }) : first;
   if (reply[0] === 'settled') journal.settled(callId, reply, settle.args.slice(JOB_FROM, JOB_TO));
   else journal.dropped(callId);
   return reply;
+}
+
+/** A hold that is known by now is there because it was adopted, and the answer was lost. */
+async function settleAdopted(bucket: Bucket, { adopt, settle }: Required<Pick<PendingSettlement, 'adopt' | 'settle'>>): Promise<Reply> {
+  const endedMs = Number(adopt.args[ADOPT_CREATED]) + Number(settle.args[SETTLE_DURATION]);
+  const reply = await bucket.askSurely({ name: adopt.name, args: [...adopt.args, String(endedMs)] });
+  return reply[0] === 'forgotten' ? reply : bucket.askSurely(settle);
 }
 
 function resultOf(reply: Reply): SettleResult {

@@ -12,7 +12,7 @@ import { admitText, bookText, holdText } from '#ledger/valkey/call-texts.ts';
 import { openLink } from '#ledger/valkey/link.ts';
 import { bucketBases, parseValkeyUrl } from '#ledger/valkey/location.ts';
 import { RouteTexts } from '#ledger/valkey/routes.ts';
-import { parseRecord, settleStep, WORD_END } from '#ledger/valkey/steps.ts';
+import { capped, encodeStep, limitWords, originWords, parseRecord, progressWords, settleStep, WORD_END } from '#ledger/valkey/steps.ts';
 import type { Reply, Step } from '#ledger/valkey/steps.ts';
 import { startValkey, valkey } from '../../support/valkey.ts';
 import { DAY_MS, holdRequest, NOON_MS, origin, progress, settlement, slot } from './calls.ts';
@@ -37,7 +37,50 @@ function fullLine(reply: Reply, { settlement: { callId, origin: { channel } } }:
   return `${JSON.stringify(['C', callId, reply, ['', '0', channel]])}\n`;
 }
 
+/** What somebody else may have chosen. */
+const odd = fc.oneof(fc.string({ unit: 'binary' }), fc.string(), fc.constantFrom('"', '\\', '\n', '\x1e', '\x1f', 'a\x1fb\x1e', '\u2028', '\ud800', 'Zürich "1"', '模型'));
+const oddOrigin = fc.record({ callId: odd, keyUid: odd, account: odd, group: odd, model: odd, channel: odd, catalog: odd });
+const oddCount = fc.oneof(fc.double(), fc.nat(), fc.constantFrom(-1, Number.NaN, Number.POSITIVE_INFINITY, 2.5));
+const oddAmount = fc.bigInt({ min: -(2n ** 80n), max: 2n ** 80n });
+const oddProgress = fc.record({
+  costNanoUsd: oddAmount, usageSource: fc.constantFrom('Provider', 'Estimated', 'Partial'),
+  tokens: fc.record({ input: oddCount, cached: oddCount, cacheWrite5m: oddCount, cacheWrite1h: oddCount, output: oddCount }),
+});
+const oddLimits = fc.record({
+  keyLimitNanoUsd: fc.option(oddAmount, { nil: null }), period: fc.constantFrom('Never', 'Daily', 'Monthly'), keyGeneration: fc.bigInt({ min: 0n }),
+  accountCreditNanoUsd: oddAmount, accountGeneration: fc.bigInt({ min: 0n }),
+});
+const oddRequest = fc.record({ origin: oddOrigin, createdMs: oddCount, limits: oddLimits, amountNanoUsd: oddAmount, minimumNanoUsd: oddAmount, progress: oddProgress })
+  .map(({ origin: from, createdMs, ...rest }): HoldRequest => ({ ...rest, origin: { ...from, createdMs } }));
+const oddSlots = fc.array(fc.record({ scope: fc.constantFrom('Key', 'Group', 'Channel'), id: odd, limit: fc.nat() }), { maxLength: 3 });
+
+/** The words of a hold, one by one. */
+function holdArgs({ origin: from, limits, amountNanoUsd, minimumNanoUsd, progress: latest }: HoldRequest): string[] {
+  const [limit, period, credit] = limitWords(limits);
+  return [
+    ...originWords(from), limit, period, String(limits.keyGeneration), credit, String(limits.accountGeneration),
+    String(capped(amountNanoUsd)), String(capped(minimumNanoUsd)), ...progressWords(latest),
+  ];
+}
+
 describe('the text of a step', () => {
+  it('is the one of its words, whatever they are', () => {
+    fc.assert(fc.property(oddRequest, oddSlots, oddCount, fc.boolean(), (request, slots, durationMs, moved) => {
+      const word = routes.of(request.origin);
+      assert.equal(holdText(request, word), encodeStep({ name: 'hold', args: holdArgs(request) }));
+      const slotWords = slots.flatMap(({ id, limit }) => [id, String(limit)]);
+      assert.equal(admitText(request, word, slots), encodeStep({ name: 'admit', args: [String(slotWords.length), ...slotWords, ...holdArgs(request)] }));
+      const { callId } = request.origin;
+      const ids = slots.map(({ id }) => id);
+      const settled = { callId, progress: request.progress, status: 'ClientClosed' as const, durationMs, origin: request.origin };
+      const [, cost, tokens, where, status, took] = settleStep(settled, []).args;
+      const to = moved ? word.word : '';
+      assert.equal(where, word.word);
+      assert.equal(bookText(settled, cleanProgress(request.progress), to, ids), encodeStep({ name: 'book', args: [callId, cost ?? '', tokens ?? '', to, status ?? '', took ?? '', ...ids] }));
+      for (const text of [holdText(request, word), admitText(request, word, slots), bookText(settled, cleanProgress(request.progress), to, ids)]) stepOf(text);
+    }));
+  });
+
   const call = holdRequest('a', 600n);
   const route = routes.of(call.origin);
 
@@ -64,15 +107,18 @@ describe('the text of a step', () => {
 
 describe('a line of the journal', () => {
   it('is the one that JSON makes, whatever the identifiers are', () => {
-    const name = fc.oneof(fc.string({ unit: 'binary' }), fc.string(), fc.constantFrom('"', '\\', '\n', '\u2028', '\ud800'));
-    fc.assert(fc.property(name, name, name, name, (callId, keyUid, account, channel) => {
-      const request = holdRequest(callId, 9n, { origin: { keyUid, account, channel } });
+    fc.assert(fc.property(oddOrigin, (from) => {
+      const request = holdRequest(from.callId, 9n, { origin: from });
+      const { callId, keyUid, account, group, model, channel, catalog } = from;
       const settled = settlement(callId, 5n, { origin: request.origin });
       const call = bookedCall(request, settled, ['20777', '24322']);
       const booked = parseBooked(['booked', '7', '100', '60', '20', '40'], call);
-      const word = JSON.stringify([request.origin.group, request.origin.model, channel, request.origin.catalog]);
+      const word = JSON.stringify([group, model, channel, catalog]);
       const full = ['settled', account, callId, keyUid, String(NOON_MS), word, '[10,1,2,3,5,"Provider"]', '5', '0', 'Succeeded', '1234', '60', '-', '7', '100', '60', '20', '40', '20777', '24322'];
-      assert.equal(bookedLine(booked, bookedResult(booked, call), call), fullLine(full, call));
+      const line = bookedLine(booked, bookedResult(booked, call), call);
+      assert.equal(line, fullLine(full, call));
+      assert.deepEqual(JSON.parse(line), ['C', callId, full, ['', '0', channel]]);
+      assert.equal(line.indexOf('\n'), line.length - 1);
     }));
   });
 });

@@ -1,67 +1,24 @@
 /** A server that is away, hangs, restarts, is emptied, or comes back older than it was. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Ledger } from '#ledger/ledger.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
-import { openValkeyLedger } from '#ledger/valkey.ts';
-import type { ValkeyLedgerOptions } from '#ledger/valkey.ts';
-import { startValkey, valkey } from '../../support/valkey.ts';
-import type { ValkeyOptions, ValkeyServer } from '../../support/valkey.ts';
+import { openJournal } from '#ledger/valkey/journal.ts';
+import { valkey } from '../../support/valkey.ts';
+import type { ValkeyServer } from '../../support/valkey.ts';
 import { holdRequest, origin, progress, settlement, slot } from './calls.ts';
 import { HELD, SHORT } from './contract-scenario.ts';
-
-type Event = Parameters<NonNullable<ValkeyLedgerOptions['onEvent']>>[0];
+import { ALWAYS, dataFolder, endScene, eventually, isReady, open, start } from './valkey-scene.ts';
 
 /** Those that are there while refilling is tested have a second to notice. */
 const REFILL_MS = 1_500;
-const ALWAYS: ValkeyOptions = { settings: [['appendonly', 'yes'], ['appendfsync', 'always']] };
-const DEADLINE_MS = 30_000;
-
-const opened: { close(): Promise<void> }[] = [];
-const servers: ValkeyServer[] = [];
-const folders: string[] = [];
-
-async function start(options?: ValkeyOptions): Promise<ValkeyServer> {
-  const server = await startValkey(options);
-  servers.push(server);
-  return server;
-}
-
-async function dataFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'mgw-journal-'));
-  folders.push(folder);
-  return folder;
-}
-
-async function open(server: ValkeyServer, options: Partial<ValkeyLedgerOptions> = {}): Promise<{ ledger: Ledger; events: Event[] }> {
-  const events: Event[] = [];
-  const ledger = await openValkeyLedger({ url: server.url, onEvent: (event) => events.push(event), ...options, over: { refillMs: 0, ...options.over } });
-  opened.push(ledger);
-  return { ledger, events };
-}
-
-async function eventually(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const untilMs = performance.now() + DEADLINE_MS;
-  while (!(await holds())) {
-    if (performance.now() > untilMs) throw new Error(`${what} has not come true`);
-    await sleep(20);
-  }
-}
-
-const isReady = (ledger: Ledger) => (): boolean => ledger.health?.().ok === true;
 const limits = { keyLimitNanoUsd: 100n };
 
 describe('the ledger on Valkey, when things break', { skip: valkey.skip }, () => {
-  afterEach(async () => {
-    await Promise.all(opened.splice(0).map((each) => each.close()));
-    await Promise.all(servers.splice(0).map((server) => server[Symbol.asyncDispose]()));
-    await Promise.all(folders.splice(0).map((folder) => rm(folder, { recursive: true, force: true })));
-  });
+  afterEach(endScene);
 
   for (const [how, away, back] of [
     ['is killed', (server: ValkeyServer) => server.kill(), (server: ValkeyServer) => server.start()],
@@ -277,6 +234,64 @@ describe('the ledger on Valkey, when things break', { skip: valkey.skip }, () =>
     await eventually('it is ready', isReady(second));
     assert.deepEqual(await second.readAccount('team-a/team-a'), { spentNanoUsd: 60n, heldNanoUsd: 0n });
     assert.deepEqual(await second.hold(holdRequest('b', 41n, { limits })), SHORT('Key', 40n));
+  });
+
+  test('a store that lost its end while nobody was there has what the journal of the next process says, and no more', async () => {
+    const server = await start({ settings: [['dbfilename', 'dump.rdb']] });
+    const dataDir = await dataFolder();
+    const settle = async (ledger: Ledger, id: string, cost: bigint): Promise<void> => {
+      await ledger.hold(holdRequest(id, cost));
+      await ledger.settle(settlement(id, cost));
+    };
+    const { ledger: first } = await open(server, { dataDir });
+    await settle(first, 'kept', 100n);
+    await server.command('SAVE');
+    await copyFile(join(server.dir, 'dump.rdb'), join(server.dir, 'backup.rdb'));
+    await settle(first, 'lost-1', 7n);
+    await settle(first, 'lost-2', 5n);
+    await first.close();
+    await server.kill();
+    await copyFile(join(server.dir, 'backup.rdb'), join(server.dir, 'dump.rdb'));
+    await server.start();
+    for (let round = 0; round < 2; round++) {
+      const { ledger } = await open(server, { dataDir });
+      assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 112n, heldNanoUsd: 0n });
+      const { totalSpentNanoUsd, spentNanoUsd } = await ledger.readKey('key-1', 'Never');
+      assert.deepEqual([totalSpentNanoUsd, spentNanoUsd], [112n, 112n]);
+      await ledger.close();
+    }
+  });
+
+  test('what is forgotten is not billed again by a process that was away for long', async () => {
+    const server = await start();
+    const dataDir = await dataFolder();
+    const createdMs = Date.now() - 2 * 3_600_000;
+    const old = { origin: { createdMs } };
+    const { ledger: first } = await open(server, { dataDir });
+    await first.hold(holdRequest('a', 60n, old));
+    await first.settle(settlement('a', 60n, { origin: origin('a', { createdMs }) }));
+    await first.hold(holdRequest('b', 5n, old));
+    await server.kill();
+    const lost = first.settle(settlement('b', 5n, { origin: origin('b', { createdMs }) }));
+    await Promise.all([assert.rejects(lost, LedgerUnavailable), first.close()]);
+    await server.start();
+    // another server's epoch: as if this one had all of it, and had forgotten it since
+    const { ledger: second } = await open(server);
+    for (const [id, cost] of [['a', 60n], ['b', 5n]] as const) {
+      await second.hold(holdRequest(id, cost, old));
+      await second.settle(settlement(id, cost, { origin: origin(id, { createdMs }) }));
+    }
+    const records: unknown = await server.command('XRANGE', '{mgw0}:s:team-a/team-a', '-', '+');
+    assert.ok(Array.isArray(records) && records.length === 2);
+    for (const [id] of records) await server.command('XDEL', '{mgw0}:s:team-a/team-a', String(id));
+    await server.command('DEL', '{mgw0}:c:a', '{mgw0}:c:b');
+    const { ledger: third } = await open(server, { dataDir });
+    await assert.rejects(third.settle(settlement('b', 5n)), LedgerUnavailable);
+    assert.deepEqual(await third.readAccount('team-a/team-a'), { spentNanoUsd: 65n, heldNanoUsd: 0n });
+    await third.close();
+    const journal = await openJournal({ folder: join(dataDir, 'ledger-journal'), onFault: (error) => assert.fail(String(error)) });
+    await journal.close();
+    assert.deepEqual(journal.left, []);
   });
 
   test('functions that the server has forgotten are loaded again; a user who may not have any uses the script', async () => {

@@ -1,11 +1,12 @@
 /** The journal of a process: what it still has to deliver, and what it can put back. */
 import assert from 'node:assert/strict';
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { open as openFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { openJournal } from '#ledger/valkey/journal.ts';
-import type { Journal, PendingSettlement } from '#ledger/valkey/journal.ts';
+import type { Journal, JournalPart, PendingSettlement } from '#ledger/valkey/journal.ts';
 
 let folder: string;
 let nowMs: number;
@@ -15,9 +16,10 @@ const open = (): Promise<Journal> => openJournal({ folder, onFault: (error) => f
 const pending = (callId: string): PendingSettlement => ({ callId, account: 'team/a', adopt: { name: 'adopt', args: [callId] }, settle: { name: 'settle', args: [callId] } });
 /** As the script tells it. */
 const reply = (callId: string, account = 'team/a'): string[] => ['settled', account, callId, 'key-1', 'rest'];
-const refill = (callId: string, account = 'team/a') => ({ name: 'refill', args: [callId, 'key-1', account, 'rest', 'job', '5', 'route/channel'] });
+const refill = (callId: string, account = 'team/a') => ({ name: 'refill', args: [callId, 'key-1', account, 'rest', 'job', '5', 'route/channel', ''] });
 const JOB = ['job', '5', 'route/channel'];
-const all = (): boolean => true;
+const part = (over: Partial<JournalPart> = {}): JournalPart => ({ base: '{mgw0}:', epoch: 'epoch-1', accepts: () => true, ...over });
+const all = part();
 
 describe('the journal', () => {
   beforeEach(() => {
@@ -46,7 +48,7 @@ describe('the journal', () => {
     const journal = await open();
     journal.settled('a', reply('a'), JOB);
     journal.settled('b', reply('b', 'team/b'), JOB);
-    assert.deepEqual(await journal.recent((account) => account === 'team/b'), [refill('b', 'team/b')]);
+    assert.deepEqual(await journal.recent(part({ accepts: (account) => account === 'team/b' })), [refill('b', 'team/b')]);
     await journal.close();
   });
 
@@ -94,7 +96,7 @@ describe('the journal', () => {
       name: 'refill',
       args: [
         'req_1', 'key-1', 'team-a/team-a', '1795176000000', '["auto-a","m","r/c","ns/p@1"]', '[10,1,2,3,30,"Provider"]', '30', '0', 'Succeeded', '1234', '30', '70', '1', '30', '30', '30', '30',
-        '20777', '24322', '', '0', 'r/c',
+        '20777', '24322', '', '0', 'r/c', '',
       ],
     }]);
     await journal.close();
@@ -115,4 +117,97 @@ describe('the journal', () => {
     await third.close();
     assert.ok(readFileSync(join(folder, 'current.jsonl'), 'utf8').endsWith('\n'));
   });
+
+  test('knows which settlements are not older than an epoch, also after its files took turns and in the next process', async () => {
+    const since = async (journal: Journal, over: Partial<JournalPart>): Promise<string[]> => (
+      (await journal.recent(part(over))).filter(({ args }) => args.at(-1) === '1').map(({ args: [id = ''] }) => id)
+    );
+    const journal = await open();
+    journal.settled('a', reply('a'), JOB);
+    journal.began('{mgw0}:', 'epoch-1');
+    journal.began('{mgw1}:', 'another');
+    journal.settled('b', reply('b'), JOB);
+    journal.began('{mgw0}:', 'epoch-2');
+    journal.settled('c', reply('c'), JOB);
+    assert.deepEqual(await since(journal, {}), ['b', 'c']);
+    // a store that is restored goes on with an epoch of before
+    journal.began('{mgw0}:', 'epoch-1');
+    nowMs += 5 * 60_000 + 1;
+    journal.settled('d', reply('d'), JOB);
+    assert.deepEqual(await since(journal, { epoch: 'epoch-2' }), ['c', 'd']);
+    await journal.close();
+    const next = await open();
+    next.settled('e', reply('e'), JOB);
+    nowMs += 5 * 60_000 + 1;
+    next.settled('f', reply('f'), JOB);
+    assert.deepEqual(await since(next, { epoch: 'epoch-1' }).then((ids) => ids.slice(-2)), ['e', 'f']);
+    assert.deepEqual(await since(next, { epoch: 'epoch-3' }), []);
+    assert.deepEqual(await since(next, { base: '{mgw1}:' }), []);
+    await next.close();
+  });
+
+  test('reads whatever an identifier has in it', async () => {
+    const ids = ['a\u2028b', 'c\u2029', 'd\u0085', 'e\rf', 'g\nh', 'ü"'.repeat(40_000)];
+    const journal = await open();
+    for (const id of ids) journal.settled(id, reply(id), JOB);
+    assert.deepEqual(await journal.recent(all), ids.map((id) => refill(id)));
+    await journal.close();
+  });
+
+  test('what waits is in the newest file as soon as that is there, whoever wrote it', async () => {
+    const first = await open();
+    first.pending(pending('waiting'));
+    await first.close();
+    renameSync(join(folder, 'current.jsonl'), join(folder, 'previous.jsonl'));
+    const second = await open();
+    await second.recent(all);
+    assert.match(readFileSync(join(folder, 'current.jsonl'), 'utf8'), /waiting/);
+    await second.close();
+  });
+
+  test('files do not take turns while they are read', async () => {
+    const journal = await open();
+    for (let n = 0; n < 500; n++) journal.settled(`before-${n}`, reply(`before-${n}`), JOB);
+    await journal.recent(all);
+    const reading = journal.recent(all);
+    nowMs += 5 * 60_000 + 1;
+    journal.pending(pending('a'));
+    assert.equal((await reading).length, 500);
+    await journal.close();
+  });
+
+  test('a write that failed takes nothing with it that still waits', async (context) => {
+    const probe = await openFile(join(folder, 'probe'), 'w');
+    const proto: unknown = Object.getPrototypeOf(probe);
+    await probe.close();
+    assert.ok(isWriter(proto));
+    const journal = await open();
+    journal.settled('a', reply('a'), JOB);
+    await journal.recent(all);
+    const write = context.mock.method(proto, 'appendFile', async function half(this: { write(bytes: Uint8Array): Promise<unknown> }, bytes: Uint8Array) {
+      await this.write(bytes.subarray(0, bytes.length / 2));
+      throw new Error('the disk is full');
+    });
+    journal.pending(pending('b'));
+    await journal.recent(all);
+    write.mock.restore();
+    assert.deepEqual([...new Set(faults.splice(0).map(String))], ['Error: the disk is full']);
+    journal.settled('c', reply('c'), JOB);
+    assert.deepEqual(await journal.recent(all), [refill('a'), refill('c')]);
+    await journal.close();
+    const next = await open();
+    await next.close();
+    assert.deepEqual(next.left, [pending('b')]);
+  });
+
+  test('says so where something comes when it is closed', async () => {
+    const journal = await open();
+    await journal.close();
+    journal.pending(pending('late'));
+    assert.deepEqual(faults.splice(0).map(String), ['Error: the journal is closed']);
+  });
 });
+
+function isWriter(value: unknown): value is { appendFile(bytes: Uint8Array): Promise<void> } {
+  return typeof value === 'object' && value !== null && 'appendFile' in value;
+}

@@ -42,7 +42,10 @@ test('what passes does not depend on how often, or after how many other names, i
   const long = `x-${'long'.repeat(100)}`;
   for (let round = 0; round < 2; round++) {
     assert.deepEqual(requestHeaders({ ...odd, [long]: '1', cookie: 'session=1', 'cf-connecting-ip': '10.0.0.1' }, 'OpenAI'), { ...odd, [long]: '1' });
-    assert.deepEqual(responseHeaders({ ...odd, [long]: '1', 'set-cookie': 'a=1', 'cf-ray': '1' }), { ...odd, [long]: '1' });
+    for (let at = 0; at < 2_000; at += 200) {
+      const some = Object.fromEntries(Object.entries(odd).slice(at, at + 200));
+      assert.deepEqual(responseHeaders({ ...some, [long]: '1', 'set-cookie': 'a=1', 'cf-ray': '1' }), { ...some, [long]: '1' });
+    }
   }
   // each protocol by itself
   assert.deepEqual(requestHeaders({ 'anthropic-beta': 'a' }, 'OpenAI'), {});
@@ -57,4 +60,17 @@ test('a copy of the caller\'s key under any other name stays here', () => {
   }
   // what only looks like one is somebody's own
   assert.deepEqual(requestHeaders({ authorization: 'Bearer sk-a', 'x-own': 'task-sk-a' }, 'OpenAI'), { 'x-own': 'task-sk-a' });
+});
+
+test('a head that clients could not read is cut down to what they can, the answer\'s type first', () => {
+  const long = 'v'.repeat(7_000);
+  const headers = { 'x-first': long, 'x-second': long, 'x-third': '3', constructor: 'of nothing', 'content-type': 'application/json' };
+  assert.deepEqual(responseHeaders(headers), { 'x-first': long, 'x-third': '3', constructor: 'of nothing', 'content-type': 'application/json' });
+  const { 'x-second': _second, ...fits } = headers;
+  assert.deepEqual(Object.keys(responseHeaders(fits)), Object.keys(fits));
+  const many = Object.fromEntries(Array.from({ length: 2_000 }, (_none, index) => [`x-own-${index}`, 'v']));
+  const passed = responseHeaders({ ...many, 'content-type': 'text/event-stream' });
+  assert.equal(passed['content-type'], 'text/event-stream');
+  assert.ok(Object.entries(passed).reduce((sum, [name, value]) => sum + name.length + value.length + 4, 0) <= 8 * 1024);
+  assert.ok(Object.keys(passed).length > 400);
 });
