@@ -42,10 +42,12 @@ export interface PricedField {
 }
 
 export function addPricedFields(tally: FactsTally, parsed: JsonRecord, fields: readonly PricedField[]): void {
-  for (const { field, feature, harmless = [] } of fields) {
+  for (const { field, feature, harmless } of fields) {
     const value = parsed[field];
-    const empty = !isGiven(value) || value === false || value === '' || (Array.isArray(value) && value.length === 0);
-    if (!empty && !harmless.includes(value)) addUnbounded(tally, feature, field);
+    // as nearly all are
+    if (value === undefined) continue;
+    const empty = value === null || value === false || value === '' || (Array.isArray(value) && value.length === 0);
+    if (!empty && harmless?.includes(value) !== true) addUnbounded(tally, feature, field);
   }
 }
 

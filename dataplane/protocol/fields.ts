@@ -47,8 +47,9 @@ export function readFlag(value: unknown, param: string): boolean {
 }
 
 /** A whole number from `least` to `most`; undefined: absent. */
-export function readCount(value: unknown, param: string, [least, most]: readonly [number, number]): number | undefined {
+export function readCount(value: unknown, param: string, bounds: readonly [number, number]): number | undefined {
   if (!isGiven(value)) return undefined;
+  const [least, most] = bounds;
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < least || value > most) {
     const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
     throw new RequestFault('invalid_request', `The field "${param}" must be a whole number ${range}.`, param);

@@ -26,10 +26,15 @@ export function formatDecimal(billionths: bigint, minPlaces = 0): string {
   if (billionths === 0n && minPlaces === 0) return '0';
   const magnitude = billionths < 0n ? -billionths : billionths;
   const sign = billionths < 0n ? '-' : '';
-  const [units, rest] = magnitude <= LARGEST_EXACT ? splitNumber(Number(magnitude)) : [magnitude / ONE_E9, Number(magnitude % ONE_E9)];
-  const whole = `${sign}${units}`;
-  if (rest === 0 && minPlaces === 0) return whole;
-  return `${whole}.${writeFraction(rest, minPlaces)}`;
+  if (magnitude > LARGEST_EXACT) return join(`${sign}${magnitude / ONE_E9}`, Number(magnitude % ONE_E9), minPlaces);
+  // as numbers, which cost a fraction of BigInt; both steps are exact up to 2⁵³
+  const number = Number(magnitude);
+  const rest = number % 1e9;
+  return join(`${sign}${(number - rest) / 1e9}`, rest, minPlaces);
+}
+
+function join(whole: string, rest: number, minPlaces: number): string {
+  return rest === 0 && minPlaces === 0 ? whole : `${whole}.${writeFraction(rest, minPlaces)}`;
 }
 
 function writeFraction(billionths: number, minPlaces: number): string {
@@ -37,10 +42,4 @@ function writeFraction(billionths: number, minPlaces: number): string {
   let end = PLACES;
   while (end > minPlaces && digits.charCodeAt(end - 1) === ZERO) end--;
   return digits.slice(0, end).padEnd(minPlaces, '0');
-}
-
-/** As numbers, which cost a fraction of BigInt; both steps are exact up to 2⁵³. */
-function splitNumber(billionths: number): [units: number, rest: number] {
-  const rest = billionths % 1e9;
-  return [(billionths - rest) / 1e9, rest];
 }

@@ -60,11 +60,11 @@ const status: Check = (each) => {
 };
 
 /** Cost and what was written off are the price of the tokens in the books, at a price that was in force when it was admitted. */
-const price: Check = ({ call, attempts, record, happened }) => {
-  const { plan } = call;
+const price: Check = (each) => {
+  const { call: { plan }, attempts, record, happened } = each;
   const { group, model } = record;
   const total = record.costNanoUsd + record.unbilledNanoUsd;
-  const free = record.status === 'Failed' ? !hadLostItsHold({ call, record }) : total === 0n && record.status === 'ClientClosed';
+  const free = record.status === 'Failed' ? isFreeFailure(each) : total === 0n && record.status === 'ClientClosed';
   if (free)
     return total === 0n ? undefined : 'a call that failed was billed';
   const prices = inForce(happened.versions, record.createdMs).map(({ config }) => priceOf(config, { key: plan.key, group, model, tokens: record.tokens, generations: plan.generations }));
@@ -74,7 +74,7 @@ const price: Check = ({ call, attempts, record, happened }) => {
 
 const tokens: Check = (each) => {
   const { call: { plan }, record } = each;
-  if ((record.status === 'Failed' && !hadLostItsHold(each)) || isPerRequest(each)) return undefined;
+  if ((record.status === 'Failed' && isFreeFailure(each)) || isPerRequest(each)) return undefined;
   const { fate, asked } = each.attempts.at(-1) ?? {};
   if (record.status === 'ClientClosed' && same(record.tokens, NO_TOKENS)) return mayBeFree(each) || saidNothing(fate) ? undefined : 'its client left, and it is free';
   if (record.status !== 'Succeeded') return partTokens(each);
@@ -143,6 +143,16 @@ const HOLD_LOST_MS = 20_000;
 function hadLostItsHold({ call, record }: Pick<Case, 'call'> & { readonly record: LedgerRecord }): boolean {
   const told = call.status === 503 || (call.status === 200 && call.end === 'Error');
   return told && record.usageSource !== 'Estimated' && call.overMs - call.sentMs >= HOLD_LOST_MS;
+}
+
+/**
+ * As failures are; not where its hold was lost while the provider was at work on it, which then is broken off. One that failed by itself may
+ * be told as late: its gateway stood still, or waited for the ledger.
+ */
+function isFreeFailure(each: Case & { readonly record: LedgerRecord }): boolean {
+  if (!hadLostItsHold(each)) return true;
+  const last = each.attempts.at(-1);
+  return last?.overMs !== undefined && !last.gone && each.record.costNanoUsd === 0n && same(each.record.tokens, NO_TOKENS);
 }
 
 /** The provider claims that it took nothing. */

@@ -13,7 +13,7 @@ import { refuseVariants } from '../name-variants.ts';
 import { findImage, isImageData } from '../image-inputs.ts';
 
 /** The reference's bound of `n`. */
-const MOST_ANSWERS = 128;
+const SOME_ANSWERS = [1, 128] as const;
 const ANY_COUNT = [1, Number.MAX_SAFE_INTEGER] as const;
 
 /** Of compatible providers too; the responses of OpenAI have the same. */
@@ -82,8 +82,7 @@ function readLimit(parsed: JsonRecord): number | undefined {
 
 /** `best_of` of some providers generates as many and returns the best: all are paid. */
 function readAnswers(parsed: JsonRecord): number {
-  const asked = ['n', 'best_of'].map((field) => readCount(parsed[field], field, [1, MOST_ANSWERS]) ?? 1);
-  return Math.max(...asked);
+  return Math.max(readCount(parsed['n'], 'n', SOME_ANSWERS) ?? 1, readCount(parsed['best_of'], 'best_of', SOME_ANSWERS) ?? 1);
 }
 
 function readStreamOptions(options: unknown): boolean {
