@@ -28,7 +28,7 @@ export interface BenchOptions {
 export const HELP = `npm run bench -- [options]
   --quick            fewer cases, shorter
   --only TEXT        only cases whose name contains it; may be repeated (openai-json-64, stream, anthropic, …)
-  --case NAME        that case alone, on floor and gateway only: about 35 seconds
+  --case NAME        that case alone, on floor and gateway only: about a minute
   --rounds N         rounds per case, default 5 (--quick, --case: 3)
   --seconds N        of load per case, round and target, default 6 (--quick, --case: 3)
   --no-valkey        without the gateway whose ledger is on Valkey (--quick and --case: only with --valkey)
