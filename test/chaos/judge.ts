@@ -141,8 +141,11 @@ function mayBeFree(each: Case): boolean {
 const HOLD_LOST_MS = 20_000;
 
 function hadLostItsHold({ call, record }: Pick<Case, 'call'> & { readonly record: LedgerRecord }): boolean {
+  if (record.usageSource === 'Estimated') return false;
   const told = call.status === 503 || (call.status === 200 && call.end === 'Error');
-  return told && record.usageSource !== 'Estimated' && call.overMs - call.sentMs >= HOLD_LOST_MS;
+  if (told) return call.overMs - call.sentMs >= HOLD_LOST_MS;
+  // who had left was told nothing, and its call went on
+  return call.left && record.durationMs >= HOLD_LOST_MS;
 }
 
 /**

@@ -32,6 +32,8 @@ export interface LedgerRecord {
   readonly tokens: Tokens;
   readonly costNanoUsd: bigint;
   readonly unbilledNanoUsd: bigint;
+  /** From its arrival until it was settled, as its process had it. */
+  readonly durationMs: number;
 }
 
 /** All of it at one moment. */
