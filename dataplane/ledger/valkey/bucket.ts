@@ -68,8 +68,8 @@ export class Bucket implements Place {
   #reason = 'the server has not been reached yet';
   #recovering = false;
   #scheduled = false;
-  /** On their way. */
-  readonly #batches = new Set<readonly Work[]>();
+  /** On their way; a list, as a set that is entered and left so often keeps what left it alive. */
+  #batches: (readonly Work[])[] = [];
   #epoch = '';
   #seq = 0;
   #acked = 0;
@@ -92,7 +92,7 @@ export class Bucket implements Place {
 
   /** Work that is not done yet, of the kind that will be. */
   get unfinished(): number {
-    return this.#queue.length + this.#batches.size;
+    return this.#queue.length + this.#batches.length;
   }
 
   start(): void {
@@ -125,24 +125,22 @@ export class Bucket implements Place {
   close(): void {
     this.#state = 'Closed';
     this.#reason = 'the ledger is closed';
-    const batches = [...this.#batches];
-    this.#batches.clear();
-    for (const work of [...batches.flat(), ...this.#queue.splice(0)]) this.#refuse(work);
+    for (const work of [...this.#batches.splice(0).flat(), ...this.#queue.splice(0)]) this.#refuse(work);
   }
 
   #schedule(): void {
-    if (this.#scheduled || this.#state !== 'Open' || this.#batches.size >= MOST_BATCHES || this.#queue.length === 0) return;
+    if (this.#scheduled || this.#state !== 'Open' || this.#batches.length >= MOST_BATCHES || this.#queue.length === 0) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
-      while (this.#state === 'Open' && this.#batches.size < MOST_BATCHES && this.#queue.length > 0) void this.#send(this.#queue.splice(0, MOST_STEPS));
+      while (this.#state === 'Open' && this.#batches.length < MOST_BATCHES && this.#queue.length > 0) void this.#send(this.#queue.splice(0, MOST_STEPS));
     });
   }
 
   async #send(taken: readonly Work[]): Promise<void> {
     const batch = taken.filter(({ sure, over }) => sure || !over);
     if (batch.length === 0) return;
-    this.#batches.add(batch);
+    this.#batches.push(batch);
     let replies: readonly string[] | string;
     try {
       const said = await this.#run('', batch.map(({ text }) => text));
@@ -151,7 +149,8 @@ export class Bucket implements Place {
       replies = error instanceof Error ? error.message : String(error);
     }
     // closed meanwhile: it was refused
-    if (!this.#batches.delete(batch)) return;
+    if (!this.#batches.includes(batch)) return;
+    this.#batches = this.#batches.filter((other) => other !== batch);
     if (typeof replies === 'string') this.#failed(batch, replies);
     else for (const [index, work] of batch.entries()) this.#answer(work, parseReply(replies[index + 1] ?? ''));
     this.#schedule();

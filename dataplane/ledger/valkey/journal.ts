@@ -66,6 +66,10 @@ export async function openJournal({ folder, onFault, monotonicMs = () => perform
   const { waiting, epochs } = readKept(journalPaths(folder));
   const left = [...waiting.values()];
   const files = await openJournalFiles({ folder, onFault, monotonicMs, kept: () => [...keptLines(waiting, epochs)].map(lineOf).join('') });
+  const noLonger = (callId: string): void => {
+    // a look into a map makes an entry of V8's own for a text that is new
+    if (waiting.size > 0) waiting.delete(callId);
+  };
   return {
     left,
     pending(settlement) {
@@ -74,11 +78,11 @@ export async function openJournal({ folder, onFault, monotonicMs = () => perform
       void files.flush();
     },
     settled(callId, reply, job) {
-      waiting.delete(callId);
+      noLonger(callId);
       files.append(lineOf(['C', callId, reply, job]));
     },
     noted(callId, line) {
-      waiting.delete(callId);
+      noLonger(callId);
       files.append(line);
     },
     dropped(callId) {
