@@ -136,9 +136,9 @@ describe('a ledger that is closed', { skip: valkey.skip }, () => {
     await hold(first.fleet, holdRequest('a', 60n));
     await server.command('SET', `{mgw0}:s:${ACCOUNT}`, 'no stream');
     await assert.rejects(first.settler.settle(settlement('a', 50n)), /failed at book/);
+    await first.fleet.close(0);
     assert.deepEqual((await leftIn(dataDir)).map(({ callId }) => callId), ['a']);
     await server.command('DEL', `{mgw0}:s:${ACCOUNT}`);
-    await first.fleet.close(0);
     const { ledger } = await open(server, { dataDir });
     await eventually('it is delivered', async () => (await ledger.readUsage('key-1', 'a'))?.costNanoUsd === 50n);
     assert.deepEqual(await ledger.readAccount(ACCOUNT), { spentNanoUsd: 50n, heldNanoUsd: 0n });
