@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
+import { parseJson } from '#crds/json.ts';
 import type { Logger } from 'pino';
 import type { Meter } from '../metrics.ts';
 import { formatReview, parseReview, review } from './review.ts';
@@ -88,7 +89,7 @@ async function answer({ context, meter, log }: WebhookServerOptions, request: In
   if (request.method !== 'POST') return { status: 405, body: 'only POST\n' };
   const body = await readBody(request, room);
   if (body === 'Crowded') return { status: 503, body: 'too many questions at once\n' };
-  const question = parseReview(parseJson(body));
+  const question = parseReview(body && parseJson(body.toString('utf8')));
   if (!question) return { status: 400, body: 'an AdmissionReview of admission.k8s.io/v1 was expected\n' };
   const verdict: Verdict = 'pod' in question ? await review(question, context()) : { outcome: 'unchanged' };
   meter.add('modelgateway_operator_injections_total', { outcome: verdict.outcome }, 1);
@@ -123,15 +124,6 @@ async function readBody(request: IncomingMessage, room: Room): Promise<Buffer | 
   }
   if (bytes > MOST_BODY_BYTES) return undefined;
   return crowded ? 'Crowded' : Buffer.concat(chunks);
-}
-
-/** Undefined: it is none. */
-function parseJson(body: Buffer | undefined): unknown {
-  try {
-    return JSON.parse(body?.toString('utf8') ?? '');
-  } catch {
-    return undefined;
-  }
 }
 
 function send(response: ServerResponse, { status, body }: Answer): void {

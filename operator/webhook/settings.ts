@@ -1,5 +1,5 @@
 /** [P] What all sidecars of a gateway have in common: one JSON text of the operator's command line, which the chart writes. */
-import { isJsonObject } from '#crds/json.ts';
+import { isJsonObject, parseJson } from '#crds/json.ts';
 import type { EnvVar } from './pod.ts';
 
 export interface SidecarSettings {
@@ -79,14 +79,6 @@ function objectOf(text: string): Readonly<Record<string, unknown>> {
   const value = parseJson(text);
   if (!isJsonObject(value)) throw new SettingsFault('it must be a JSON object, such as {"image": "model-gateway:0.1.0"}');
   return value;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // told as what it is not
-  }
 }
 
 function isEnvVar(value: unknown): value is EnvVar {

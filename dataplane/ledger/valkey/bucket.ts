@@ -48,9 +48,11 @@ export interface BucketDeps {
   readonly onState: (state: 'Open' | 'Refilling' | 'Down', reason: string) => void;
 }
 
-/** Why the script takes no batch. */
-const REFUSALS = ['empty', 'epoch', 'lost', 'refilling'] as const;
-type Refusal = (typeof REFUSALS)[number];
+/** Why the script takes no batch, and that in words. */
+const REFUSALS = {
+  empty: 'the store is empty', lost: 'the store has lost what it acknowledged', epoch: 'the store has begun anew', refilling: 'the store is being filled again',
+} as const;
+type Refusal = keyof typeof REFUSALS;
 
 const MOST_STEPS = 64;
 /** While so many batches are on their way, further work waits and gathers. */
@@ -144,7 +146,7 @@ export class Bucket implements Place {
     let replies: readonly string[] | string;
     try {
       const said = await this.#run('', batch.map(({ text }) => text));
-      replies = typeof said === 'string' ? WORDS[said] : said;
+      replies = typeof said === 'string' ? REFUSALS[said] : said;
     } catch (error) {
       replies = error instanceof Error ? error.message : String(error);
     }
@@ -200,18 +202,13 @@ export class Bucket implements Place {
 
   /** The script took nothing: why, and what it says of the epoch. */
   #note([word = '', id = '', mode = '', remainingMs]: readonly string[]): Refusal {
-    const refusal = REFUSALS.find((known) => known === word);
-    if (!refusal) throw new Error(`the ledger's script said ${word}`);
-    this.#seen = id;
-    this.#seenMode = mode;
-    this.#remainingMs = Number(remainingMs);
-    return refusal;
+    if (!isRefusal(word)) throw new Error(`the ledger's script said ${word}`);
+    this.#said = { id, mode, remainingMs: Number(remainingMs) };
+    return word;
   }
 
   /** What the script last said of the epoch. */
-  #seen = '';
-  #seenMode = '';
-  #remainingMs = 0;
+  #said = { id: '', mode: '', remainingMs: 0 };
 
   #head(mode: string, seq: number): string[] {
     const { clock, instance } = this.#deps.settings;
@@ -255,13 +252,13 @@ export class Bucket implements Place {
       case 'empty': return this.#found('');
       case 'lost': return this.#found(this.#epoch);
       case 'epoch':
-        life.why = this.#epoch === '' ? 'Start' : this.#seenMode === 'set' ? 'Empty' : 'Lost';
-        this.#epoch = this.#seen;
+        life.why = this.#epoch === '' ? 'Start' : this.#said.mode === 'set' ? 'Empty' : 'Lost';
+        this.#epoch = this.#said.id;
         this.#acked = 0;
         return false;
       case 'refilling':
         this.#become('Refilling', 'the store had lost something, and waits for what all processes know');
-        await pause(Math.min(this.#remainingMs, RETRY_MS * 10));
+        await pause(Math.min(this.#said.remainingMs, RETRY_MS * 10));
         return false;
       default:
         if (!life.why) return true;
@@ -279,7 +276,7 @@ export class Bucket implements Place {
 
   async #contribute(why: Rejoining): Promise<void> {
     // a process that comes when a store begins anew has as much to tell as one that was there
-    const anew = why === 'Start' && this.#remainingMs > 0 && this.#seenMode === 'set';
+    const anew = why === 'Start' && this.#said.remainingMs > 0 && this.#said.mode === 'set';
     const steps = await this.#deps.contribute(anew ? 'Empty' : why, this.#epoch);
     let putBack = 0;
     for (let at = 0; at < steps.length; at += MOST_STEPS) {
@@ -291,9 +288,9 @@ export class Bucket implements Place {
   }
 }
 
-const WORDS: Readonly<Record<Refusal, string>> = {
-  empty: 'the store is empty', lost: 'the store has lost what it acknowledged', epoch: 'the store has begun anew', refilling: 'the store is being filled again',
-};
+function isRefusal(word: string): word is Refusal {
+  return Object.hasOwn(REFUSALS, word);
+}
 
 /** Does not keep the process. */
 function pause(ms: number): Promise<void> {

@@ -84,8 +84,7 @@ export class JournalFiles {
 
   /** Resolves when everything is in the file. */
   async close(): Promise<void> {
-    await this.flush();
-    // what was appended at the very end of a write
+    await this.written();
     const last = this.flush();
     this.#closed = true;
     await last;

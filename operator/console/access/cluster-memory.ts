@@ -12,6 +12,7 @@ import { isNewer } from '../../store/relevance.ts';
 import type { SecretObject } from '../../store/resources.ts';
 import { AccessError } from './access.ts';
 import type { ConsoleMemory, MemoryEntry } from './memory.ts';
+import { takeTurns } from './turns.ts';
 
 interface ClusterMemoryOptions extends Pick<ListWatchOptions, 'clock' | 'meter' | 'log'> {
   readonly client: Pick<KubeClient, 'request' | 'watch'>;
@@ -33,8 +34,8 @@ const NOT_KEPT = 'The gateway could not note this in the cluster, so it was not 
 export function openClusterMemory({ client, namespace, clock, meter, log }: ClusterMemoryOptions): ClusterMemory {
   const folder = pathOfSecrets(namespace);
   const ready = Promise.withResolvers<void>();
+  const inTurn = takeTurns();
   let known: SecretObject | undefined;
-  let last: Promise<void> = Promise.resolve();
 
   /** What has gone is not forgotten here: the next change finds it gone, and makes it anew. */
   function keep(object: KubeJson): void {
@@ -90,14 +91,10 @@ export function openClusterMemory({ client, namespace, clock, meter, log }: Clus
   return {
     ready: ready.promise,
     read: (entry) => known?.data.get(entry) ?? '',
-    change(entry, edit) {
-      const next = last.then(() => change(entry, edit)).catch((error: unknown) => {
-        log.warn({ secret: MEMORY_SECRET, problem: explainKube(error) }, 'the console could not note something for all replicas');
-        throw new AccessError('Unavailable', NOT_KEPT, { cause: error });
-      });
-      last = next.catch(() => undefined); // whoever asked is told
-      return next;
-    },
+    change: (entry, edit) => inTurn(() => change(entry, edit)).catch((error: unknown) => {
+      log.warn({ secret: MEMORY_SECRET, problem: explainKube(error) }, 'the console could not note something for all replicas');
+      throw new AccessError('Unavailable', NOT_KEPT, { cause: error });
+    }),
     async stop() {
       ready.resolve();
       await watch.stop();

@@ -9,6 +9,7 @@ import type { AccessVerb, ConsoleAccess, Listing, ObjectChange, ObjectOf, Object
 import { changeManifest, createManifest, deleteManifest, findObject, objectsOf, secretIdOf } from './files/changes.ts';
 import type { FolderChanges } from './files/changes.ts';
 import { obstacleOf } from './files/write-file.ts';
+import { takeTurns } from './turns.ts';
 
 interface FilesAccessOptions extends FolderChanges {
   /** Whether this is the admin token. */
@@ -28,13 +29,7 @@ export function createFilesAccess(options: FilesAccessOptions): ConsoleAccess {
 
 function adminOf(options: FilesAccessOptions): PersonAccess {
   const { source } = options;
-  /** Changes wait for each other: each is made to what the one before has left. */
-  let last: Promise<unknown> = Promise.resolve();
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const next = last.then(work, work);
-    last = next.catch(() => undefined);
-    return next;
-  };
+  const inTurn = takeTurns();
   const withStatus = <K extends Kind>(object: ObjectOf<K>): ObjectOf<K> => {
     const { kind, metadata } = object;
     const status = source.statusOf({ kind, ...metadata });

@@ -2,6 +2,7 @@
  * [P] What an edit changes. A form goes out with the texts that its fields had; when it comes back, a field that was typed into is
  * its reader's, and every other field is whatever the object has by then. So nobody's change is overwritten without being seen.
  */
+import { parseJson } from '#crds/json.ts';
 import type { ApiKey, ApiKeyQuota, NameRef } from '#crds/types.gen.ts';
 import { concurrencyOf, formOfKey, limitOf, quotaOf, shorten, timeOfInput } from './api-key.ts';
 import type { FormFault, KeyForm, Parsed } from './api-key.ts';
@@ -107,14 +108,6 @@ export function readBase(posted: string): FieldTexts {
     if (known && typeof text === 'string') texts[known] = text;
   }
   return texts;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Of the fields that differ, and no others; undefined: none does. */

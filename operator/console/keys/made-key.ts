@@ -11,10 +11,8 @@ import { keyPath } from '../views/key-links.ts';
 import { renderMade, renderMadePage } from '../views/key-made.ts';
 import type { MadeKey } from '../views/key-made.ts';
 import { keyOfVisit } from './key-of-visit.ts';
-import { claimShowing, wasShown } from './shown-keys.ts';
+import { claimShowing, SHOWN_FOR_MS, wasShown } from './shown-keys.ts';
 
-/** How long after it was made a key can be shown at all. */
-const SHOWN_FOR_MS = 600_000;
 /** Longer than it takes to make one: from here on the page says so and stops looking. */
 const LATE_MS = 60_000;
 /** So much may replicas' clocks differ. */

@@ -2,11 +2,13 @@
  * Which keys were shown lately, remembered by all replicas together: one of those that want to show a key does, and whoever shows
  * it has noted it before. A key is told by its hash, which its status has as well.
  */
-import { isJsonObject } from '#crds/json.ts';
+import { isJsonObject, parseJson } from '#crds/json.ts';
 import type { ConsoleMemory } from '../access/memory.ts';
 
-/** Longer than a key can be shown at all, by whatever clock. */
-const KEPT_MS = 1_200_000;
+/** So long after it was made a key can be shown. */
+export const SHOWN_FOR_MS = 600_000;
+/** By whatever clock. */
+const KEPT_MS = 2 * SHOWN_FOR_MS;
 /** Beyond it the ones that were shown first are forgotten, a little early. */
 const MOST = 2_000;
 const ID_CHARACTERS = 32;
@@ -30,14 +32,10 @@ export async function claimShowing(memory: ConsoleMemory, keyHash: string, nowMs
   return mine;
 }
 
-/** Text of another make counts for nothing. */
+/** What is empty, or not ours, counts for nothing. */
 function parse(text: string): ReadonlyMap<string, number> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return new Map(isJsonObject(value) ? Object.entries(value).flatMap(([id, atMs]) => typeof atMs === 'number' ? [[id, atMs] as const] : []) : []);
-  } catch {
-    return new Map(); // empty, or not ours
-  }
+  const value = parseJson(text);
+  return new Map(isJsonObject(value) ? Object.entries(value).flatMap(([id, atMs]) => typeof atMs === 'number' ? [[id, atMs] as const] : []) : []);
 }
 
 function idOf(keyHash: string): string {

@@ -3,7 +3,7 @@
  * every session that began as early is over with them: room is made by ending more, never less.
  */
 import { hash } from 'node:crypto';
-import { isJsonObject } from '#crds/json.ts';
+import { isJsonObject, parseJson } from '#crds/json.ts';
 import type { Json } from '#crds/json.ts';
 import { SESSION_MS } from './session.ts';
 import type { Session } from './session.ts';
@@ -128,15 +128,6 @@ function tokenEntry([token = null, upToMs = null, begun = null]: readonly Json[]
     const [id = null, begunMs = null] = listOf(each);
     return typeof id === 'string' ? [[id, msOf(begunMs)]] : [];
   })]];
-}
-
-function parseJson(text: string): Json {
-  try {
-    const value: Json = JSON.parse(text);
-    return value;
-  } catch {
-    return null; // empty, or not ours
-  }
 }
 
 function listOf(value: Json): readonly Json[] {

@@ -3,6 +3,7 @@
  * more, here from that moment on, and elsewhere as soon as what all replicas remember has come there.
  */
 import type { ConsoleMemory } from '../access/memory.ts';
+import { takeTurns } from '../access/turns.ts';
 import type { Session } from './session.ts';
 import { openSignedOutBook } from './signed-out-book.ts';
 import type { SignedOutBounds } from './signed-out-book.ts';
@@ -17,14 +18,14 @@ export interface SignedOut {
 export function rememberSignedOut(memory: ConsoleMemory, bounds?: SignedOutBounds): SignedOut {
   const book = openSignedOutBook(bounds);
   let seen = '';
-  let last: Promise<void> = Promise.resolve();
+  const inTurn = takeTurns();
   /** The writing that has not begun yet. */
   let next: Promise<void> | undefined;
   return {
     add(session, nowMs) {
       book.add(session);
       // who signs out while something is being written shares the next writing
-      return next ??= last = last.catch(() => undefined).then(() => {
+      return next ??= inTurn(() => {
         next = undefined;
         return memory.change('signedOut', (text) => {
           book.load(text);

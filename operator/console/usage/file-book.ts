@@ -58,7 +58,7 @@ function fileShelf(path: string, nowMs: () => number, bounds: BookBounds): Recor
 
   function open(): Followed {
     const inode = inodeOf(path);
-    if (followed && !isStill(followed, inode)) {
+    if (followed && !lookAgain(followed, inode)) {
       retire(followed);
       followed = undefined;
     }
@@ -108,8 +108,8 @@ function follow(path: string, inode: number, bounds: BookBounds): Followed {
   }
 }
 
-/** Whether it has its place still; numbers that begin again are another ledger in the same file. */
-function isStill(followed: Followed, inode: number): boolean {
+/** Notes its last number; says whether it has its place still: numbers that begin again are another ledger in the same file. */
+function lookAgain(followed: Followed, inode: number): boolean {
   if (followed.inode !== inode) return false;
   const lastNumber = lastNumberOf(followed.file);
   const goesOn = lastNumber >= followed.lastNumber;

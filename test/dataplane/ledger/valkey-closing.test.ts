@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { afterEach, describe, test } from 'node:test';
+import type { Ledger } from '#ledger/ledger.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { hold } from '#ledger/valkey/admission.ts';
 import { Fleet } from '#ledger/valkey/fleet.ts';
@@ -16,7 +17,7 @@ import { valkey } from '../../support/valkey.ts';
 import type { ValkeyServer } from '../../support/valkey.ts';
 import { DAY_MS, holdRequest, origin, progress, settlement } from './calls.ts';
 import { HELD } from './contract-scenario.ts';
-import { ALWAYS, dataFolder, endScene, eventually, open, start } from './valkey-scene.ts';
+import { ALWAYS, dataFolder, endScene, eventually, open, OUTAGES, start } from './valkey-scene.ts';
 import { PATIENT } from './valkey-subject.ts';
 
 const ACCOUNT = 'team-a/team-a';
@@ -51,6 +52,13 @@ async function leftIn(dataDir: string): Promise<readonly PendingSettlement[]> {
   return journal.left;
 }
 
+/** The next process on the folder, once the call's record has its 50 nano-USD. */
+async function nextDelivers(server: ValkeyServer, dataDir: string): Promise<Ledger> {
+  const { ledger } = await open(server, { dataDir });
+  await eventually('it is delivered', async () => (await ledger.readUsage('key-1', 'a'))?.costNanoUsd === 50n);
+  return ledger;
+}
+
 /** Closed at once, within the time that a settlement waits before it is written. */
 async function closeAtOnce({ fleet }: Member, refused: Promise<unknown>): Promise<void> {
   const beganMs = performance.now();
@@ -63,23 +71,19 @@ async function closeAtOnce({ fleet }: Member, refused: Promise<unknown>): Promis
 describe('a ledger that is closed', { skip: valkey.skip }, () => {
   afterEach(endScene);
 
-  for (const [how, away, back] of [
-    ['is away', (server: ValkeyServer) => server.kill(), (server: ValkeyServer) => server.start()],
-    // it has the settlement, and takes it when it goes on
-    ['hangs', async (server: ValkeyServer) => server.signal('SIGSTOP'), async (server: ValkeyServer) => server.signal('SIGCONT')],
-  ] as const) {
+  for (const [how, outage] of [['is away', OUTAGES.killed], ['hangs', OUTAGES.hanging]] as const) {
     test(`while the server ${how}: a settlement is delivered by the next process, once`, async () => {
       const server = await start(ALWAYS);
       const dataDir = await dataFolder();
       const first = await joinFleet(server, dataDir);
       assert.deepEqual(await hold(first.fleet, holdRequest('a', 60n, { progress: progress(5n) })), HELD(60n));
-      await away(server);
+      await outage.begin(server);
       const settling = first.settler.settle(settlement('a', 50n));
       // on its way
       await new Promise(setImmediate);
       await closeAtOnce(first, settling);
       assert.deepEqual((await leftIn(dataDir)).map(({ callId }) => callId), ['a']);
-      await back(server);
+      await outage.end(server);
       for (let round = 0; round < 2; round++) {
         const { ledger } = await open(server, { dataDir });
         await eventually('it is delivered', async () => (await ledger.readUsage('key-1', 'a'))?.status === 'Succeeded');
@@ -96,8 +100,7 @@ describe('a ledger that is closed', { skip: valkey.skip }, () => {
     const first = await joinFleet(server, dataDir);
     await hold(first.fleet, holdRequest('a', 60n));
     await closeAtOnce(first, first.settler.settle(settlement('a', 50n)));
-    const { ledger } = await open(server, { dataDir });
-    await eventually('it is delivered', async () => (await ledger.readUsage('key-1', 'a'))?.costNanoUsd === 50n);
+    await nextDelivers(server, dataDir);
   });
 
   test('with the settlement of a call that another process holds', async () => {
@@ -109,8 +112,7 @@ describe('a ledger that is closed', { skip: valkey.skip }, () => {
     await server.kill();
     await closeAtOnce(first, first.settler.settle(settlement('a', 50n)));
     await server.start();
-    const { ledger } = await open(server, { dataDir });
-    await eventually('it is delivered', async () => (await ledger.readUsage('key-1', 'a'))?.costNanoUsd === 50n);
+    await nextDelivers(server, dataDir);
   });
 
   test('with a hold that nobody answered: its call owes nothing', async () => {
@@ -139,8 +141,7 @@ describe('a ledger that is closed', { skip: valkey.skip }, () => {
     await first.fleet.close(0);
     assert.deepEqual((await leftIn(dataDir)).map(({ callId }) => callId), ['a']);
     await server.command('DEL', `{mgw0}:s:${ACCOUNT}`);
-    const { ledger } = await open(server, { dataDir });
-    await eventually('it is delivered', async () => (await ledger.readUsage('key-1', 'a'))?.costNanoUsd === 50n);
+    const ledger = await nextDelivers(server, dataDir);
     assert.deepEqual(await ledger.readAccount(ACCOUNT), { spentNanoUsd: 50n, heldNanoUsd: 0n });
   });
 
@@ -160,8 +161,7 @@ describe('a ledger that is closed', { skip: valkey.skip }, () => {
     const settling = first.settler.settle(settlement('a', 50n));
     await adopting.promise;
     await closeAtOnce(first, settling);
-    const { ledger } = await open(server, { dataDir });
-    await eventually('it is delivered', async () => (await ledger.readUsage('key-1', 'a'))?.costNanoUsd === 50n);
+    const ledger = await nextDelivers(server, dataDir);
     assert.deepEqual(await ledger.readAccount(ACCOUNT), { spentNanoUsd: 50n, heldNanoUsd: 0n });
   });
 });

@@ -8,10 +8,9 @@ import type { Ledger } from '#ledger/ledger.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { openJournal } from '#ledger/valkey/journal.ts';
 import { valkey } from '../../support/valkey.ts';
-import type { ValkeyServer } from '../../support/valkey.ts';
 import { holdRequest, origin, progress, settlement, slot } from './calls.ts';
 import { HELD, SHORT } from './contract-scenario.ts';
-import { ALWAYS, dataFolder, endScene, eventually, isReady, open, start } from './valkey-scene.ts';
+import { ALWAYS, dataFolder, endScene, eventually, isReady, open, OUTAGES, start } from './valkey-scene.ts';
 
 /** Those that are there while refilling is tested have a second to notice. */
 const REFILL_MS = 1_500;
@@ -20,15 +19,12 @@ const limits = { keyLimitNanoUsd: 100n };
 describe('the ledger on Valkey, when things break', { skip: valkey.skip }, () => {
   afterEach(endScene);
 
-  for (const [how, away, back] of [
-    ['is killed', (server: ValkeyServer) => server.kill(), (server: ValkeyServer) => server.start()],
-    ['hangs', async (server: ValkeyServer) => server.signal('SIGSTOP'), async (server: ValkeyServer) => server.signal('SIGCONT')],
-  ] as const) {
+  for (const [how, outage] of [['is killed', OUTAGES.killed], ['hangs', OUTAGES.hanging]] as const) {
     test(`a server that ${how}: calls are refused, settlements wait, and all goes on by itself`, async () => {
       const server = await start(ALWAYS);
       const { ledger, events } = await open(server, { dataDir: await dataFolder() });
       await ledger.hold(holdRequest('running', 40n, { limits }));
-      await away(server);
+      await outage.begin(server);
       await assert.rejects(ledger.hold(holdRequest('first', 10n, { limits })), LedgerUnavailable);
       // from here on nobody waits
       assert.equal(ledger.health?.().ok, false);
@@ -39,7 +35,7 @@ describe('the ledger on Valkey, when things break', { skip: valkey.skip }, () =>
       await assert.rejects(ledger.recordProgress(new Map([['running', progress(3n)]])), LedgerUnavailable);
       assert.ok(performance.now() - beganMs < 20_000, 'refusals do not wait');
       const settling = ledger.settle(settlement('running', 30n));
-      await back(server);
+      await outage.end(server);
       assert.equal((await settling).record.costNanoUsd, 30n);
       await eventually('it is ready again', isReady(ledger));
       assert.deepEqual(await ledger.hold(holdRequest('next', 70n, { limits })), HELD(70n));

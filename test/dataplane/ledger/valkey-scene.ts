@@ -38,6 +38,12 @@ export async function open(server: ValkeyServer, options: Partial<ValkeyLedgerOp
   return { ledger, events };
 }
 
+/** Ways of a server not to answer, and how each ends. One that hangs has what it was sent, and takes it when it goes on. */
+export const OUTAGES = {
+  killed: { begin: (server: ValkeyServer) => server.kill(), end: (server: ValkeyServer) => server.start() },
+  hanging: { begin: async (server: ValkeyServer) => server.signal('SIGSTOP'), end: async (server: ValkeyServer) => server.signal('SIGCONT') },
+} as const;
+
 /** For `afterEach`. */
 export async function endScene(): Promise<void> {
   await Promise.all(opened.splice(0).map((each) => each.close()));

@@ -1,10 +1,12 @@
 /** What the console of one machine remembers across restarts: a file for each entry in the data folder, for its owner only. */
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeDurably } from '../../../files/write-durably.ts';
 import { AccessError } from '../access.ts';
 import { MEMORY_ENTRIES } from '../memory.ts';
 import type { ConsoleMemory, MemoryEntry } from '../memory.ts';
+import { takeTurns } from '../turns.ts';
+import { readIfThere } from './write-file.ts';
 
 const FOLDER = 'console';
 const FILES: Readonly<Record<MemoryEntry, string>> = { signedOut: 'signed-out.json', shownKeys: 'shown-keys.json' };
@@ -15,8 +17,8 @@ export async function openFileMemory(dataDir: string): Promise<ConsoleMemory> {
   const folder = join(dataDir, FOLDER);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const texts = new Map<MemoryEntry, string>();
-  for (const entry of MEMORY_ENTRIES) texts.set(entry, await readOrNothing(join(folder, FILES[entry])));
-  let last: Promise<void> = Promise.resolve();
+  for (const entry of MEMORY_ENTRIES) texts.set(entry, await readIfThere(join(folder, FILES[entry])) ?? '');
+  const inTurn = takeTurns();
 
   async function change(entry: MemoryEntry, edit: (text: string) => string): Promise<void> {
     const before = texts.get(entry) ?? '';
@@ -32,19 +34,6 @@ export async function openFileMemory(dataDir: string): Promise<ConsoleMemory> {
 
   return {
     read: (entry) => texts.get(entry) ?? '',
-    change(entry, edit) {
-      const next = last.then(() => change(entry, edit));
-      last = next.catch(() => undefined); // whoever asked is told
-      return next;
-    },
+    change: (entry, edit) => inTurn(() => change(entry, edit)),
   };
-}
-
-async function readOrNothing(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
-    throw error;
-  }
 }

@@ -58,12 +58,16 @@ export async function obstacleOf(folder: string): Promise<string | undefined> {
   }
 }
 
-async function assertHolds(path: string, text: string): Promise<void> {
-  const now = await readFile(path, 'utf8').catch((error: unknown) => {
+/** A file's text; undefined: it is not there. */
+export async function readIfThere(path: string): Promise<string | undefined> {
+  return readFile(path, 'utf8').catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   });
-  if (now !== text) throw new AccessError('Conflict', `${path} was changed at the same moment. Nothing was written; look at what it says now and repeat the change.`);
+}
+
+async function assertHolds(path: string, text: string): Promise<void> {
+  if (await readIfThere(path) !== text) throw new AccessError('Conflict', `${path} was changed at the same moment. Nothing was written; look at what it says now and repeat the change.`);
 }
 
 /** Only root may give files away; another's file that this process may write becomes its own. */
