@@ -4,6 +4,7 @@
  * is tried again. Holds that are not in the journal in time are refused and undone, there as well.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { atTurnsEnd } from '../turn.ts';
 import type { Books } from './books.ts';
 import type { LedgerSync } from './embedded-schema.ts';
 import type { Journal } from './embedded-journal.ts';
@@ -103,7 +104,7 @@ export class Committer {
   touch(): void {
     if (this.#scheduled || this.#retry || this.#stopped) return;
     this.#scheduled = true;
-    setImmediate(this.#turn);
+    atTurnsEnd(this.#turn);
   }
 
   /** Resolves when nothing is left to write, or after this time. What waits then is abandoned. */

@@ -5,6 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
+import { withRequests } from '../turn.ts';
 import { serveBilled } from './billed.ts';
 import type { BilledRoute } from './billed.ts';
 import { LARGE_BODY_BYTES } from './body.ts';
@@ -59,7 +60,7 @@ function serve(deps: DirectDeps, { path, endpoint, read }: BilledRoute, { reques
   deps.bodies.read(request, (failure, body) => {
     if (!response.destroyed) response.on('close', deps.inFlight.begin());
     const arrived = { id, url: path, arrivedAt, headers, body };
-    if (!failure) return serveBilled(deps, endpoint, { request: arrived, reply: { raw: response }, read });
+    if (!failure) return withRequests(() => serveBilled(deps, endpoint, { request: arrived, reply: { raw: response }, read }));
     const error = toGatewayError(deps, arrived, failure);
     const status = createReply(response, { requestId: id, dialect: dialectOf(path) }).fail(error);
     reportPlain(deps, { endpoint: 'other', request: arrived, status, key: undefined, error });

@@ -7,6 +7,7 @@
  * slower than the provider stops the socket at QUEUE_BYTES, and with it the provider.
  */
 import type { Dispatcher } from 'undici';
+import { withAnswers } from '../turn.ts';
 import { decodeAnswer } from './decompress.ts';
 import { UpstreamFailure } from './upstream.ts';
 import type { AbortWatch, UpstreamFailureKind, UpstreamResponse, UpstreamTimeouts } from './upstream.ts';
@@ -80,7 +81,9 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
     const answer = decodeAnswer({ status, headers: joinRepeated(headers), body: this });
     if (!answer) return this.#fail(new UpstreamFailure('Reset', 'the provider answered in an unknown content-encoding'));
     this.#stage = 'Body';
-    this.#resolvers.resolve(answer);
+    // a stream's events pass as they come
+    if (this.#options.stream) this.#resolvers.resolve(answer);
+    else withAnswers(() => this.#resolvers.resolve(answer));
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {

@@ -6,6 +6,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { atTurnsEnd } from '../../turn.ts';
 import { Deadlines } from '../deadlines.ts';
 import { LedgerUnavailable } from '../ledger.ts';
 import type { Link } from './link.ts';
@@ -133,7 +134,7 @@ export class Bucket implements Place {
   #schedule(): void {
     if (this.#scheduled || this.#state !== 'Open' || this.#batches.length >= MOST_BATCHES || this.#queue.length === 0) return;
     this.#scheduled = true;
-    setImmediate(() => {
+    atTurnsEnd(() => {
       this.#scheduled = false;
       while (this.#state === 'Open' && this.#batches.length < MOST_BATCHES && this.#queue.length > 0) void this.#send(this.#queue.splice(0, MOST_STEPS));
     });
