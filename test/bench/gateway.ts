@@ -18,6 +18,8 @@ interface GatewaySetup {
   readonly nodeFlags?: readonly string[];
   /** Of a shared ledger; by default it is a file. */
   readonly ledgerUrl?: string;
+  /** The program, of another tree of sources; by default this tree's. */
+  readonly program?: string;
 }
 
 export interface MeasuredGateway {
@@ -39,14 +41,14 @@ const OBJECTS_PER_FILE = 2_000;
 const API_VERSION = 'modelgateway.dev/v1alpha1';
 
 /** Resolves once it answers. */
-export async function startGateway({ folder, mockUrl, core, large, nodeFlags = [], ledgerUrl }: GatewaySetup): Promise<MeasuredGateway> {
+export async function startGateway({ folder, mockUrl, core, large, nodeFlags = [], ledgerUrl, program = MGW }: GatewaySetup): Promise<MeasuredGateway> {
   const size = large ? LARGE : SMALL;
   const config = join(folder, 'manifests');
   mkdirSync(config, { recursive: true });
   writeObjects(config, [...platform(mockUrl, size.models), ...tenants(size.keys, size.accounts)]);
   const startedAt = performance.now();
   const started = startPinned([
-    process.execPath, ...ownFlags(), ...nodeFlags, MGW, 'run', '--config', config, '--data', join(folder, 'data'), '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0',
+    process.execPath, ...ownFlags(program), ...nodeFlags, program, 'run', '--config', config, '--data', join(folder, 'data'), '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0',
     ...ledgerUrl === undefined ? [] : ['--ledger', ledgerUrl],
   ], { core, outputFile: join(folder, 'gateway.log') });
   const [, url = '', adminUrl = ''] = await untilSaid(started, (output) => /"address":"(http:\S+?)","admin":"(http:\S+?)"/.exec(output) ?? undefined);
@@ -56,8 +58,8 @@ export async function startGateway({ folder, mockUrl, core, large, nodeFlags = [
 }
 
 /** Node's options in the program's first line: `#!/usr/bin/env -S node --a --b`. */
-export function ownFlags(): readonly string[] {
-  const [line = ''] = readFileSync(MGW, 'utf8').split('\n', 1);
+export function ownFlags(program = MGW): readonly string[] {
+  const [line = ''] = readFileSync(program, 'utf8').split('\n', 1);
   return line.split(' ').filter((word) => word.startsWith('--'));
 }
 
