@@ -24,7 +24,7 @@ import { mintKeys } from './reconcile/mint-keys.ts';
 import type { MintedKey } from './reconcile/mint-keys.ts';
 import { openMintedSecrets } from './reconcile/minted-secrets.ts';
 import type { MintedSecrets } from './reconcile/minted-secrets.ts';
-import { readSpending } from './reconcile/read-spending.ts';
+import { createSpendingReader } from './reconcile/read-spending.ts';
 import { openPatientBook } from './reconcile/patient-book.ts';
 import { statusId } from './reconcile/status-book.ts';
 import type { ObjectStatus } from './reconcile/status-book.ts';
@@ -51,6 +51,13 @@ export interface OperatorOptions {
 export interface Operator {
   /** The statuses of all objects at this moment, spending included; no secrets. */
   statuses(): Promise<readonly ObjectStatus[]>;
+  /** As they were said last: nothing is read for it. */
+  lastStatuses(): readonly ObjectStatus[];
+  /**
+   * What has become another since this was asked last, spending read anew: objects' statuses by "Kind namespace/name", undefined for
+   * an object that is gone. Costs little where little has changed, however many objects there are.
+   */
+  statusChanges(): Promise<ReadonlyMap<string, ObjectStatus | undefined>>;
   /** A provider refused the credential, the address or a model name of a ModelRoute's channel: its status says so for a while. */
   upstreamRefused(refusal: UpstreamRefusal): void;
   /** The folder for whoever changes it, with what is said of its objects. */
@@ -103,7 +110,9 @@ interface Started extends OperatorOptions {
 
 async function startController(options: Started, onCreated: (controller: Controller) => void): Promise<Operator> {
   const { gatewayNamespace, timers, log, ledger, provider, minted } = options;
-  const book = openPatientBook();
+  const changed = new Set<string>();
+  const book = openPatientBook((id) => changed.add(id));
+  const spending = createSpendingReader(book, gatewayNamespace);
   let refused: readonly SnapshotFault[] = [];
   let started = false;
   const controller = new Controller(provider.resources, {
@@ -125,7 +134,7 @@ async function startController(options: Started, onCreated: (controller: Control
   started = true;
   const watch = watchMinted(minted, controller, log);
   async function updateSpending(): Promise<void> {
-    const answered = !ledger || await readSpending(provider.resources, { ledger: await ledger, book, gatewayNamespace, nowMs: timers.nowMs() });
+    const answered = !ledger || await spending.read(provider.resources, { ledger: await ledger, nowMs: timers.nowMs() });
     if (!answered) log.warn('the ledger does not answer; statuses say the spending of before');
     book.expire(timers.nowMs());
   }
@@ -133,6 +142,13 @@ async function startController(options: Started, onCreated: (controller: Control
     async statuses() {
       await updateSpending();
       return book.list();
+    },
+    lastStatuses: () => book.list(),
+    async statusChanges() {
+      await updateSpending();
+      const changes = new Map([...changed].map((id) => [id, book.get(id)]));
+      changed.clear();
+      return changes;
     },
     manifests: createManifestSource({ folder: options.configDir, gatewayNamespace, provider, minted, book, timers, updateSpending, onKeysChanged: () => controller.update() }),
     upstreamRefused({ route, channel, status }) {

@@ -5,7 +5,8 @@
  */
 import type { Operator } from '../../operator/main.ts';
 
-type ObjectStatus = Awaited<ReturnType<Operator['statuses']>>[number];
+type Changes = Awaited<ReturnType<Operator['statusChanges']>>;
+type ObjectStatus = NonNullable<ReturnType<Changes['get']>>;
 
 /** Conditions that say so when they are False. */
 const TOLD = ['Accepted', 'ResolvedRefs', 'Ready'];
@@ -15,17 +16,21 @@ const TOLD_WHILE_TRUE = ['UpstreamRefused', 'UnpricedModels'];
 const SILENT_REASONS = new Set(['Disabled', 'Expired', 'LimitReached', 'Pending', 'Reconciling', 'NoProxies', 'Rejected']);
 
 interface ConditionReport {
-  /** Prints what was not true before; what is mended is forgotten. */
-  update(statuses: readonly ObjectStatus[]): void;
+  /** Prints what was not true of an object before; what is mended is forgotten. */
+  update(changes: Changes): void;
 }
 
 export function createConditionReport(print: (line: string) => void): ConditionReport {
-  let known = new Set<string>();
+  /** By object; only of those of which there is something to say. */
+  const known = new Map<string, readonly string[]>();
   return {
-    update(statuses) {
-      const lines = statuses.flatMap(linesFor);
-      for (const line of lines) if (!known.has(line)) print(`warning: ${line}`);
-      known = new Set(lines);
+    update(changes) {
+      for (const [id, status] of changes) {
+        const [before, lines] = [known.get(id) ?? [], status ? linesFor(status) : []];
+        for (const line of lines) if (!before.includes(line)) print(`warning: ${line}`);
+        if (lines.length > 0) known.set(id, lines);
+        else known.delete(id);
+      }
     },
   };
 }

@@ -55,16 +55,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   let inForce: Snapshot | undefined;
   let refreshSoon: NodeJS.Timeout | undefined;
   let startFault: { readonly error: unknown } | undefined;
-  let statuses: Awaited<ReturnType<Operator['statuses']>> = [];
 
   /** Set once it has started; the first snapshot comes before that. */
   const running: { operator?: Operator } = {};
-  /** Statuses follow spending, every change of the manifests, and what providers refuse. */
+  /** What is said follows spending, every change of the manifests, and what providers refuse. */
   function refresh(): void {
-    running.operator?.statuses().then((current) => {
-      statuses = current;
-      report.update(current);
-    }).catch((error: unknown) => log.error({ err: error }, 'the statuses cannot be told'));
+    running.operator?.statusChanges().then((changes) => report.update(changes)).catch((error: unknown) => log.error({ err: error }, 'the statuses cannot be told'));
   }
 
   /** A busy client may be refused a thousand times in a second, and telling costs a look at every key. */
@@ -80,7 +76,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       try {
         dataplane ??= await startDataplane({
           ...options, ledger: await ledger, version: VERSION, process,
-          dump: { statuses: () => statuses },
+          dump: { statuses: () => running.operator?.lastStatuses() ?? [] },
           onRouteWarning(warning) {
             running.operator?.upstreamRefused(warning);
             refreshSoon ??= setTimeout(tellRefusals, WARNING_INTERVAL_MS);

@@ -20,7 +20,7 @@ import { Loop } from './loop.ts';
 import type { RunResult } from './loop.ts';
 import { mintKeys } from './mint-keys.ts';
 import type { KeySecrets, MintMemory, MintedKey } from './mint-keys.ts';
-import { readSpending } from './read-spending.ts';
+import { createSpendingReader } from './read-spending.ts';
 import { createEditValidator } from './validate-edit.ts';
 import { openStatusBook, statusId } from './status-book.ts';
 import type { ObjectStatus, StatusBook } from './status-book.ts';
@@ -72,6 +72,7 @@ export class ClusterController {
   readonly #loop: Loop;
   readonly #minting: Loop;
   readonly #spending: Loop;
+  readonly #spendingReader: ReturnType<typeof createSpendingReader>;
   /** Objects whose status has become another since the writer was told last. */
   readonly #changed = new Set<string>();
   readonly #verdicts: Verdicts;
@@ -91,6 +92,7 @@ export class ClusterController {
     this.#options = options;
     this.#memory = createMemory(options.gatewayNamespace);
     this.#book = openStatusBook((id) => this.#changed.add(id));
+    this.#spendingReader = createSpendingReader(this.#book, options.gatewayNamespace);
     this.#loop = new Loop({ run: () => this.#reconcile(), holdOffMs, firstHoldOffMs: 0, timers, log });
     this.#minting = new Loop({ run: () => this.#mint(), holdOffMs: 0, timers, log });
     this.#spending = new Loop({ run: () => this.#readSpending(), holdOffMs, timers, log });
@@ -217,9 +219,9 @@ export class ClusterController {
   }
 
   async #readSpending(): Promise<RunResult> {
-    const { ledger, provider, gatewayNamespace, clock, log } = this.#options;
+    const { ledger, provider, clock, log } = this.#options;
     if (!ledger || !this.#isLeading()) return { retry: false };
-    const answered = await readSpending(provider.resources(), { ledger, book: this.#book, gatewayNamespace, nowMs: clock.nowMs() });
+    const answered = await this.#spendingReader.read(provider.resources(), { ledger, nowMs: clock.nowMs() });
     if (!answered) log.warn('the ledger does not answer; statuses say the spending of before');
     this.#flush();
     return { retry: false, againInMs: READ_SPENDING_EVERY_MS };

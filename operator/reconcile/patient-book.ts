@@ -13,8 +13,9 @@ export interface PatientBook extends StatusBook {
 /** What was observed, and what the proxy said of it. */
 const MOST_WAITING = 2;
 
-export function openPatientBook(): PatientBook {
-  const book = openStatusBook();
+/** `onChanged` as of openStatusBook. */
+export function openPatientBook(onChanged?: (id: string) => void): PatientBook {
+  const book = openStatusBook(onChanged);
   const waiting: ((book: StatusBook) => void)[] = [];
 
   function current(): StatusBook {
@@ -31,6 +32,7 @@ export function openPatientBook(): PatientBook {
     programmed: (nowMs) => current().programmed(nowMs),
     rejected: (faults, nowMs) => current().rejected(faults, nowMs),
     spent: (id, spending, nowMs) => current().spent(id, spending, nowMs),
+    knowsSpending: (id) => current().knowsSpending(id),
     refused: (id, refusal) => current().refused(id, refusal),
     expire: (nowMs) => current().expire(nowMs),
     judge: (ids, verdict, nowMs) => current().judge(ids, verdict, nowMs),

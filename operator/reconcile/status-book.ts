@@ -33,6 +33,8 @@ export interface StatusBook {
   rejected(faults: readonly SnapshotFault[], nowMs: number): void;
   /** What is known of an object's spending. */
   spent(id: string, spending: SpendingStatus, nowMs: number): void;
+  /** Whether anything is known of it. */
+  knowsSpending(id: string): boolean;
   /** A provider refused what the object gives it. */
   refused(id: string, refusal: Refusal): void;
   /** Forgets refusals that have not come again for long. */
@@ -134,14 +136,16 @@ export function openStatusBook(onChanged: (id: string) => void = () => undefined
       const entry = entries.get(id);
       if (entry && !sameJson(entry.spending, spending)) update(id, { ...entry, spending }, nowMs);
     },
+    knowsSpending: (id) => entries.get(id)?.spending !== undefined,
     refused(id, refusal) {
       const entry = entries.get(id);
       if (entry) update(id, { ...entry, refusals: freshRefusals([...entry.refusals ?? [], refusal], refusal.atMs) }, refusal.atMs);
     },
     expire(nowMs) {
       for (const [id, entry] of entries) {
-        const refusals = freshRefusals(entry.refusals ?? [], nowMs);
-        if (refusals.length !== (entry.refusals ?? []).length) update(id, { ...entry, refusals }, nowMs);
+        if (!entry.refusals?.length) continue; // as of nearly all, of which there may be a hundred thousand
+        const refusals = freshRefusals(entry.refusals, nowMs);
+        if (refusals.length !== entry.refusals.length) update(id, { ...entry, refusals }, nowMs);
       }
     },
     list: () => listStatuses(observed, entries),

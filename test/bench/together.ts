@@ -1,5 +1,5 @@
 /**
- * Gateways and the bare proxy under load at the same time, on one core: `npm run bench:together -- [--tree FOLDER] [--valkey]`.
+ * Gateways and the bare proxy under load at the same time, on one core: `npm run bench:together -- [--tree FOLDER] [--large] [--valkey]`.
  * What disturbs one of them disturbs all of them in the same moment, so that the ratios of their CPU time per call, each taken
  * within a round, repeat to some two per cent where figures of targets measured by turns differ by fifteen. There are two processes of
  * each kind: a difference that is not larger than that between two of a kind says nothing. Each leaves the caches of the core to
@@ -22,6 +22,7 @@ import { readPort } from './ready.ts';
 
 const HELP = `npm run bench:together -- [options]
   --tree FOLDER    another tree of sources, installed, to compare this one with
+  --large          gateways with 100,000 keys and 1,000 models, too
   --valkey         gateways whose ledger is on Valkey, too (its servers are on the core of the load)
   --case NAME      default openai-json-64
   --rounds N       default 12
@@ -59,7 +60,7 @@ interface Scene {
 
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: {
-    help: { type: 'boolean' }, tree: { type: 'string' }, valkey: { type: 'boolean', default: false }, case: { type: 'string', default: 'openai-json-64' },
+    help: { type: 'boolean' }, tree: { type: 'string' }, large: { type: 'boolean', default: false }, valkey: { type: 'boolean', default: false }, case: { type: 'string', default: 'openai-json-64' },
     rounds: { type: 'string', default: '12' }, seconds: { type: 'string', default: '4' }, 'warm-up': { type: 'string', default: '60' }, cores: { type: 'string', default: '0,1' },
   } });
   if (values.help) return void process.stdout.write(`${HELP}\n`);
@@ -77,7 +78,13 @@ async function main(): Promise<void> {
   process.stdout.write(tableOf(subjects));
 }
 
-async function startAll(scene: Scene, { tree, valkey }: { readonly tree?: string | undefined; readonly valkey: boolean }): Promise<readonly Subject[]> {
+interface Kinds {
+  readonly tree?: string | undefined;
+  readonly large: boolean;
+  readonly valkey: boolean;
+}
+
+async function startAll(scene: Scene, { tree, large, valkey }: Kinds): Promise<readonly Subject[]> {
   const mock = startScript(scene, 'mock', [], scene.loadCore);
   const mockUrl = `http://127.0.0.1:${await untilSaid(mock, readPort)}`;
   const floor = startScript(scene, 'floor', [mockUrl], scene.core);
@@ -86,6 +93,7 @@ async function startAll(scene: Scene, { tree, valkey }: { readonly tree?: string
   for (const number of [1, 2]) {
     for (const { title, program } of programs) {
       subjects.push(await gateway(scene, { title: `${title} ${number}`, mockUrl, program }));
+      if (large) subjects.push(await gateway(scene, { title: `${title}, large ${number}`, mockUrl, program, large }));
       if (valkey) subjects.push(await gateway(scene, { title: `${title} on Valkey ${number}`, mockUrl, program, ledgerUrl: await store(scene) }));
     }
   }
@@ -100,7 +108,7 @@ function startScript({ folder, ending }: Scene, name: string, args: readonly str
 
 /** A name and a folder of its own. */
 function place({ folder }: Scene, title: string): Pick<Subject, 'title' | 'folder' | 'rounds'> {
-  const own = join(folder, title.replaceAll(' ', '-'));
+  const own = join(folder, title.replaceAll(/\W+/g, '-'));
   mkdirSync(own, { recursive: true });
   return { title, folder: own, rounds: [] };
 }
@@ -109,12 +117,13 @@ interface GatewayPlan {
   readonly title: string;
   readonly mockUrl: string;
   readonly program: string | undefined;
+  readonly large?: boolean;
   readonly ledgerUrl?: string;
 }
 
-async function gateway(scene: Scene, { title, mockUrl, program, ledgerUrl }: GatewayPlan): Promise<Subject> {
+async function gateway(scene: Scene, { title, mockUrl, program, large = false, ledgerUrl }: GatewayPlan): Promise<Subject> {
   const own = place(scene, title);
-  const started = await startGateway({ folder: own.folder, mockUrl, core: scene.core, large: false, ...program !== undefined && { program }, ...ledgerUrl !== undefined && { ledgerUrl } });
+  const started = await startGateway({ folder: own.folder, mockUrl, core: scene.core, large, ...program !== undefined && { program }, ...ledgerUrl !== undefined && { ledgerUrl } });
   scene.ending.defer(() => started.process.stop());
   return { ...own, url: started.url, keys: started.keys, pid: started.process.pid };
 }

@@ -82,7 +82,7 @@ metadata: {name: useless}
 spec: {routes: [{routeRef: {name: nowhere}}]}
 ---
 ${keyManifest('bare', KEY('bare'), '').split('---')[0]}`);
-    report.update(await world.gateway.operator.statuses());
+    report.update(await world.gateway.operator.statusChanges());
     const lines = (name: string): string[] => told.filter((line) => line.includes(` ${name}: `));
     for (const [name, words] of [['team/orphan', /"nobody" does not exist/], ['model-gateway/openai', /"unpriced-model"/], ['model-gateway/useless', /"nowhere" does not exist/], ['team/bare', /"bare-key"/]] as const) {
       assert.equal(lines(name).length, 1, `${name}: ${told.join('\n')}`);
@@ -90,7 +90,7 @@ ${keyManifest('bare', KEY('bare'), '').split('---')[0]}`);
     }
     for (const name of ['team/disabled', 'team/expired', 'team/main']) assert.deepEqual(lines(name), []);
     const count = told.length;
-    report.update(await world.gateway.operator.statuses());
+    report.update(await world.gateway.operator.statusChanges());
     assert.equal(told.length, count);
     await world.gateway.write('half.yaml', '# nothing\n');
   });

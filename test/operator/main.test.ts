@@ -109,6 +109,22 @@ test('from a folder of manifests to a snapshot and statuses with spending', asyn
   assert.ok(!JSON.stringify(statuses).includes(minted[0]?.key ?? ''));
 });
 
+test('of statuses only those are told again that have become others', async (t) => {
+  let spentNanoUsd = 0n;
+  const ledger: LedgerReader = { ...LEDGER, readAccount: () => Promise.resolve({ spentNanoUsd, heldNanoUsd: 0n }) };
+  const { operator, config, snapshotWhere } = await start(t, { ledger });
+  const first = await operator.statusChanges();
+  assert.deepEqual([...first.keys()].toSorted(), (await operator.statuses()).map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`).toSorted());
+  assert.deepEqual([...(await operator.statusChanges()).keys()], []);
+  spentNanoUsd = 5n;
+  assert.deepEqual([...(await operator.statusChanges()).keys()], ['Account team/team']);
+  assert.equal(operator.lastStatuses().find(({ kind }) => kind === 'Account')?.status.spentUsd, '0.000000005');
+  await writeFile(join(config, 'all.yaml'), MANIFESTS.replace(/apiVersion: \S+\nkind: PriceCatalog\n.*\n.*\n---\n/, ''));
+  await snapshotWhere(({ catalogs }) => catalogs.length === 0);
+  const gone = await operator.statusChanges();
+  assert.ok(gone.has('PriceCatalog model-gateway/acme') && gone.get('PriceCatalog model-gateway/acme') === undefined);
+});
+
 test('an edit is taken, a mistake is told with its place and changes nothing, the fix is taken', async (t) => {
   const { config, snapshotWhere, nextProblems } = await start(t);
   await snapshotWhere(({ accounts }) => accounts[0]?.creditNanoUsd === 10_000_000_000n);
