@@ -103,7 +103,6 @@ export interface Books {
   /** Keys and accounts whose spending or windows have changed since somebody emptied these. */
   readonly changedKeys: Set<KeyBook>;
   readonly changedAccounts: Set<AccountBook>;
-  heldNanoUsd: bigint;
   /** The calendar at the latest moment asked for. */
   today: Span;
   thisMonth: Span;
@@ -121,7 +120,7 @@ const NO_SPAN: Span = { startMs: 0, endMs: 0 };
 export function createBooks(): Books {
   return {
     keys: new Map(), accounts: new Map(), holds: new CallMap(), jobs: createJobs(), recent: new Map<string, SettledCall>(), log: NO_LOG,
-    changedKeys: new Set(), changedAccounts: new Set(), heldNanoUsd: 0n, today: NO_SPAN, thisMonth: NO_SPAN,
+    changedKeys: new Set(), changedAccounts: new Set(), today: NO_SPAN, thisMonth: NO_SPAN,
   };
 }
 
@@ -224,7 +223,7 @@ export function admitTo({ day, month }: { day: Window; month: Window }, by: 1 | 
 }
 
 /** Makes the tallies count this much of a hold. */
-export function recount(books: Books, hold: Hold, amountNanoUsd: bigint): void {
+export function recount(hold: Hold, amountNanoUsd: bigint): void {
   const by = amountNanoUsd - hold.countedNanoUsd;
   if (by === 0n) return;
   hold.countedNanoUsd = amountNanoUsd;
@@ -232,7 +231,13 @@ export function recount(books: Books, hold: Hold, amountNanoUsd: bigint): void {
   hold.month.heldNanoUsd += by;
   hold.key.total.heldNanoUsd += by;
   hold.account.heldNanoUsd += by;
-  books.heldNanoUsd += by;
+}
+
+/** What all calls in flight hold. Asked for now and then, so that no call keeps a sum of it. */
+export function sumHeld({ holds }: Books): bigint {
+  let sum = 0n;
+  for (const { countedNanoUsd } of holds.values()) sum += countedNanoUsd;
+  return sum;
 }
 
 /** Adds what a call cost to all that it counts in, or takes it back (a negative amount). Windows that are forgotten count nothing. */

@@ -67,9 +67,9 @@ function put(places: Float64Array, number: number, offset: number): void {
   places[at + 1] = offset;
 }
 
-/** The number of places is a power of two. */
+/** By the number's lowest bits: the number of places is a power of two. (A remainder of so large a number is a call into C.) */
 function placeOf(places: Float64Array, number: number): number {
-  return (number % (places.length / 2)) * 2;
+  return ((number >>> 0) & (places.length / 2 - 1)) * 2;
 }
 
 function nextPlace(places: Float64Array, at: number): number {

@@ -29,13 +29,15 @@ export function keyRow({ uid, day, month, totalSpentNanoUsd, lastUsedMs, past }:
   return [uid, day.startMs, day.spentNanoUsd, month.startMs, month.spentNanoUsd, totalSpentNanoUsd, lastUsedMs, formatPast(past)];
 }
 
-export function usageRow({ record, keySpentNanoUsd, keyRemainingNanoUsd, settledMs }: SettledRecord): Value[] {
+/** Added to those that are there already, so that no row is copied. */
+export function usageRow({ record, keySpentNanoUsd, keyRemainingNanoUsd, settledMs }: SettledRecord, rows: Value[] = []): Value[] {
   const { tokens } = record;
-  return [
+  rows.push(
     record.callId, record.keyUid, record.account, record.createdMs, record.group, record.model, record.channel, record.catalog,
     record.costNanoUsd, tokens.input, tokens.cached, tokens.cacheWrite5m, tokens.cacheWrite1h, tokens.output, record.usageSource,
     record.status, record.unbilledNanoUsd, record.durationMs, keySpentNanoUsd, keyRemainingNanoUsd, settledMs,
-  ];
+  );
+  return rows;
 }
 
 export function jobRow({ origin, jobId, costNanoUsd, dayStartMs, monthStartMs, state, pollMs, endedMs }: JobStateRecord): Value[] {

@@ -29,7 +29,7 @@ const NICE = 5;
  * What wants a core is given it for milliseconds at a time, for which every call waits where it is the main thread's. So this thread
  * rests for a moment after a part of a millisecond's work, unless a fold is so large that the file is behind.
  */
-const ROWS_BETWEEN_RESTS = 96;
+const ROWS_BETWEEN_RESTS = 192;
 const REST_MS = 1;
 const RESTED_ROWS = 50_000;
 /** Nobody wakes it. */
@@ -122,7 +122,7 @@ class LedgerFile {
   }
 
   #addUsage(record: SettledRecord): void {
-    this.#usageRows.push(...usageRow(record));
+    usageRow(record, this.#usageRows);
     this.#usageIndex.add(record.record.callId);
     if (this.#usageRows.length < ROWS_AT_ONCE * USAGE_COLUMNS.length) return;
     this.#insertUsage.several.run(...this.#usageRows);

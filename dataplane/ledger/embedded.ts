@@ -6,7 +6,7 @@
  */
 import { closeSync, mkdirSync, openSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { createBooks } from './books.ts';
+import { createBooks, sumHeld } from './books.ts';
 import type { Books, SettledCall } from './books.ts';
 import { within } from './deadlines.ts';
 import { Committer } from './embedded-committer.ts';
@@ -226,7 +226,7 @@ class EmbeddedLedger implements Ledger {
   }
 
   gauges(): LedgerGauges {
-    return { holds: this.#books.holds.size, heldNanoUsd: this.#books.heldNanoUsd, slots: countSlots(this.#slots) };
+    return { holds: this.#books.holds.size, heldNanoUsd: sumHeld(this.#books), slots: countSlots(this.#slots) };
   }
 
   close(): Promise<void> {

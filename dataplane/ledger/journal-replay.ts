@@ -53,7 +53,7 @@ export function replayHold(books: Books, record: HeldRecord, nowMs: number): voi
   };
   books.holds.set(origin.callId, hold);
   admitTo(hold, 1);
-  recount(books, hold, grantedNanoUsd);
+  recount(hold, grantedNanoUsd);
   key.lastUsedMs = Math.max(key.lastUsedMs ?? 0, origin.createdMs);
 }
 

@@ -54,7 +54,7 @@ function enter(books: Books, hold: Hold, previous: Hold | undefined): void {
   books.holds.set(origin.callId, hold);
   books.log.held(hold);
   // until it is durable, either amount may turn out to be the one that counts
-  recount(books, hold, grantedNanoUsd > countedNanoUsd ? grantedNanoUsd : countedNanoUsd);
+  recount(hold, grantedNanoUsd > countedNanoUsd ? grantedNanoUsd : countedNanoUsd);
   if (!previous) admitTo(hold, 1);
   key.lastUsedMs = hold.renewedMs;
 }
@@ -80,7 +80,7 @@ function isKnown({ seen: key }: KeyBook, { seen: account }: AccountBook, limits:
 export function confirmHold(books: Books, { hold }: PendingHold): void {
   if (books.holds.get(hold.origin.callId) !== hold) return;
   hold.pending = false;
-  recount(books, hold, hold.grantedNanoUsd);
+  recount(hold, hold.grantedNanoUsd);
 }
 
 /** The grant could not be made durable in time: as if it had not been asked for, also on disk. */
@@ -96,7 +96,7 @@ export function withdrawHold(books: Books, { hold, previous }: PendingHold): voi
   previous.progress = hold.progress;
   previous.renewedMs = hold.renewedMs;
   books.holds.set(callId, previous);
-  recount(books, previous, previous.grantedNanoUsd);
+  recount(previous, previous.grantedNanoUsd);
   books.log.held(previous);
 }
 
@@ -201,7 +201,7 @@ export function readKeySpending(books: Books, uid: string, { period, nowMs }: { 
 /** Ends a hold without settling it. */
 export function dropHold(books: Books, hold: Hold): void {
   const { key, origin } = hold;
-  recount(books, hold, 0n);
+  recount(hold, 0n);
   admitTo(hold, -1);
   books.holds.delete(origin.callId);
   if (key.past.length > 0) trimPast(key);

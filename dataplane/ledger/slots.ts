@@ -30,17 +30,19 @@ const TAKEN: SlotResult = { outcome: 'Taken' };
 
 /** Takes all of them or none; those that the call owns already stay its own and count once. */
 export function takeSlots(slots: Slots, callId: string, limits: readonly SlotLimit[]): SlotResult {
-  const owned = slots.owned.get(callId);
-  const wanted = owned ? limits.filter(({ id }) => !owns(owned, id)) : limits;
-  for (const limit of wanted) if (isFull(slots, limit)) return { outcome: 'Full', full: limit };
-  if (wanted.length === 0) return TAKEN;
-  const taken = wanted.map(({ id, scope }) => take(slots, id, scope));
-  slots.owned.set(callId, owned ? [...owned, ...taken] : taken);
+  const owned = slots.owned.get(callId) ?? NONE;
+  const wanted = owned.length > 0 ? limits.filter(({ id }) => !owns(owned, id)) : limits;
+  if (slots.uses.size + wanted.length > slots.sweepAt) sweep(slots);
+  const uses: SlotUse[] = [];
+  for (const limit of wanted) {
+    const use = slots.uses.get(limit.id) ?? open(slots, limit);
+    if (use.inUse >= limit.limit) return { outcome: 'Full', full: limit };
+    uses.push(use);
+  }
+  if (uses.length === 0) return TAKEN;
+  for (const use of uses) take(slots, use);
+  slots.owned.set(callId, owned.length > 0 ? [...owned, ...uses] : uses);
   return TAKEN;
-}
-
-function isFull({ uses }: Slots, { id, limit }: SlotLimit): boolean {
-  return (uses.get(id)?.inUse ?? 0) >= limit;
 }
 
 function owns(owned: readonly SlotUse[], id: string): boolean {
@@ -48,18 +50,15 @@ function owns(owned: readonly SlotUse[], id: string): boolean {
   return false;
 }
 
-function take(slots: Slots, id: string, scope: SlotLimit['scope']): SlotUse {
-  const use = slots.uses.get(id) ?? open(slots, id, scope);
-  use.inUse++;
-  slots.inUse[scope]++;
+function open({ uses }: Slots, { id, scope }: SlotLimit): SlotUse {
+  const use = { id, scope, inUse: 0 };
+  uses.set(id, use);
   return use;
 }
 
-function open(slots: Slots, id: string, scope: SlotLimit['scope']): SlotUse {
-  if (slots.uses.size >= slots.sweepAt) sweep(slots);
-  const use = { id, scope, inUse: 0 };
-  slots.uses.set(id, use);
-  return use;
+function take({ inUse }: Slots, use: SlotUse): void {
+  use.inUse++;
+  inUse[use.scope]++;
 }
 
 function sweep(slots: Slots): void {

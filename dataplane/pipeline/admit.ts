@@ -7,7 +7,6 @@ import { formatDecimal } from '../snapshot/decimal.ts';
 import { GatewayError } from '../errors.ts';
 import type { AdmitResult, HoldRequest, HoldResult, Limits, SlotLimit, SlotResult } from '../ledger/ledger.ts';
 import type { CallOrigin } from '../ledger/usage-record.ts';
-import { credentialOf } from '../state/recent-credentials.ts';
 import type { AccountState, Candidate, KeyState } from '../state/state.ts';
 import { keyInForce } from './authenticate.ts';
 import { affordableOutput, boundCall } from './bounds.ts';
@@ -167,7 +166,7 @@ function limitsOf(deps: PipelineDeps, routed: Routed): Limits {
 
 /** Of a call that was admitted; undefined where its key or account is gone, so that the ones it was admitted with go on. */
 export function limitsInForce({ state }: PipelineDeps, { keyHash, key: { uid, account: name } }: Routed): Limits | undefined {
-  const key = credentialOf(state.get(), keyHash)?.key;
+  const key = state.credential(keyHash)?.key;
   const account = state.get().accounts.get(name);
   return account && key?.uid === uid && key.account === name ? limitsWith(key, account) : undefined;
 }

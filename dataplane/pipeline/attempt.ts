@@ -34,7 +34,9 @@ export async function attempt(deps: PipelineDeps, admitted: Admitted, record: Ca
   record.sent = true;
   try {
     const response = await deps.upstreams.send(candidate.target, { method: 'POST', path, body, stream: call.stream, signal: record.abort.signal, headers });
-    result = await readAnswer(response, { admitted, converter, record, notes });
+    const answer = readAnswer(response, { admitted, converter, record, notes });
+    // an answer that is not a stream is not waited for again
+    result = answer instanceof Promise ? await answer : answer;
   } catch (error) {
     result = broken(error, record);
   }

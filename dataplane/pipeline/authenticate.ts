@@ -5,7 +5,6 @@
 import { hash } from 'node:crypto';
 import { GatewayError } from '../errors.ts';
 import type { Authenticated, PipelineDeps, Received } from './context.ts';
-import { credentialOf } from '../state/recent-credentials.ts';
 import type { KeyState } from '../state/state.ts';
 
 type Headers = Received['headers'];
@@ -31,7 +30,7 @@ export function authenticateHeaders(deps: Pick<PipelineDeps, 'state' | 'clock'>,
 
 /** The key behind a hash as the configuration in force has it: it may have been revoked since the call began. */
 export function keyInForce(deps: Pick<PipelineDeps, 'state' | 'clock'>, keyHash: string): KeyState {
-  const credential = credentialOf(deps.state.get(), keyHash);
+  const credential = deps.state.credential(keyHash);
   if (!credential) throw refused('This API key is unknown. Check that it is complete, and that it was not revoked or replaced.');
   const { key, notAfterMs } = credential;
   const nowMs = deps.clock.nowMs();

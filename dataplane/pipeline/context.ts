@@ -8,7 +8,8 @@ import type { CompiledPrice } from '../ledger/price.ts';
 import type { LeaseKeeper } from '../ledger/lease.ts';
 import type { Dialect } from '../protocol/call-facts.ts';
 import type { AnswerNotes, Converter, Meter } from '../protocol/converter.ts';
-import type { Candidate, EndpointKind, KeyState, Offer, State } from '../state/state.ts';
+import type { CurrentState } from '../state/current.ts';
+import type { Candidate, EndpointKind, KeyState, Offer } from '../state/state.ts';
 import type { AttemptReport, CallTelemetry, EndpointName } from '../telemetry/call-report.ts';
 import type { Stop } from '../upstream/stop.ts';
 import type { UpstreamResponse, Upstreams } from '../upstream/upstream.ts';
@@ -30,7 +31,7 @@ export interface RouteWarning {
 
 /** What the pipeline works with; the wiring makes it once. */
 export interface PipelineDeps {
-  readonly state: { get(): State };
+  readonly state: Pick<CurrentState, 'get' | 'credential'>;
   readonly ledger: Ledger;
   readonly leases: LeaseKeeper;
   readonly upstreams: Upstreams;

@@ -2,6 +2,7 @@
  * Waiting for the ledger, but not for ever. Every call waits so, and hardly any in vain: all that are equally patient share one
  * timer, which looks at those that have waited longest.
  */
+import { performance } from 'node:perf_hooks';
 import { LedgerUnavailable } from '../ledger/ledger.ts';
 
 interface Waiting {

@@ -4,7 +4,7 @@
  */
 import { GatewayError } from '../errors.ts';
 import { LedgerUnavailable } from '../ledger/ledger.ts';
-import type { SettleResult } from '../ledger/ledger.ts';
+import type { SettleResult, Settlement } from '../ledger/ledger.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';
 import { limitsInForce, originOf } from './admit.ts';
 import { ClientLeft } from './attempt.ts';
@@ -36,7 +36,7 @@ export async function settle(deps: PipelineDeps, record: CallRecord, ending: End
   }
   deps.leases.untrack(record.requestId);
   const startedAt = deps.clock.monotonicMs();
-  const booked = book(deps, record, { admitted, ending });
+  const booked = book(deps, record, { admitted, ending, startedAt });
   try {
     const result = await deps.within(record.lost ? 0 : SETTLE_PATIENCE_MS, booked);
     deps.telemetry.ledger('settle', deps.clock.monotonicMs() - startedAt, 'Settled');
@@ -53,18 +53,18 @@ function tellLate(deps: PipelineDeps, { requestId, call, candidate }: Admitted, 
   booked.then(({ record }) => deps.telemetry.billedLate({ requestId, model: call.model, group: candidate.group, billing: record }), () => undefined);
 }
 
-function book(deps: PipelineDeps, record: CallRecord, { admitted, ending }: { admitted: Admitted; ending: Ending }): Promise<SettleResult> {
+function book(deps: PipelineDeps, record: CallRecord, { admitted, ending, startedAt }: { admitted: Admitted; ending: Ending; startedAt: number }): Promise<SettleResult> {
   const status = statusOf(record, ending);
   const limits = limitsInForce(deps, admitted);
-  return deps.ledger.settle({
+  const consumed: Settlement = {
     callId: record.requestId,
     progress: progressOf(record, admitted, status),
     status,
-    durationMs: Math.round(deps.clock.monotonicMs() - admitted.arrivedAt),
+    durationMs: Math.round(startedAt - admitted.arrivedAt),
     origin: originOf(admitted, admitted.candidate),
-    ...(limits && { limits }),
-    ...(record.jobId === undefined ? {} : { job: { jobId: record.jobId, pollMs: deps.clock.nowMs() + FIRST_POLL_MS } }),
-  });
+  };
+  const settlement = limits ? { ...consumed, limits } : consumed;
+  return deps.ledger.settle(record.jobId === undefined ? settlement : { ...settlement, job: { jobId: record.jobId, pollMs: deps.clock.nowMs() + FIRST_POLL_MS } });
 }
 
 /** What an error of any stage means for the client. Errors that no stage meant are defects: told as such, and logged. */

@@ -5,10 +5,6 @@ import type { UnboundedFeature, UnboundedUse } from './call-facts.ts';
 import { isGiven, isRecord } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
 
-/** As bytes: a text would be made into bytes for each search. */
-const TTL = Buffer.from('"ttl"');
-const ESCAPE = Buffer.from('\\u');
-
 export interface FactsTally {
   textBytes: number;
   units: number;
@@ -59,17 +55,17 @@ export function dataUrlBytes(url: string): number {
 
 /**
  * Asks for cache writes that outlive the usual five minutes, anywhere: cache_control sits on blocks, tools and the request
- * itself. The bytes are searched first, as hardly a call has any.
+ * itself. Values are walked: a search through the bytes stops at each quote, and takes longer.
  */
-export function asksForLongCache(body: Uint8Array, parsed: JsonRecord): boolean {
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  if (!bytes.includes(TTL) && !bytes.includes(ESCAPE)) return false;
+export function asksForLongCache(parsed: JsonRecord): boolean {
   const pending: unknown[] = [parsed];
   for (let value = pending.pop(); value !== undefined; value = pending.pop()) {
     if (Array.isArray(value)) for (const item of value) pushContainer(pending, item);
     else if (isRecord(value)) {
-      if (hasLongTtl(value['cache_control'])) return true;
-      for (const member of Object.values(value)) pushContainer(pending, member);
+      for (const name of Object.keys(value)) {
+        if (name === 'cache_control' && hasLongTtl(value[name])) return true;
+        pushContainer(pending, value[name]);
+      }
     }
   }
   return false;

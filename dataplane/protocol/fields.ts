@@ -1,6 +1,7 @@
 /**
  * Reads fields of values that anybody may have written.
  */
+import { Buffer } from 'node:buffer';
 import { RequestFault } from './call-facts.ts';
 
 export type JsonRecord = Readonly<Record<string, unknown>>;

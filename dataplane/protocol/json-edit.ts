@@ -2,6 +2,7 @@
  * Changes members of a JSON object in its bytes: what is not named stays exactly as it was, with its order, white space, escapes
  * and numbers of any precision. This is how a request passes through losslessly although its model is renamed.
  */
+import { Buffer } from 'node:buffer';
 import { scanObject } from './json-scan.ts';
 import type { JsonMember, JsonObject } from './json-scan.ts';
 
@@ -36,9 +37,9 @@ function appendMembers(bytes: Uint8Array, object: JsonObject, edits: ReadonlyMap
   const at = object.members.at(-1)?.valueEnd ?? object.start + 1;
   const addedBytes = Buffer.byteLength(added);
   const edited = Buffer.allocUnsafe(bytes.length + addedBytes);
-  edited.set(bytes.subarray(0, at));
+  edited.set(bytes);
+  edited.copyWithin(at + addedBytes, at, bytes.length);
   edited.write(added, at);
-  edited.set(bytes.subarray(at), at + addedBytes);
   return edited;
 }
 

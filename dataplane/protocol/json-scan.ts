@@ -3,7 +3,9 @@
  * against bodies that would cost more to parse than they are worth. Iterative, so that no nesting exhausts the stack; strings
  * are skipped natively. It takes malformed text for granted (undefined): saying what is wrong is the parser's part.
  */
+import type { Buffer } from 'node:buffer';
 import { RequestFault } from './call-facts.ts';
+import { asBuffer } from './json-text.ts';
 
 /** One member of an object: offsets into the bytes that were scanned. */
 export interface JsonMember {
@@ -179,8 +181,4 @@ function isDelimiter(byte: number | undefined): boolean {
 
 function count(budget: Budget): void {
   if (++budget.values > MAX_VALUES) throw new RequestFault('invalid_json', `The body holds more than ${MAX_VALUES} values.`);
-}
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -68,7 +68,7 @@ function decode(bytes: Uint8Array): string {
 
 function checkNames(bytes: Uint8Array, object: JsonObject, parsed: JsonRecord): void {
   if (countMembers(parsed) !== object.members.length + object.nestedMembers) throw duplicate(findDuplicate(bytes) ?? '');
-  for (const { name } of object.members) {
+  for (const name of Object.keys(parsed)) {
     // they are written as they fold
     if (READ_MEMBERS.has(name)) continue;
     const folded = fold(name);

@@ -2,10 +2,13 @@
  * The configuration in force. It is swapped whole: a call reads it once and sees either the old one or the new one.
  */
 import { EMPTY_STATE } from './compile.ts';
-import type { State } from './state.ts';
+import { RecentCredentials } from './recent-credentials.ts';
+import type { Credential, State } from './state.ts';
 
 export interface CurrentState {
   get(): State;
+  /** What a key's SHA-256, in hexadecimal digits, opens in it; undefined: nothing. */
+  credential(keyHash: string): Credential | undefined;
   /** Puts a state in force, then tells the listeners, in the order in which they came. */
   swap(state: State): void;
   /** How many states have been put in force; 0: none yet, and no key opens anything. */
@@ -17,12 +20,15 @@ export interface CurrentState {
 /** Starts empty. */
 export function createCurrentState(): CurrentState {
   let current = EMPTY_STATE;
+  const recent = new RecentCredentials(current.credentials);
   let generation = 0;
   const listeners = new Set<(state: State) => void>();
   return {
     get: () => current,
+    credential: (keyHash) => recent.find(keyHash),
     swap(state) {
       current = state;
+      recent.renew(state.credentials);
       generation += 1;
       for (const listener of listeners) listener(state);
     },

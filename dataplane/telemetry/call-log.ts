@@ -7,6 +7,8 @@ import { symbols } from 'pino';
 import type { DestinationStream, Logger } from 'pino';
 import { formatDecimal } from '../snapshot/decimal.ts';
 import type { AttemptReport, CallReport, LateBilling } from './call-report.ts';
+import { CallKinds, isLike, likenessOf } from './kinds.ts';
+import type { CallKind, Likeness } from './kinds.ts';
 import { createIsoTime, maskSecrets } from './log.ts';
 
 export type CallLogLevel = 'info' | 'warn';
@@ -15,8 +17,9 @@ export type CallLogLevel = 'info' | 'warn';
 export function createCallLog(log: Logger): (report: CallReport, level: CallLogLevel) => void {
   const destination = destinationOf(log);
   const time = createIsoTime();
+  const lineOf = createCallLines();
   return (report, level) => {
-    if (log.isLevelEnabled(level)) destination.write(callLogLine(report, level, time()));
+    if (log.isLevelEnabled(level)) destination.write(lineOf(report, level, time()));
   };
 }
 
@@ -30,12 +33,63 @@ function isDestination(stream: unknown): stream is DestinationStream {
   return typeof stream === 'object' && stream !== null && 'write' in stream && typeof stream.write === 'function';
 }
 
-/** One line of JSON with its line break; `time` is a member with its comma, as log.ts makes it. */
-export function callLogLine(report: CallReport, level: CallLogLevel, time: string): string {
-  const { requestId, endpoint, dialect, stream, httpStatus, errorCode, durationMs, firstByteMs } = report;
-  return `{"level":"${level}"${time},"request_id":"${requestId}","endpoint":"${endpoint}","dialect":"${dialect}","stream":${stream},"status":${httpStatus}`
-    + `${errorCode === undefined ? '' : `,"error_code":"${errorCode}"`}${namesOf(report)}${billingOf(report.billing)}`
-    + `,"duration_ms":${tidy(durationMs)}${firstByteMs === undefined ? '' : `,"first_byte_ms":${tidy(firstByteMs)}`},"msg":"call"}\n`;
+/** Lines of JSON with their line breaks; `time` is a member with its comma, as log.ts makes it. */
+export function createCallLines(): (report: CallReport, level: CallLogLevel, time: string) => string {
+  const wordings = new CallKinds((report) => new Wording(report));
+  // for as long as the configuration has a key so
+  const keys = new WeakMap<CalledKey, string>();
+  const whoIs = (key: CalledKey): string => {
+    let who = keys.get(key);
+    if (who === undefined) keys.set(key, who = whoText(key));
+    return who;
+  };
+  return (report, level, time) => {
+    const { requestId, key, attempts, billing, durationMs, firstByteMs } = report;
+    const like = wordings.find(report);
+    return `${LEVELS[level]}${time},"request_id":"${requestId}${like.request}${key ? whoIs(key) : ''}${like.call}${attemptsOf(attempts)}${billing ? billingOf(billing, like) : ''}`
+      + `,"duration_ms":${tidy(durationMs)}${firstByteMs === undefined ? '' : `,"first_byte_ms":${tidy(firstByteMs)}`},"msg":"call"}\n`;
+  };
+}
+
+const LEVELS = { info: '{"level":"info"', warn: '{"level":"warn"' } as const;
+
+type CalledKey = NonNullable<CallReport['key']>;
+
+function whoText({ namespace, name, prefix, account }: CalledKey): string {
+  return maskSecrets(`${member('key', `${namespace}/${name}`)}${member('key_prefix', prefix)}${member('account', account)}`);
+}
+
+/**
+ * What the lines of calls that went alike have in common, in as few pieces as may be: each costs when a line is put together. A
+ * text that has been looked through for secrets is one piece.
+ */
+class Wording implements CallKind {
+  readonly #like: Likeness;
+  readonly #channel: string | undefined;
+  readonly #outcome: string | undefined;
+  /** From behind the request's id to the key. */
+  readonly request: string;
+  /** From behind the key to the first attempt's duration, if there is one. */
+  readonly call: string;
+  /** Up to the input's tokens, and from behind the output's to the cost. */
+  readonly beforeTokens: string;
+  readonly beforeCost: string;
+
+  constructor(report: CallReport) {
+    this.#like = likenessOf(report);
+    const { endpoint, dialect, stream, httpStatus, errorCode, model, group, attempts: [first], billing } = report;
+    this.#channel = first?.channel;
+    this.#outcome = first?.outcome;
+    this.request = maskSecrets(`","endpoint":"${endpoint}","dialect":"${dialect}","stream":${stream},"status":${httpStatus}${member('error_code', errorCode)}`);
+    this.call = maskSecrets(`${member('model', model)}${member('group', group)},"attempts":[${first ? beforeDuration(first) : ''}`);
+    this.beforeTokens = maskSecrets(`,"call_status":"${billing?.status}","input_tokens":`);
+    this.beforeCost = maskSecrets(`,"usage_source":"${billing?.usageSource}","cost_usd":"`);
+  }
+
+  isOf(report: CallReport): boolean {
+    const [first] = report.attempts;
+    return first?.channel === this.#channel && first?.outcome === this.#outcome && isLike(this.#like, report);
+  }
 }
 
 /** The line of a settlement that came after its call's own line. */
@@ -43,35 +97,20 @@ export function lateLogLine({ requestId, model, group, billing }: LateBilling): 
   return { request_id: requestId, model, group, ...billingFields(billing) };
 }
 
-/** Everything that has a text of people's choice in it. */
-function namesOf({ key, model, group, attempts }: CallReport): string {
-  const who = key ? whoIs(key) : '';
-  const what = (model === undefined ? '' : `,"model":"${write(model)}"`) + (group === undefined ? '' : `,"group":"${write(group)}"`);
-  const [only] = attempts;
-  return `${who}${what},"attempts":[${only && attempts.length === 1 ? attemptOf(only) : attempts.map(attemptOf).join(',')}]`;
+/** From the first one's duration to the end of all. */
+function attemptsOf(attempts: readonly AttemptReport[]): string {
+  let text = '';
+  for (const attempt of attempts) text += `${text === '' ? '' : maskSecrets(`,${beforeDuration(attempt)}`)}${tidy(attempt.durationMs)}}`;
+  return `${text}]`;
 }
 
-/** A key as its lines have it, for as long as the configuration has it so. */
-const known = new WeakMap<CalledKey, string>();
-
-type CalledKey = NonNullable<CallReport['key']>;
-
-function whoIs(key: CalledKey): string {
-  let who = known.get(key);
-  if (who === undefined)
-    known.set(key, who = `,"key":"${write(key.namespace)}/${write(key.name)}","key_prefix":"${write(key.prefix)}","account":"${write(key.account)}"`);
-  return who;
+function beforeDuration({ channel, outcome }: AttemptReport): string {
+  return `{"channel":${JSON.stringify(channel)},"outcome":"${outcome}","duration_ms":`;
 }
 
-function attemptOf({ channel, outcome, durationMs }: AttemptReport): string {
-  return `{"channel":"${write(channel)}","outcome":"${outcome}","duration_ms":${tidy(durationMs)}}`;
-}
-
-function billingOf(billing: CallReport['billing']): string {
-  if (!billing) return '';
-  const { status, tokens, usageSource, costNanoUsd, unbilledNanoUsd } = billing;
-  return `,"call_status":"${status}","input_tokens":${tokens.input},"cached_tokens":${tokens.cached},"cache_write_tokens":${tokens.cacheWrite5m + tokens.cacheWrite1h}`
-    + `,"output_tokens":${tokens.output},"usage_source":"${usageSource}","cost_usd":"${formatDecimal(costNanoUsd)}","unbilled_usd":"${formatDecimal(unbilledNanoUsd)}"`;
+function billingOf({ tokens, costNanoUsd, unbilledNanoUsd }: LateBilling['billing'], { beforeTokens, beforeCost }: Wording): string {
+  return `${beforeTokens}${tokens.input},"cached_tokens":${tokens.cached},"cache_write_tokens":${tokens.cacheWrite5m + tokens.cacheWrite1h}`
+    + `,"output_tokens":${tokens.output}${beforeCost}${formatDecimal(costNanoUsd)}","unbilled_usd":"${formatDecimal(unbilledNanoUsd)}"`;
 }
 
 function billingFields({ status, tokens, usageSource, costNanoUsd, unbilledNanoUsd }: LateBilling['billing']): Record<string, unknown> {
@@ -87,21 +126,17 @@ function billingFields({ status, tokens, usageSource, costNanoUsd, unbilledNanoU
   };
 }
 
-/** As few names as a configuration has come again and again: what each is in a line is worked out once. */
-const written = new Map<string, string>();
-const MOST_WRITTEN = 10_000;
-
-/** Within quotes: escaped, and without what looks like a secret. */
-function write(text: string): string {
-  const known = written.get(text);
-  if (known !== undefined) return known;
-  const escaped = maskSecrets(JSON.stringify(text).slice(1, -1));
-  if (written.size >= MOST_WRITTEN) written.clear();
-  written.set(text, escaped);
-  return escaped;
+function member(name: string, value: string | undefined): string {
+  return value === undefined ? '' : `,"${name}":${JSON.stringify(value)}`;
 }
 
-/** Microseconds are enough. */
-function tidy(ms: number): number {
-  return Math.round(ms * 1000) / 1000;
+/** `.001` to `.999`, without zeros at the end; nothing for none. */
+const THOUSANDTHS = Array.from({ length: 1000 }, (_none, count) => String(count / 1000).slice(1));
+
+/** Microseconds are enough. As whole numbers, since those with a point take several times as long to write. */
+function tidy(ms: number): string {
+  const micros = Math.round(ms * 1000);
+  const rest = micros % 1000;
+  const point = THOUSANDTHS[rest];
+  return point === undefined ? String(micros / 1000) : `${(micros - rest) / 1000}${point}`;
 }

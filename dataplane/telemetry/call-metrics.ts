@@ -1,9 +1,11 @@
 /**
- * What one finished call adds to the metrics. Calls that look alike (endpoint, outcome, model, group, channel) add to the same
- * series, which are looked up once for all of them.
+ * What one finished call adds to the metrics. Calls that look alike add to the same series, which are looked up once for all of
+ * them (kinds.ts).
  */
 import type { TokenCounts } from '../ledger/usage-record.ts';
 import type { AttemptReport, CallReport, EndpointName } from './call-report.ts';
+import { CallKinds, isLike, likenessOf, Pairs } from './kinds.ts';
+import type { CallKind, Likeness } from './kinds.ts';
 import { usd } from './recorder.ts';
 import type { Labels, Recorder, Series } from './recorder.ts';
 import type { MetricName } from './metric-table.ts';
@@ -20,57 +22,18 @@ const OPERATIONS: Readonly<Partial<Record<EndpointName, string>>> = {
 
 const PROVIDERS = { OpenAI: 'openai', Anthropic: 'anthropic' } as const;
 
-const TOKEN_TYPES: readonly (readonly [keyof TokenCounts, string])[] = [
-  ['input', 'input'], ['cached', 'cached'], ['cacheWrite5m', 'cache_write_5m'], ['cacheWrite1h', 'cache_write_1h'], ['output', 'output'],
-];
-
 /** Outcomes of attempts that never left the gateway. */
 const NOT_SENT = new Set(['full', 'short']);
 
-/** So many kinds of calls are remembered; with more of them the look-ups begin anew. */
-const MOST_KINDS = 10_000;
-
 /** Adds finished calls to all metrics that they concern. */
 export function createCallObserver(recorder: Recorder): (report: CallReport) => void {
-  const kinds = new Kinds((report: CallReport) => new KindOfCall(recorder, report));
-  const attempts = new Kinds((attempt: AttemptReport) => new KindOfAttempt(recorder, attempt));
+  const kinds = new CallKinds((report) => new KindOfCall(recorder, report));
+  const attempts = new Pairs((channel: string, outcome: string) => new KindOfAttempt(recorder, { channel, outcome }));
   return (report) => {
-    kinds.find(report.model, report).add(report);
+    kinds.find(report).add(report);
     let sent = 0;
-    for (const attempt of report.attempts) sent += attempts.find(attempt.channel, attempt).add(attempt, sent > 0);
+    for (const attempt of report.attempts) sent += attempts.find(attempt.channel, attempt.outcome).add(attempt, sent > 0);
   };
-}
-
-/**
- * Kinds by one of their fields, and then one after the other: few have the same, and comparing fields costs less than a text of all
- * of them to look up by.
- */
-class Kinds<Of, Kind extends { isOf(of: Of): boolean }> {
-  readonly #open: (of: Of) => Kind;
-  readonly #known = new Map<string | undefined, Kind[]>();
-  #count = 0;
-
-  constructor(open: (of: Of) => Kind) {
-    this.#open = open;
-  }
-
-  find(name: string | undefined, of: Of): Kind {
-    const known = this.#known.get(name);
-    if (known) for (const kind of known) if (kind.isOf(of)) return kind;
-    return this.#add(name, of);
-  }
-
-  #add(name: string | undefined, of: Of): Kind {
-    if (++this.#count > MOST_KINDS) {
-      this.#known.clear();
-      this.#count = 1;
-    }
-    const kind = this.#open(of);
-    const known = this.#known.get(name);
-    if (known) known.push(kind);
-    else this.#known.set(name, [kind]);
-    return kind;
-  }
 }
 
 /** Adds what a call cost to the metrics of money and tokens. */
@@ -94,33 +57,22 @@ class LazySeries {
   get(): Series {
     return this.#series ??= this.#recorder.series(this.#name, this.#labels);
   }
+
+  /** Adds to a counter; nothing is nothing to show. */
+  count(value: number): void {
+    if (value > 0) this.get().add(value);
+  }
 }
 
-interface Like extends Pick<CallReport, 'endpoint' | 'dialect' | 'stream' | 'httpStatus' | 'errorCode' | 'group'> {
-  readonly status: string | undefined;
-  readonly usageSource: string | undefined;
-  readonly protocol: AttemptReport['protocol'] | undefined;
-}
-
-function likeOf(report: CallReport): Like {
-  const { endpoint, dialect, stream, httpStatus, errorCode, group, billing } = report;
-  return { endpoint, dialect, stream, httpStatus, errorCode, group, status: billing?.status, usageSource: billing?.usageSource, protocol: protocolOf(report) };
-}
-
-function protocolOf({ attempts }: CallReport): AttemptReport['protocol'] | undefined {
-  return attempts[attempts.length - 1]?.protocol;
-}
-
-class KindOfCall {
-  /** The first of its kind, without what is not told apart by. */
-  readonly #like: Like;
+class KindOfCall implements CallKind {
+  readonly #like: Likeness;
   readonly #requests: Series;
   readonly #duration: Series;
   readonly #billing: BillingSeries | undefined;
   readonly #genAi: GenAiSeries | undefined;
 
   constructor(recorder: Recorder, report: CallReport) {
-    this.#like = likeOf(report);
+    this.#like = likenessOf(report);
     const { endpoint, dialect, httpStatus, errorCode = '', stream, billing, model, group = '' } = report;
     this.#requests = recorder.series('modelgateway_requests_total', { endpoint, dialect, status: String(httpStatus), error_code: errorCode });
     this.#duration = recorder.series('modelgateway_request_duration_seconds', { endpoint, stream: String(stream) });
@@ -129,16 +81,8 @@ class KindOfCall {
     this.#genAi = operation === undefined || model === undefined ? undefined : new GenAiSeries(recorder, report, { operation, model });
   }
 
-  /** Of its model. */
   isOf(report: CallReport): boolean {
-    const { endpoint, dialect, stream, httpStatus, errorCode, group } = this.#like;
-    return report.httpStatus === httpStatus && report.endpoint === endpoint && report.dialect === dialect && report.stream === stream
-      && report.errorCode === errorCode && report.group === group && this.#isBilledSo(report);
-  }
-
-  #isBilledSo(report: CallReport): boolean {
-    const { status, usageSource, protocol } = this.#like;
-    return report.billing?.status === status && report.billing?.usageSource === usageSource && protocolOf(report) === protocol;
+    return isLike(this.#like, report);
   }
 
   add(report: CallReport): void {
@@ -150,22 +94,15 @@ class KindOfCall {
 }
 
 class KindOfAttempt {
-  readonly #outcome: string;
   readonly #attempts: Series;
   /** Undefined: it was not sent. */
   readonly #duration: Series | undefined;
   readonly #retries: LazySeries;
 
-  constructor(recorder: Recorder, { channel, outcome }: AttemptReport) {
-    this.#outcome = outcome;
+  constructor(recorder: Recorder, { channel, outcome }: Pick<AttemptReport, 'channel' | 'outcome'>) {
     this.#attempts = recorder.series('modelgateway_upstream_attempts_total', { channel, outcome });
     this.#duration = NOT_SENT.has(outcome) ? undefined : recorder.series('modelgateway_upstream_attempt_duration_seconds', { channel });
     this.#retries = new LazySeries(recorder, 'modelgateway_upstream_retries_total', { channel });
-  }
-
-  /** Of its channel. */
-  isOf({ outcome }: AttemptReport): boolean {
-    return outcome === this.#outcome;
   }
 
   /** Returns how many requests left for a provider: one or none. */
@@ -182,21 +119,27 @@ class BillingSeries {
   readonly #calls: Series;
   readonly #cost: Series;
   readonly #unbilled: LazySeries;
-  readonly #tokens: readonly (readonly [keyof TokenCounts, LazySeries])[];
+  readonly #tokens: Readonly<Record<keyof TokenCounts, LazySeries>>;
 
   constructor(recorder: Recorder, labels: Readonly<Record<'model' | 'group' | 'call_status' | 'usage_source', string>>) {
     const { model, group } = labels;
     this.#calls = recorder.series('modelgateway_calls_total', labels);
     this.#cost = recorder.series('modelgateway_cost_usd_total', { model, group });
     this.#unbilled = new LazySeries(recorder, 'modelgateway_unbilled_usd_total', { model, group });
-    this.#tokens = TOKEN_TYPES.map(([field, token_type]) => [field, new LazySeries(recorder, 'modelgateway_tokens_total', { model, group, token_type })]);
+    const tokens = (token_type: string): LazySeries => new LazySeries(recorder, 'modelgateway_tokens_total', { model, group, token_type });
+    this.#tokens = { input: tokens('input'), cached: tokens('cached'), cacheWrite5m: tokens('cache_write_5m'), cacheWrite1h: tokens('cache_write_1h'), output: tokens('output') };
   }
 
   add({ tokens, costNanoUsd, unbilledNanoUsd }: NonNullable<CallReport['billing']>): void {
     this.#calls.add(1);
     this.#cost.add(usd(costNanoUsd));
     if (unbilledNanoUsd > 0n) this.#unbilled.get().add(usd(unbilledNanoUsd));
-    for (const [field, series] of this.#tokens) if (tokens[field] > 0) series.get().add(tokens[field]);
+    const { input, cached, cacheWrite5m, cacheWrite1h, output } = this.#tokens;
+    input.count(tokens.input);
+    cached.count(tokens.cached);
+    cacheWrite5m.count(tokens.cacheWrite5m);
+    cacheWrite1h.count(tokens.cacheWrite1h);
+    output.count(tokens.output);
   }
 }
 

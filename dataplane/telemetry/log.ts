@@ -65,14 +65,19 @@ function standardOutput(process: Ending): LineBuffer {
   return lines;
 }
 
-/** The time as a member of a line; the text is the same within a millisecond. */
+/** The time as a member of a line. Of a second all but its thousandths stays, of a thousandth all. */
 export function createIsoTime(): () => string {
-  let latestMs = Number.NaN;
-  let text = '';
+  let [latestMs, latestSecond] = [Number.NaN, Number.NaN];
+  let [text, second] = ['', ''];
   return () => {
     const nowMs = Date.now();
-    if (nowMs !== latestMs) text = `,"time":"${new Date(nowMs).toISOString()}"`;
+    if (nowMs === latestMs) return text;
     latestMs = nowMs;
-    return text;
+    const thousandths = nowMs % 1000;
+    if (nowMs - thousandths !== latestSecond) {
+      latestSecond = nowMs - thousandths;
+      second = `,"time":"${new Date(nowMs).toISOString().slice(0, -4)}`;
+    }
+    return text = `${second}${String(1000 + thousandths).slice(1)}Z"`;
   };
 }

@@ -6,8 +6,9 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { LedgerGauges } from '../ledger/ledger.ts';
 import { createCallObserver, observeBilling } from './call-metrics.ts';
 import type { CallReport, CallTelemetry, JobEnd, LateBilling } from './call-report.ts';
+import { Pairs } from './kinds.ts';
 import { CONTENT_TYPE, createRecorder, usd } from './recorder.ts';
-import type { Labels, Recorder, Series } from './recorder.ts';
+import type { Labels, Recorder } from './recorder.ts';
 
 /** What Node's `process` tells of itself. */
 export interface ProcessFigures {
@@ -85,14 +86,8 @@ export function createMetrics({ version, process, ledger, distribution }: Metric
 
 /** Every call asks the ledger three times, with the same few outcomes. */
 function createLedgerObserver(recorder: Recorder): CallTelemetry['ledger'] {
-  const known = new Map<string, Map<string, Series>>();
-  return (operation, durationMs, outcome) => {
-    let outcomes = known.get(operation);
-    if (!outcomes) known.set(operation, outcomes = new Map());
-    let series = outcomes.get(outcome);
-    if (!series) outcomes.set(outcome, series = recorder.series('modelgateway_ledger_duration_seconds', { operation, outcome }));
-    series.observe(durationMs / 1000);
-  };
+  const known = new Pairs((operation: string, outcome: string) => recorder.series('modelgateway_ledger_duration_seconds', { operation, outcome }));
+  return (operation, durationMs, outcome) => known.find(operation, outcome).observe(durationMs / 1000);
 }
 
 function readDistribution(recorder: Recorder, { connected, connections, lastUpdateMs, resources, refused }: DistributionFigures): void {

@@ -82,7 +82,6 @@ async function rejected(error: unknown): Promise<never> {
 function openPool(target: UpstreamTarget, { ca }: UpstreamOptions): ChannelPool {
   const base = parseAddress(target);
   const pool = new UpstreamPool(base.origin, {
-    pipelining: 1,
     allowH2: false,
     maxHeaderSize: MAX_HEADER_BYTES,
     keepAliveTimeout: KEEP_ALIVE_MS,

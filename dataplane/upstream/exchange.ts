@@ -1,6 +1,6 @@
 /**
  * One request and its answer on an undici connection. It is at once undici's handler, the answer's body and the listener of the
- * abort signal, because this is where every byte of every call passes: one object per call, one timer, no web streams.
+ * abort signal, because this is where every byte of every call passes: one object per call, no timer of its own, no web streams.
  *
  * Order: onRequestStart (the request is being written) → onResponseStart (head) → onResponseData* → onResponseEnd, or
  * onResponseError at any point. Bytes that arrive in one read of the socket reach the reader in one piece. A reader that is
@@ -9,6 +9,8 @@
 import type { Dispatcher } from 'undici';
 import { withAnswers } from '../turn.ts';
 import { decodeAnswer } from './decompress.ts';
+import { NOWHERE, TimeLimits } from './time-limits.ts';
+import type { Limited } from './time-limits.ts';
 import { UpstreamFailure } from './upstream.ts';
 import type { AbortWatch, UpstreamFailureKind, UpstreamResponse, UpstreamTimeouts } from './upstream.ts';
 
@@ -29,20 +31,21 @@ interface Reader {
 type Stage = 'Waiting' | 'Sent' | 'Body' | 'Over';
 
 const SOON = Promise.resolve();
+const IN_FLIGHT = new TimeLimits({ keepsProcess: true });
+const nobody = (): void => undefined;
 const DONE: IteratorResult<Uint8Array> = { done: true, value: undefined };
 
-export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterator<Uint8Array> {
+export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterator<Uint8Array>, Limited {
   /** Settles once: with the answer's head and, as its body, this exchange; or with the failure that came before it. */
   readonly head: Promise<UpstreamResponse>;
-  /** Called once undici is through with it, well or badly: its connection is free. */
-  onEnd: () => void = () => undefined;
+  /** Called once, when undici is through with it, well or badly: its connection is free. */
+  onEnd: () => void = nobody;
+  dueMs = 0;
+  place = NOWHERE;
   readonly #options: ExchangeOptions;
   readonly #resolvers: PromiseWithResolvers<UpstreamResponse>;
   #stage: Stage = 'Waiting';
   #controller: Dispatcher.DispatchController | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  /** When the provider was heard last; 0: not yet, or the timer was set since. */
-  #heardAt = 0;
   #queue: Buffer[] = [];
   #queuedBytes = 0;
   #reader: Reader | undefined;
@@ -56,7 +59,7 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
     this.#resolvers = Promise.withResolvers();
     this.head = this.#resolvers.promise;
     const { stream, timeouts, signal } = options;
-    this.#arm(stream ? timeouts.firstByteMs : timeouts.wholeMs);
+    IN_FLIGHT.set(this, stream ? timeouts.firstByteMs : timeouts.wholeMs);
     if (signal.aborted) this.handleEvent();
     else signal.addEventListener('abort', this, { once: true });
   }
@@ -96,14 +99,14 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
   }
 
   onResponseEnd(): void {
-    this.onEnd();
+    this.#giveBack();
     if (this.#stage !== 'Body') return;
     this.#finish();
     this.#wake();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
-    this.onEnd();
+    this.#giveBack();
     this.#fail(failureOf(this.#stage, error));
   }
 
@@ -173,46 +176,38 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
 
   #finish(): void {
     this.#stage = 'Over';
-    this.#disarm();
+    IN_FLIGHT.clear(this);
     this.#options.signal.removeEventListener('abort', this);
+  }
+
+  /** undici tells of an error, too, where it was told of the end before. */
+  #giveBack(): void {
+    const { onEnd } = this;
+    this.onEnd = nobody;
+    onEnd();
   }
 
   /** While the reader is behind, the provider's silence is not its fault. */
   #pause(controller: Dispatcher.DispatchController): void {
-    if (this.#options.stream) this.#disarm();
+    if (this.#options.stream) IN_FLIGHT.clear(this);
     this.#sawByte = true;
     controller.pause();
   }
 
   #resume(controller: Dispatcher.DispatchController): void {
-    if (this.#options.stream) this.#arm(this.#options.timeouts.idleMs);
+    if (this.#options.stream) this.#heard();
     controller.resume();
   }
 
-  /** The provider of a stream said something: from here on it may be silent for idleMs. The timer is left alone until it runs out. */
+  /** The provider of a stream said something: from here on it may be silent for idleMs. */
   #heard(): void {
-    if (!this.#sawByte || !this.#timer) this.#arm(this.#options.timeouts.idleMs);
-    else this.#heardAt = performance.now();
     this.#sawByte = true;
+    IN_FLIGHT.set(this, this.#options.timeouts.idleMs);
   }
 
-  #arm(delayMs: number): void {
-    this.#disarm();
-    this.#heardAt = 0;
-    this.#timer = setTimeout(expire, delayMs, this);
-  }
-
-  #disarm(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-  }
-
-  /** The one timer ran out: which one it is depends on how far the exchange has come. */
+  /** Its time is up: which time that is depends on how far the exchange has come. */
   expire(): void {
-    const leftMs = this.#heardAt === 0 ? 0 : this.#heardAt + this.#options.timeouts.idleMs - performance.now();
-    // a timer may be early by a part of a millisecond
-    if (leftMs >= 1) this.#arm(leftMs);
-    else this.#fail(this.#expiry());
+    this.#fail(this.#expiry());
   }
 
   #expiry(): UpstreamFailure {
@@ -221,10 +216,6 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
     if (!this.#sawByte) return new UpstreamFailure('Timeout', 'the provider did not begin its answer in time');
     return new UpstreamFailure('Idle', 'the provider fell silent within its answer');
   }
-}
-
-function expire(exchange: Exchange): void {
-  exchange.expire();
 }
 
 const WORDS: Readonly<Record<Stage, readonly [UpstreamFailureKind, string]>> = {

@@ -1,7 +1,7 @@
 /**
  * A channel's connections: as many of undici's clients as there are requests in flight, each with one connection and one request at
- * a time. The one that was free last is taken first, so that those which are not needed fall idle and are closed. undici's own pool
- * looks for a free client from the first one on, twice for each request.
+ * a time. The one that was free last is taken first, so that those which are not needed fall idle; after a while they are given up,
+ * whether their providers closed them or not. undici's own pool looks for a free client from the first one on, twice for each request.
  *
  * After an answer a connection rests until the system has been asked for what else has come: a provider that closes it says so then.
  *
@@ -10,50 +10,116 @@
 import { createRequire } from 'node:module';
 import type { Client, Dispatcher } from 'undici';
 import type { Exchange } from './exchange.ts';
+import { NOWHERE, TimeLimits } from './time-limits.ts';
+import type { Limited } from './time-limits.ts';
 
-const UndiciClient: typeof Client = createRequire(import.meta.url)('undici/lib/dispatcher/client.js');
+const require = createRequire(import.meta.url);
+const UndiciClient: typeof Client = require('undici/lib/dispatcher/client.js');
+const symbols: { readonly kKeepAliveTimeoutValue: symbol } = require('undici/lib/core/symbols.js');
 
-export class UpstreamPool {
-  readonly #origin: string;
-  readonly #options: Client.Options;
-  readonly #clients: Client[] = [];
-  readonly #free: Client[] = [];
-  #resting: Client[] = [];
+/**
+ * A client gets one request at a time. Told so, undici would itself wait for a turn of the event loop after each answer, besides the
+ * pool.
+ */
+const UNUSED_PIPELINING = 2;
 
-  constructor(origin: string, options: Client.Options) {
-    this.#origin = origin;
-    this.#options = options;
+/** Idle connections keep nobody. */
+const IDLE = new TimeLimits({ keepsProcess: false });
+
+/** Whose idle time the pool ends, one timer for all: undici itself would set one and clear it with each request. */
+class PooledClient extends UndiciClient implements Limited {
+  static {
+    // undici asks how long to wait with closing an idle connection; 0: for ever. What it says it is the default, or the provider's wish
+    Object.defineProperty(this.prototype, symbols.kKeepAliveTimeoutValue, {
+      get: () => 0,
+      set(this: PooledClient, ms: number) { this.idleMs = ms; },
+    });
   }
 
-  /** Clients, at work or not: as many as there ever were requests in flight. */
+  /** So long it may be idle; said by undici, already while it is constructed. */
+  declare idleMs: number;
+  dueMs = 0;
+  place = NOWHERE;
+  readonly #pool: UpstreamPool;
+
+  constructor(pool: UpstreamPool, origin: URL, options: Client.Options) {
+    super(origin, options);
+    this.#pool = pool;
+  }
+
+  /** For the exchange that has it. */
+  readonly rest = (): void => this.#pool.rest(this);
+
+  /** It was idle for too long. */
+  expire(): void {
+    this.#pool.giveUp(this);
+  }
+}
+
+export class UpstreamPool {
+  readonly #origin: URL;
+  readonly #options: Client.Options;
+  readonly #clients = new Set<PooledClient>();
+  readonly #free: PooledClient[] = [];
+  #resting: PooledClient[] = [];
+  #isClosed = false;
+
+  constructor(origin: string, options: Client.Options) {
+    this.#origin = readOften(new URL(origin));
+    this.#options = { ...options, pipelining: UNUSED_PIPELINING };
+  }
+
+  /** Clients, at work or idle. */
   get size(): number {
-    return this.#clients.length;
+    return this.#clients.size;
   }
 
   /** The exchange is told of everything, failures included. */
   dispatch(request: Dispatcher.DispatchOptions, exchange: Exchange): void {
     const client = this.#free.pop() ?? this.#open();
-    exchange.onEnd = () => this.#rest(client);
+    IDLE.clear(client);
+    exchange.onEnd = client.rest;
     client.dispatch(request, exchange);
   }
 
   /** Resolves when the requests in flight are over and all connections are closed. No request may follow. */
   async close(): Promise<void> {
-    await Promise.all(this.#clients.map((client) => client.close()));
+    this.#isClosed = true;
+    for (const client of this.#free.splice(0)) IDLE.clear(client);
+    await Promise.all(Array.from(this.#clients, (client) => client.close()));
   }
 
-  #rest(client: Client): void {
+  /** For a client whose request is over. */
+  rest(client: PooledClient): void {
     if (this.#resting.push(client) === 1) setImmediate(this.#rested);
   }
 
   readonly #rested = (): void => {
-    for (const client of this.#resting) this.#free.push(client);
+    const rested = this.#resting;
     this.#resting = [];
+    if (this.#isClosed) return;
+    for (const client of rested) {
+      this.#free.push(client);
+      IDLE.set(client, client.idleMs);
+    }
   };
 
-  #open(): Client {
-    const client = new UndiciClient(this.#origin, this.#options);
-    this.#clients.push(client);
+  /** For a client that is free, and was for long. */
+  giveUp(client: PooledClient): void {
+    this.#free.splice(this.#free.indexOf(client), 1);
+    this.#clients.delete(client);
+    client.destroy(null, () => undefined);
+  }
+
+  #open(): PooledClient {
+    const client = new PooledClient(this, this.#origin, this.#options);
+    this.#clients.add(client);
     return client;
   }
+}
+
+/** undici asks for both with each request, and a URL makes a new text each time. */
+function readOften(url: URL): URL {
+  const { origin, protocol } = url;
+  return Object.defineProperties(url, { origin: { value: origin }, protocol: { value: protocol } });
 }

@@ -21,7 +21,7 @@ describe('a turn of the event loop', () => {
     const call = async (name: string): Promise<void> => {
       for (const step of [1, 2, 3]) {
         steps.push(`${name}${step}`);
-        await undefined;
+        await Promise.resolve();
       }
       atTurnsEnd(() => steps.push(`${name} is written`));
     };

@@ -206,6 +206,19 @@ describe('a provider that reports more than it was allowed to produce', () => {
     assert.deepEqual(await spending(world, 'liar'), { spent: 10_000_000n, held: 0n });
     assert.equal((await post(world, '/v1/chat/completions', chat(), headers)).status, 429);
   });
+  it('is charged under a limit that was lowered meanwhile', async () => {
+    const key = 'sk-test-lowered-0000000000000000000000000000';
+    await world.gateway.write('lowered.yaml', keyManifest('lowered', key, 'quota: {limitUsd: "20"}'));
+    const waiting = gated(openaiChat({ usage: { prompt_tokens: 10, completion_tokens: 1_000_000 } }));
+    world.openai.script(waiting.reply);
+    const call = post(world, '/v1/chat/completions', chat('gpt-model', { max_tokens: 300 }), { 'x-api-key': key });
+    await waiting.gate.reached;
+    await world.gateway.write('lowered.yaml', keyManifest('lowered', key, 'quota: {limitUsd: "5"}'));
+    waiting.gate.open();
+    const usage = await usageOf(await call, { 'x-api-key': key });
+    assert.deepEqual([usage.cost_usd, usage.unbilled_usd], ['5.00', '5.000025']);
+    assert.ok(usage.duration_ms > 0, 'a file was written meanwhile');
+  });
   it('sends the limit it held for, lowering a higher wish to the model\'s', async () => {
     world.openai.script(openaiChat());
     await post(world, '/v1/chat/completions', chat('gpt-model', { max_completion_tokens: 999_999_999 }));

@@ -115,6 +115,13 @@ describe('channels', () => {
     providers.first.script({ beforeHead: [RESET], steps: [] });
     assert.equal(said(await call('tiers-model')), 'b');
   });
+  it('that break a stream off before its first byte are not', async () => {
+    providers.first.script({ ...openaiStream(['lost']), steps: [RESET] });
+    const answer = await call('tiers-model', {}, { stream: true });
+    assert.equal(answer.status, 502);
+    assert.match(answer.json().error.message, /cannot be reached, or broke off/);
+    assert.equal(providers.second.requests.length, 0);
+  });
   it('that time out after the request was sent are not', async () => {
     providers.first.script({ beforeHead: [STALL], steps: [] });
     const answer = await call('slow-model');

@@ -61,7 +61,7 @@ export function readChatFacts(body: Uint8Array, parsed: JsonRecord): ChatFacts {
     predictionTokens: 0,
     thinkingBudget: readThinkingBudget(parsed['thinking']),
     fixedOutput: tools > 0 || schema,
-    oneHourCache: asksForLongCache(body, parsed),
+    oneHourCache: asksForLongCache(parsed),
     unbounded: tally.unbounded,
   };
 }

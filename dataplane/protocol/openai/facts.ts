@@ -66,7 +66,7 @@ export function readChatFacts(body: Uint8Array, parsed: JsonRecord): ChatFacts {
     predictionTokens: readPrediction(parsed['prediction'], body.length),
     thinkingBudget: readThinkingBudget(parsed),
     fixedOutput: tools > 0 || schema,
-    oneHourCache: asksForLongCache(body, parsed),
+    oneHourCache: asksForLongCache(parsed),
     unbounded: tally.unbounded,
   };
 }

@@ -1,6 +1,7 @@
 /**
  * How much was generated, in bytes: what an estimate is made from where the provider gives no figures.
  */
+import { Buffer } from 'node:buffer';
 import { isRecord, itemsOf, textOf, utf8Bytes, wordOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 

@@ -54,7 +54,7 @@ export function readResponseFacts(body: Uint8Array, parsed: JsonRecord): ChatFac
     predictionTokens: 0,
     thinkingBudget: readThinkingBudget(parsed['reasoning']),
     fixedOutput: tools > 0 || schema,
-    oneHourCache: asksForLongCache(body, parsed),
+    oneHourCache: asksForLongCache(parsed),
     unbounded: tally.unbounded,
   };
 }

@@ -1,6 +1,5 @@
 /** GET /v1/key: the calling key's own limits and spending. */
 import type { FastifyInstance } from 'fastify';
-import { credentialOf } from '../../state/recent-credentials.ts';
 import type { ServerDeps } from '../deps.ts';
 import { PATHS } from '../paths.ts';
 import { plain } from '../plain.ts';
@@ -14,6 +13,6 @@ export function key(app: FastifyInstance, deps: ServerDeps): void {
       deps.ledger.readAccount(call.key.account),
     ]);
     const state = deps.state.get();
-    return keyView({ key: call.key, state, spending, account, notAfterMs: credentialOf(state, call.keyHash)?.notAfterMs });
+    return keyView({ key: call.key, state, spending, account, notAfterMs: deps.state.credential(call.keyHash)?.notAfterMs });
   }));
 }

@@ -67,3 +67,17 @@ test('slots that nobody uses do not pile up, and those in use stay', () => {
   }
   assert.equal(takeSlots(slots, 'other', [slot('Key', 'kept', 1)]).outcome, 'Full');
 });
+
+test('slots are counted that a call is the first to take while those that nobody uses leave', () => {
+  const first = [slot('Key', 'first', 1), slot('Group', 'first', 1), slot('Channel', 'first', 1)];
+  for (let unused = 990; unused <= 1010; unused++) {
+    const slots = createSlots();
+    for (let n = 0; n < unused; n++) {
+      takeSlots(slots, 'short', [slot('Key', `key-${n}`, 1)]);
+      releaseSlots(slots, 'short');
+    }
+    assert.equal(takeSlots(slots, 'call', first).outcome, 'Taken');
+    for (const limit of first) assert.deepEqual(takeSlots(slots, 'other', [limit]), { outcome: 'Full', full: limit }, `after ${unused}`);
+    assert.deepEqual(countSlots(slots), { Key: 1, Group: 1, Channel: 1 });
+  }
+});

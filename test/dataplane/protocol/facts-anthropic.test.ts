@@ -121,6 +121,7 @@ test('one-hour cache writes, wherever they are asked for', () => {
   ]) assert.equal(facts(fields).oneHourCache, true);
   assert.equal(facts({ cache_control: { type: 'ephemeral' } }).oneHourCache, false);
   assert.equal(facts({ cache_control: { type: 'ephemeral', ttl: '5m' } }).oneHourCache, false);
+  assert.equal(facts({ tools: [{ name: 'f', input_schema: { properties: { ttl: { ttl: '1h' } } } }] }).oneHourCache, false);
   assert.equal(facts({ messages: [{ role: 'user', content: '"cache_control":{"ttl":"1h"}' }] }).oneHourCache, false);
   const escaped = Buffer.from('{"model":"m","messages":[{"role":"user","content":"x"}],"cache\\u005fcontrol":{"\\u0074tl":"1\\u0068"}}');
   assert.equal(readChatFacts(escaped, parseBody(escaped)).oneHourCache, true);

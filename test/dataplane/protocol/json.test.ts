@@ -6,6 +6,7 @@ import { readChatFacts as readAnthropic } from '../../../dataplane/protocol/anth
 import { RequestFault } from '../../../dataplane/protocol/call-facts.ts';
 import { editObject, memberBytes } from '../../../dataplane/protocol/json-edit.ts';
 import { parseLossless, writeJson } from '../../../dataplane/protocol/json-lossless.ts';
+import { parseAnswer } from '../../../dataplane/protocol/json-text.ts';
 import { findSyntaxFault } from '../../../dataplane/protocol/json-position.ts';
 import { MAX_DEPTH, MAX_VALUES, scanObject } from '../../../dataplane/protocol/json-scan.ts';
 import { readChatFacts as readOpenAi } from '../../../dataplane/protocol/openai/facts.ts';
@@ -28,6 +29,14 @@ test('what an edit does not name stays byte for byte', () => {
   assert.equal(edit(body, { max_tokens: '5' }), body.replace(']} }', ']},"max_tokens":5 }'));
   assert.equal(edit(body, { model: undefined, nested: undefined, add: 'true' }),
     '\r\n{ "big":12345678901234567890, "small":1.0e-400,"escaped":"\\u0041\\/\\ud83d\\ude00","n":1.10,"add":true } \n');
+});
+
+test('bytes that are a part of others are taken for themselves', () => {
+  const within = new Uint8Array(Buffer.from('[{"a":1}]').subarray(1, 8));
+  const view = new Uint8Array(Uint8Array.from([0x5b, ...within]).buffer, 1);
+  assert.deepEqual(parseAnswer(view), { a: 1 });
+  assert.equal(scanObject(view)?.end, 7);
+  assert.equal(Buffer.from(editObject(view, new Map([['b', '2']]))).toString(), '{"a":1,"b":2}');
 });
 
 test('members are found by their name, however it is escaped', () => {

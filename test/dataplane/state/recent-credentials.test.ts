@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { credentialOf } from '../../../dataplane/state/recent-credentials.ts';
+import { RecentCredentials } from '../../../dataplane/state/recent-credentials.ts';
 import type { Credential } from '../../../dataplane/state/state.ts';
 
 /** Few places, so that many hashes have the same one. */
@@ -12,9 +12,11 @@ const credentials = fc.array(hash, { maxLength: 6 }).map((hashes) => new Map(has
 
 test('as the map has them, through edits and among unknown ones', () => {
   fc.assert(fc.property(fc.array(credentials, { minLength: 1, maxLength: 4 }), fc.array(fc.tuple(fc.nat(3), hash), { maxLength: 40 }), (maps, asked) => {
+    const recent = new RecentCredentials(new Map());
     for (const [at, keyHash] of asked) {
-      const state = { credentials: maps[at % maps.length] ?? new Map<string, Credential>() };
-      assert.equal(credentialOf(state, keyHash), state.credentials.get(keyHash));
+      const map = maps[at % maps.length] ?? new Map<string, Credential>();
+      recent.renew(map);
+      assert.equal(recent.find(keyHash), map.get(keyHash));
     }
   }));
 });
@@ -28,10 +30,12 @@ test('an unknown key does not push out a known one, and a key that is gone opens
     if (name === 'get') looks++;
     return target.get(keyHash);
   } });
-  const state = { credentials: counted };
-  assert.equal(credentialOf(state, known), credential);
-  assert.equal(credentialOf(state, `abc${'2'.repeat(61)}`), undefined);
-  assert.equal(credentialOf(state, known), credential);
+  const recent = new RecentCredentials(counted);
+  assert.equal(recent.find(known), credential);
+  assert.equal(recent.find(`abc${'2'.repeat(61)}`), undefined);
+  recent.renew(counted);
+  assert.equal(recent.find(known), credential);
   assert.equal(looks, 2);
-  assert.equal(credentialOf({ credentials: new Map() }, known), undefined);
+  recent.renew(new Map());
+  assert.equal(recent.find(known), undefined);
 });

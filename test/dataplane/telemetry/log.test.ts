@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { callLogLine } from '../../../dataplane/telemetry/call-log.ts';
+import { createCallLines } from '../../../dataplane/telemetry/call-log.ts';
 import { createLogger } from '../../../dataplane/telemetry/log.ts';
 import { createCallTelemetry } from '../../../dataplane/telemetry/telemetry.ts';
 import { attemptOf, reportOf } from './report.ts';
@@ -45,7 +45,7 @@ test('what only looks similar is left alone', () => {
 });
 
 test('the line of a call: ids and exact figures', () => {
-  assert.deepEqual(JSON.parse(callLogLine(reportOf(), 'info', ',"time":"now"')), {
+  assert.deepEqual(JSON.parse(createCallLines()(reportOf(), 'info', ',"time":"now"')), {
     level: 'info', time: 'now', msg: 'call', request_id: 'req_1', endpoint: 'chat_completions', dialect: 'OpenAI', stream: true, status: 200, key: 'team-a/ci-bot', key_prefix: 'sk-abcd',
     account: 'team-a/team-a', model: 'gpt-5', group: 'auto-a', attempts: [{ channel: 'openai/direct', outcome: 'ok', duration_ms: 500 }],
     call_status: 'Succeeded', input_tokens: 1000, cached_tokens: 200, cache_write_tokens: 34, output_tokens: 101, usage_source: 'Provider',
@@ -54,7 +54,7 @@ test('the line of a call: ids and exact figures', () => {
 });
 
 test('the line of a call that was refused before anything was known', () => {
-  const line = callLogLine(reportOf({ httpStatus: 401, errorCode: 'invalid_api_key', key: undefined, model: undefined, group: undefined, attempts: [], billing: undefined, firstByteMs: undefined }), 'warn', ',"time":"now"');
+  const line = createCallLines()(reportOf({ httpStatus: 401, errorCode: 'invalid_api_key', key: undefined, model: undefined, group: undefined, attempts: [], billing: undefined, firstByteMs: undefined }), 'warn', ',"time":"now"');
   assert.deepEqual(JSON.parse(line), {
     level: 'warn', time: 'now', msg: 'call', request_id: 'req_1', endpoint: 'chat_completions', dialect: 'OpenAI', stream: true, status: 401, error_code: 'invalid_api_key', attempts: [], duration_ms: 1500.123,
   });
@@ -64,11 +64,11 @@ test('names are escaped and looked through like everything else', () => {
   const { log, lines } = capture();
   const telemetry = createCallTelemetry({ call: () => undefined, billedLate: () => undefined, ledger: () => undefined, jobEnded: () => undefined }, log);
   const model = 'quote " back \\ line \n tab \t \u2028 é 😀 \ud800';
-  telemetry.finished(reportOf({ model, group: `after Bearer ${KEY}`, attempts: [attemptOf('ok', KEY), attemptOf('connect', 'b"c')] }));
+  telemetry.finished(reportOf({ model, group: `after Bearer ${KEY}`, key: { namespace: 'n', name: KEY, prefix: 'p', account: 'x"y' }, attempts: [attemptOf('ok', KEY), attemptOf('connect', 'b"c'), attemptOf('reset', `d ${KEY}`)] }));
   const [text = ''] = lines;
   assert.ok(text.endsWith('}\n') && !text.includes(KEY));
   const line = JSON.parse(text);
-  assert.deepEqual([line.model, line.group, line.attempts[1].channel], [model, 'after Bearer sk-[redacted]', 'b"c']);
+  assert.deepEqual([line.model, line.group, line.account, line.attempts[1].channel, line.attempts[2].channel], [model, 'after Bearer sk-[redacted]', 'x"y', 'b"c', 'd sk-[redacted]']);
   assert.match(line.time, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
 });
 

@@ -61,7 +61,7 @@ test('retries, channels that were full, and money that was written off', async (
   const { billing } = reportOf();
   const samples = await samplesAfter((metrics) => metrics.call(reportOf({
     attempts: [attemptOf('full', 'a/1'), attemptOf('status_503', 'a/2'), attemptOf('short', 'a/3'), attemptOf('connect', 'a/4'), attemptOf('ok', 'a/2')],
-    billing: billing && { ...billing, unbilledNanoUsd: 5_000_000n },
+    billing: billing && { ...billing, tokens: { ...billing.tokens, cached: 0 }, unbilledNanoUsd: 5_000_000n },
   })));
   assertSamples(samples, {
     'modelgateway_upstream_attempts_total{channel="a/1",outcome="full"}': 1,
@@ -73,6 +73,7 @@ test('retries, channels that were full, and money that was written off', async (
     'modelgateway_upstream_retries_total{channel="a/3"}': undefined,
     'modelgateway_upstream_retries_total{channel="a/4"}': 1,
     'modelgateway_unbilled_usd_total{group="auto-a",model="gpt-5"}': 0.005,
+    'modelgateway_tokens_total{group="auto-a",model="gpt-5",token_type="cached"}': undefined,
   });
 });
 

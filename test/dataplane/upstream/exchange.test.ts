@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, beforeEach, mock, test } from 'node:test';
+import { mock, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { Exchange } from '../../../dataplane/upstream/exchange.ts';
 import type { UpstreamFailure } from '../../../dataplane/upstream/upstream.ts';
+import { moveClock } from './moved-clock.ts';
 import { text } from './provider.ts';
 
 const TIMEOUTS = { connectMs: 50, firstByteMs: 1000, wholeMs: 3000, idleMs: 200 };
@@ -23,25 +25,7 @@ function start(stream: boolean, signal: AbortSignal = new AbortController().sign
 
 const kindOf = (promise: Promise<unknown>): Promise<string> => promise.then(() => 'no failure', (failure: UpstreamFailure) => failure.kind);
 
-/** A clock that the tests move, which Node's own mock would not do for performance.now(). */
-const clock = {
-  now: 0,
-  timers: new Set<{ at: number; fire: () => void }>(),
-  tick(ms: number): void {
-    this.now += ms;
-    for (const timer of this.timers) if (timer.at <= this.now) { this.timers.delete(timer); timer.fire(); }
-  },
-};
-
-mock.method(globalThis, 'setTimeout', (callback: (value: unknown) => void, delayMs: number, value: unknown) => {
-  const timer = { at: clock.now + delayMs, fire: () => callback(value) };
-  clock.timers.add(timer);
-  return timer;
-});
-mock.method(performance, 'now', () => 1 + clock.now);
-mock.method(globalThis, 'clearTimeout', (timer: never) => clock.timers.delete(timer));
-beforeEach(() => clock.timers.clear());
-after(() => mock.reset());
+const clock = moveClock();
 
 test('a stream may last, as long as it is never silent for longer than idleMs', async () => {
   const { exchange, controller } = start(true);
@@ -144,7 +128,7 @@ test('what came before a break is read before the failure is told', async () => 
   assert.equal(await kindOf(exchange.next()), 'Cut');
 });
 
-test('no timer and no listener is left behind, however it ends', async () => {
+test('nothing keeps the process and no listener is left behind, however it ends', async () => {
   const endings: ((exchange: Exchange, controller: ReturnType<typeof controllerOf>) => unknown)[] = [
     (exchange) => exchange.onResponseEnd(),
     (exchange, controller) => exchange.onResponseError(controller, new Error('gone')),
@@ -160,11 +144,47 @@ test('no timer and no listener is left behind, however it ends', async () => {
     exchange.onRequestStart(controller);
     exchange.onResponseStart(controller, 200, {});
     assert.equal(listeners, 1);
+    assert.equal(clock.keeping, 1);
     await end(exchange, controller);
     assert.equal(listeners, 0);
     assert.equal(exchange.over, true);
-    assert.equal(clock.timers.size, 0);
+    assert.equal(clock.keeping, 0);
     const settled = await kindOf(exchange.next());
     assert.equal(await kindOf(exchange.next()), settled);
   }
+});
+
+test('gives its connection back once, also where undici tells of an error after the end', async () => {
+  const endings: ((exchange: Exchange) => void)[] = [
+    (exchange) => { exchange.onResponseEnd(); exchange.onResponseError(null, new Error('a handler threw')); },
+    (exchange) => { exchange.onResponseError(null, new Error('gone')); exchange.onResponseError(null, new Error('gone')); },
+  ];
+  for (const end of endings) {
+    const { exchange, controller } = start(true);
+    let given = 0;
+    exchange.onEnd = () => { given++; };
+    exchange.onRequestStart(controller);
+    exchange.onResponseStart(controller, 200, {});
+    end(exchange);
+    assert.equal(given, 1);
+    await kindOf(exchange.next());
+  }
+});
+
+test('exchanges with different limits end each at its own, and are served by one timer', async () => {
+  const timers = clock.set;
+  const limits = [900, 30, 300, 30, 600];
+  const ends = new Map<number, number>();
+  const beganAt = clock.now;
+  const heads = limits.map((wholeMs, index) => {
+    const exchange = new Exchange({ stream: false, timeouts: { ...TIMEOUTS, wholeMs }, signal: new AbortController().signal });
+    return exchange.head.then(() => assert.fail('an answer'), () => { ends.set(index, clock.now - beganAt); });
+  });
+  assert.equal(clock.set - timers, 2);
+  while (ends.size < limits.length) {
+    clock.tick(10);
+    await turn();
+  }
+  await Promise.all(heads);
+  assert.deepEqual(limits.map((_limit, index) => ends.get(index)), limits);
 });

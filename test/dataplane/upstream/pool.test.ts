@@ -7,7 +7,7 @@ import { UpstreamPool } from '../../../dataplane/upstream/pool.ts';
 import { readAll, startHttp, startRaw } from './provider.ts';
 
 const TIMEOUTS = { connectMs: 2000, firstByteMs: 5000, wholeMs: 5000, idleMs: 5000 };
-const OPTIONS = { pipelining: 1, allowH2: false, headersTimeout: 0, bodyTimeout: 0 };
+const OPTIONS = { allowH2: false, headersTimeout: 0, bodyTimeout: 0 };
 
 function send(pool: UpstreamPool, path: string, signal = new AbortController().signal): Exchange {
   const exchange = new Exchange({ stream: false, timeouts: TIMEOUTS, signal });
@@ -71,6 +71,29 @@ test('gets a client back whose request failed, was given up or never connected',
   }
   assert.equal(nowhere.size, 1);
   await nowhere.close();
+});
+
+test('a request that is given up is not followed on its connection, whatever may be sent twice', async () => {
+  const connections: number[] = [];
+  const base = await startRaw((socket, request, connection) => {
+    connections.push(connection);
+    if (request.startsWith('GET /whole')) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
+  });
+  const pool = new UpstreamPool(base, OPTIONS);
+  const get = (path: string, signal: AbortSignal): Exchange => {
+    const exchange = new Exchange({ stream: false, timeouts: TIMEOUTS, signal });
+    pool.dispatch({ method: 'GET', path, body: null }, exchange);
+    return exchange;
+  };
+  const left = new AbortController();
+  const silent = get('/silent', left.signal);
+  while (connections.length === 0) await turn();
+  left.abort();
+  await assert.rejects(silent.head, { kind: 'Aborted' });
+  await turn();
+  assert.equal(await readAll((await get('/whole', new AbortController().signal).head).body), 'ok');
+  assert.deepEqual([connections, pool.size], [[1, 2], 1]);
+  await pool.close();
 });
 
 test('closes once its requests are over', async () => {
