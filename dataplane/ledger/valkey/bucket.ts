@@ -174,9 +174,10 @@ export class Bucket implements Place {
   }
 
   #failed(batch: readonly Work[], reason: string): void {
+    // first, since those who are refused are told why
+    this.#recover(reason);
     for (const work of batch) if (!work.sure) this.#refuse(work);
     this.#queue.unshift(...batch.filter((work) => work.sure));
-    this.#recover(reason);
   }
 
   #refuse(work: Work): void {

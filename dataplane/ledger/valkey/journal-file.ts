@@ -1,8 +1,8 @@
 /**
  * The files of a journal: lines are appended to the current one, gathered for some hundred milliseconds; two take turns. What
- * still counts of what was written is in the current file at any moment, also after a write that failed.
+ * still counts of what was written is in the file that is written at any moment, also after a write or a turn that failed.
  */
-import { renameSync } from 'node:fs';
+import { existsSync, renameSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -118,7 +118,8 @@ export class JournalFiles {
     const next = await open(path, 'w', 0o600);
     try {
       await next.appendFile(kept());
-      renameSync(current, previous);
+      // there is none after a turn that failed between the two: what is written since is in the previous one
+      if (existsSync(current)) renameSync(current, previous);
       renameSync(path, current);
     } catch (error) {
       await next.close();

@@ -27,10 +27,10 @@ export class RouteTexts {
     for (let at = 0; at < known.length; at++) {
       const text = known[at];
       if (!text || !isSameRoute(text.route, route)) continue;
-      // what is asked for more often comes to be found sooner
-      if (at > 0) advance(known, at, text);
+      if (at > 0) toFront(known, at, text);
       return text;
     }
+    // the one that was asked for longest ago
     if (known.length >= MOST_OF_CHANNEL) known.pop();
     return added(known, route);
   }
@@ -46,18 +46,17 @@ export class RouteTexts {
   }
 }
 
-function advance(known: RouteText[], at: number, text: RouteText): void {
-  const ahead = known[at - 1];
-  if (!ahead) return;
-  known[at - 1] = text;
-  known[at] = ahead;
+/** Those that were asked for last are found first, and forgotten last. */
+function toFront(known: RouteText[], from: number, text: RouteText): void {
+  known.copyWithin(1, 0, from);
+  known[0] = text;
 }
 
 function added(known: RouteText[], { group, model, channel, catalog }: Route): RouteText {
   const route = { group, model, channel, catalog };
   const word = routeWord(route);
   const text = { route, word, quoted: JSON.stringify(word) };
-  known.push(text);
+  known.unshift(text);
   return text;
 }
 

@@ -1,7 +1,8 @@
 /** The journal of a process: what it still has to deliver, and what it can put back. */
 import assert from 'node:assert/strict';
-import { appendFileSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import fs, { appendFileSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { open as openFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
@@ -198,6 +199,41 @@ describe('the journal', () => {
     const next = await open();
     await next.close();
     assert.deepEqual(next.left, [pending('b')]);
+  });
+
+  test('a turn that failed between its two steps loses nothing, and is made up for', async (context) => {
+    const journal = await open();
+    const settle = async (...ids: string[]): Promise<void> => {
+      for (const id of ids) journal.settled(id, reply(id), JOB);
+      await journal.recent(all);
+    };
+    journal.pending(pending('waiting'));
+    await settle('a');
+    const { renameSync: rename } = fs;
+    const failing = context.mock.method(fs, 'renameSync', (from: string, to: string) => {
+      if (to.endsWith('current.jsonl')) throw new Error('the disk is full');
+      rename(from, to);
+    });
+    syncBuiltinESMExports();
+    nowMs += 5 * 60_000 + 1;
+    for (const id of ['b', 'c']) await settle(id);
+    failing.mock.restore();
+    syncBuiltinESMExports();
+    assert.ok(faults.splice(0).every((fault) => String(fault) === 'Error: the disk is full'));
+    assert.deepEqual(await journal.recent(all), ['a', 'b', 'c'].map((id) => refill(id)));
+    // the turn that was due, and what is written after it
+    await settle('d');
+    await settle('e');
+    assert.deepEqual(faults, []);
+    assert.deepEqual(await journal.recent(all), ['a', 'b', 'c', 'd', 'e'].map((id) => refill(id)));
+    assert.doesNotMatch(readFileSync(join(folder, 'current.jsonl'), 'utf8'), /"a"/);
+    // each later turn lets go of a file as ever
+    nowMs += 5 * 60_000 + 1;
+    await settle('f');
+    assert.deepEqual((await journal.recent(all)).at(-1), refill('f'));
+    assert.ok(!(await journal.recent(all)).some(({ args: [id] }) => id === 'a'));
+    await journal.close();
+    assert.deepEqual((await open().then(async (next) => (await next.close(), next))).left, [pending('waiting')]);
   });
 
   test('says so where something comes when it is closed', async () => {

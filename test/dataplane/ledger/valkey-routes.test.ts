@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isSameRoute, parseRoute, RouteTexts } from '#ledger/valkey/routes.ts';
-import type { Route } from '#ledger/valkey/routes.ts';
+import type { Route, RouteText } from '#ledger/valkey/routes.ts';
 
 const route = (over: Partial<Route> = {}): Route => ({ group: 'auto-a', model: 'm', channel: 'route/channel', catalog: 'ns/p@1', ...over });
 
@@ -31,15 +31,25 @@ describe('routes as text', () => {
     assert.deepEqual(new RouteTexts().of(asked).route, route());
   });
 
-  it('are forgotten, oldest first, where there are too many', () => {
+  it('of a channel are forgotten where there are too many: the one that was asked for longest ago', () => {
     const texts = new RouteTexts();
-    const kept = texts.of(route({ channel: 'route/2' }));
-    const models = Array.from({ length: 33 }, (_, n) => texts.of(route({ model: `m-${n}` })));
-    assert.notEqual(texts.of(route({ model: 'm-31' })), models[31]);
-    assert.equal(texts.of(route({ model: 'm-0' })), models[0]);
-    // with the two there are already: the very first channel goes, and no other
+    const ask = (n: number): RouteText => texts.of(route({ model: `m-${n}` }));
+    const first = Array.from({ length: 32 }, (_none, n) => ask(n));
+    for (const n of [0, 31, 2, 3, 4]) assert.equal(ask(n), first[n]);
+    const newest = ask(32);
+    for (const n of [0, 2, 31]) assert.equal(ask(n), first[n]);
+    assert.equal(ask(32), newest);
+    assert.notEqual(ask(1), first[1]);
+    // which in turn took the place of the next one
+    for (let n = 6; n < 31; n++) assert.equal(ask(n), first[n]);
+    assert.notEqual(ask(5), first[5]);
+  });
+
+  it('of the channel that came first are forgotten where there are too many channels', () => {
+    const texts = new RouteTexts();
+    const [first, second] = [1, 2].map((n) => texts.of(route({ channel: `route/${n}` })));
     for (let n = 3; n <= 10_001; n++) texts.of(route({ channel: `route/${n}` }));
-    assert.equal(texts.of(route({ model: 'm-0' })), models[0]);
-    assert.notEqual(texts.of(route({ channel: 'route/2' })), kept);
+    assert.equal(texts.of(route({ channel: 'route/2' })), second);
+    assert.notEqual(texts.of(route({ channel: 'route/1' })), first);
   });
 });
