@@ -28,8 +28,8 @@ export interface BenchOptions {
 export const HELP = `npm run bench -- [options]
   --quick            fewer cases, shorter
   --only TEXT        only cases whose name contains it; may be repeated (openai-json-64, stream, anthropic, …)
-  --case NAME        that case alone, on floor and gateway only: about a minute
-  --rounds N         rounds per case, default 5 (--quick, --case: 3)
+  --case NAME        that case alone, on floor and gateway only: some 75 seconds
+  --rounds N         rounds per case, default 5 (--quick: 3, --case: 7)
   --seconds N        of load per case, round and target, default 6 (--quick, --case: 3)
   --no-valkey        without the gateway whose ledger is on Valkey (--quick and --case: only with --valkey)
   --large            the gateway has 100,000 keys and 1,000 models
@@ -56,11 +56,12 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions | 'help
   if (values.help) return 'help';
   const [loadCore = 0, core = 1] = values.cores.split(',').map((text) => number(text, '--cores'));
   const pid = values['compare-pid'];
-  const short = values.quick || values.case !== undefined ? '3' : undefined;
+  const short = values.quick || values.case !== undefined;
+  const rounds = values.case !== undefined ? '7' : values.quick ? '3' : '5';
   return {
-    quick: values.quick, valkey: values.valkey ?? short === undefined, large: values.large, only: values.only, alone: values.case, core, loadCore,
-    rounds: number(values.rounds ?? short ?? '5', '--rounds'),
-    seconds: number(values.seconds ?? short ?? '6', '--seconds'),
+    quick: values.quick, valkey: values.valkey ?? !short, large: values.large, only: values.only, alone: values.case, core, loadCore,
+    rounds: number(values.rounds ?? rounds, '--rounds'),
+    seconds: number(values.seconds ?? (short ? '3' : '6'), '--seconds'),
     mockPort: number(values['mock-port'], '--mock-port'),
     compare: values.compare === undefined ? undefined
       : { url: values.compare.replace(/\/+$/, ''), key: values['compare-key'], pid: pid === undefined ? undefined : number(pid, '--compare-pid') },
