@@ -5,6 +5,7 @@
 
 import { isRecord } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
+import { textOfBytes } from './json-text.ts';
 
 /** A number that may not survive: many digits, or an exponent. Also found within strings, where it only costs time. */
 const DELICATE = /\d{16}|\d[eE]/;
@@ -18,7 +19,7 @@ declare global {
 
 /** A request's value once more, with its numbers as they are; the plain one where that makes no difference. */
 export function parsedLosslessly(body: Uint8Array, parsed: JsonRecord): JsonRecord {
-  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
+  const text = textOfBytes(body);
   if (!DELICATE.test(text)) return parsed;
   const value = parseLossless(text);
   return isRecord(value) ? value : parsed;

@@ -5,7 +5,7 @@
  */
 import type { Buffer } from 'node:buffer';
 import { RequestFault } from './call-facts.ts';
-import { asBuffer } from './json-text.ts';
+import { asBuffer } from './bytes.ts';
 
 /** One member of an object: offsets into the bytes that were scanned. */
 export interface JsonMember {

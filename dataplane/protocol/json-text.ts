@@ -1,7 +1,7 @@
 /**
  * Providers' answers as values.
  */
-import { Buffer } from 'node:buffer';
+import { asBuffer } from './bytes.ts';
 import { isRecord } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
 
@@ -25,9 +25,4 @@ export function parseEventData(data: string): JsonRecord | undefined {
 
 export function textOfBytes(body: Uint8Array): string {
   return asBuffer(body).toString('utf8');
-}
-
-/** The same bytes, not a copy. */
-export function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -3,6 +3,7 @@
  * readers could disagree on what was asked, and so on its price: nothing before the first delimiter, whole lines, one name per
  * part, no name twice.
  */
+import { asBuffer } from './bytes.ts';
 import { RequestFault } from './call-facts.ts';
 import type { JsonRecord } from './fields.ts';
 
@@ -34,7 +35,7 @@ export function isForm(contentType: string | undefined): contentType is string {
 
 /** The fields of a form by name: texts, and what describes a file. Throws RequestFault where it is not well-formed. */
 export function parseForm(bytes: Uint8Array, contentType: string): JsonRecord {
-  const body = bufferOf(bytes);
+  const body = asBuffer(bytes);
   const fields: [string, unknown][] = readParts(bytes, contentType).map((part) => [part.name, part.filename === undefined ? textOfPart(body, part) : fileOf(part)]);
   return Object.fromEntries(fields);
 }
@@ -44,7 +45,7 @@ export function readParts(bytes: Uint8Array, contentType: string): readonly Form
   const boundary = BOUNDARY.exec(contentType.trim());
   if (!boundary) throw malformed('its content-type has no boundary');
   const delimiter = `--${boundary[1] ?? boundary[2] ?? ''}`;
-  const body = bufferOf(bytes);
+  const body = asBuffer(bytes);
   if (body.indexOf(delimiter) !== 0) throw malformed('it does not begin with its boundary');
   const parts: FormPart[] = [];
   const names = new Set<string>();
@@ -131,10 +132,6 @@ function textOfPart(body: Buffer, { name, start, end }: FormPart): string {
 
 function fileOf({ filename = '', contentType, start, end }: FormPart): FormFile {
   return { filename, contentType, bytes: end - start };
-}
-
-function bufferOf(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 function shown(name: string): string {

@@ -5,6 +5,7 @@
 import type { ProviderError } from './converter.ts';
 import { isRecord, textOf } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
+import { textOfBytes } from './json-text.ts';
 
 const MAX_MESSAGE = 1000;
 const MAX_WORD = 100;
@@ -44,7 +45,7 @@ export function redactMessage(text: string): string {
 
 function parse(bytes: Uint8Array): unknown {
   if (bytes.length === 0 || bytes.length > MAX_BODY_BYTES) return undefined;
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8').trim();
+  const text = textOfBytes(bytes).trim();
   try {
     return JSON.parse(text);
   } catch {

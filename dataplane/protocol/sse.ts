@@ -3,6 +3,7 @@
  * it can be passed on exactly; joined in order they are the stream. Lines end in LF, CRLF or CR; a piece may end anywhere,
  * within a character too.
  */
+import { asBuffer } from './bytes.ts';
 
 export interface SseEvent {
   /** The event's bytes with the blank line that ends it, comments and all. */
@@ -77,7 +78,7 @@ export class SseFramer {
 
   append(chunk: Uint8Array): void {
     if (this.#overflowed || chunk.length === 0) return;
-    this.#add(Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
+    this.#add(asBuffer(chunk));
   }
 
   /** The next event that is there whole. */

@@ -3,6 +3,7 @@
  * searched for an object of that name.
  */
 import { readFigures as readAnthropic, reportAnthropic } from './anthropic/usage.ts';
+import { asBuffer } from './bytes.ts';
 import type { Dialect } from './call-facts.ts';
 import type { Meter, ReportedUsage } from './converter.ts';
 import { isRecord } from './fields.ts';
@@ -35,7 +36,7 @@ export function readUsageAtEnds(upstream: Dialect, { head, tail, size }: AnswerE
 
 /** The last object of that name that says anything; a quote within a string has a backslash before it. */
 function findUsage(bytes: Uint8Array, report: (usage: JsonRecord) => ReportedUsage): ReportedUsage | undefined {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const text = asBuffer(bytes);
   for (let at = text.lastIndexOf(NAME); at >= 0; at = at === 0 ? -1 : text.lastIndexOf(NAME, at - 1)) {
     const usage = text[at - 1] === BACKSLASH ? undefined : objectAfter(text, at + NAME.length);
     const reported = usage && report(usage);

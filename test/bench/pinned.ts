@@ -1,5 +1,5 @@
 /** Processes of the bench: each pinned to a core by taskset, told apart by its pid, ended by it. */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
@@ -46,6 +46,11 @@ export async function untilSaid<T>(started: PinnedProcess, find: (output: string
     await delay(POLL_MS);
   }
   throw new Error(`a process did not become ready:\n${started.output().slice(-4000)}`);
+}
+
+/** Puts a process that runs already, with all of its threads, on a core. */
+export function pinRunning(pid: number, core: number): void {
+  execFileSync('taskset', ['-a', '-p', '-c', String(core), String(pid)], { stdio: 'ignore' });
 }
 
 function isRunning(pid: number): boolean {

@@ -2,11 +2,10 @@
  * What is measured, each in a process of its own: the mock directly, the floor, the gateway with its ledger in a file and on Valkey,
  * and any other by its URL. Valkey shares the core of the load.
  */
-import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { startGateway } from './gateway.ts';
-import { startPinned, untilSaid } from './pinned.ts';
+import { pinRunning, startPinned, untilSaid } from './pinned.ts';
 import type { PinnedProcess } from './pinned.ts';
 import { residentBytes } from './proc.ts';
 import { readPort } from './ready.ts';
@@ -82,7 +81,7 @@ async function gateway(name: 'gateway' | 'valkey', { options, folder, mockUrl, p
 async function onValkey(stage: Stage, stores: AsyncDisposableStack): Promise<Target> {
   if (valkey.skip) throw new Error(valkey.skip);
   const server = stores.use(await startValkey());
-  execFileSync('taskset', ['-a', '-p', '-c', String(stage.options.loadCore), String(server.pid())], { stdio: 'ignore' });
+  pinRunning(server.pid(), stage.options.loadCore);
   return { ...await gateway('valkey', stage, server.url), storePid: server.pid() };
 }
 

@@ -5,7 +5,6 @@
  * each kind: a difference that is not larger than that between two of a kind says nothing. Each leaves the caches of the core to
  * the next one, so that a call costs more here than alone; latencies say nothing at all.
  */
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -16,7 +15,7 @@ import type { BenchCase } from './cases.ts';
 import { median, medianRatio } from './figures.ts';
 import { startGateway } from './gateway.ts';
 import { findLoadGenerator } from './load.ts';
-import { startPinned, untilSaid } from './pinned.ts';
+import { pinRunning, startPinned, untilSaid } from './pinned.ts';
 import { threadSeconds } from './proc.ts';
 import { readPort } from './ready.ts';
 
@@ -130,7 +129,7 @@ async function gateway(scene: Scene, { title, mockUrl, program, large = false, l
 
 async function store({ loadCore, ending }: Scene): Promise<string> {
   const server = ending.use(await startValkey());
-  execFileSync('taskset', ['-a', '-p', '-c', String(loadCore), String(server.pid())], { stdio: 'ignore' });
+  pinRunning(server.pid(), loadCore);
   return server.url;
 }
 

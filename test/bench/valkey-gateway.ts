@@ -3,7 +3,6 @@
  * [--rounds 3] [--seconds 5] [--case openai-json-64]`. What is measured has a core of its own; load, provider and Valkey share the
  * other, and what Valkey takes of it is told. What the hold adds to a call is told by the gateway's own metrics.
  */
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +13,7 @@ import { startGateway } from './gateway.ts';
 import { findLoadGenerator } from './load.ts';
 import { measure } from './measure.ts';
 import type { Measured } from './measure.ts';
-import { startPinned, untilSaid } from './pinned.ts';
+import { pinRunning, startPinned, untilSaid } from './pinned.ts';
 import type { PinnedProcess } from './pinned.ts';
 import { cpuSeconds } from './proc.ts';
 import { readPort } from './ready.ts';
@@ -29,7 +28,7 @@ if (!benchCase) throw new Error(`no such case: ${values.case}`);
 const folder = mkdtempSync(join(tmpdir(), 'mgw-bench-'));
 const processes: PinnedProcess[] = [];
 await using valkey = await startValkey();
-execFileSync('taskset', ['-a', '-p', '-c', String(LOAD_CORE), String(valkey.pid())], { stdio: 'ignore' });
+pinRunning(valkey.pid(), LOAD_CORE);
 const bench = { generator: findLoadGenerator(), seconds: Number(values.seconds), core: CORE, loadCore: LOAD_CORE, folder };
 
 interface Subject extends Target {

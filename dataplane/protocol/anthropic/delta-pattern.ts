@@ -4,6 +4,7 @@
 import { patternOf } from '../event-pattern.ts';
 import type { EventPattern, Hole } from '../event-pattern.ts';
 import type { Converted } from '../event-rewrite.ts';
+import { asBuffer } from '../bytes.ts';
 import { RequestFault } from '../call-facts.ts';
 import { isRecord } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
@@ -25,7 +26,7 @@ const TEXTS = ['text', 'thinking', 'partial_json'];
 export function deltaPattern({ raw, data = '' }: SseEvent, { data: value, outputBytes, converted }: DeltaSample): EventPattern | undefined {
   // figures and messages are remembered, wherever they stand
   if (value['type'] !== 'content_block_delta' || isRecord(value['usage']) || isRecord(value['message'])) return undefined;
-  const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
+  const bytes = asBuffer(raw);
   try {
     const holes = findHoles(bytes, findData(bytes, data));
     return holes && patternOf({ raw: bytes, holes, outputBytes, cut: undefined, converted });

@@ -5,6 +5,7 @@
 import { patternOf } from '../event-pattern.ts';
 import type { EventPattern, Hole, Sample } from '../event-pattern.ts';
 import type { Converted } from '../event-rewrite.ts';
+import { asBuffer } from '../bytes.ts';
 import { RequestFault } from '../call-facts.ts';
 import { isRecord, itemsOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
@@ -28,7 +29,7 @@ const PADDING = ['obfuscation', 'p'];
 
 /** Undefined: chunks like this one must be read. */
 export function chunkPattern({ raw, data = '' }: SseEvent, { chunk, outputBytes, passed, timed }: ChunkSample): EventPattern | undefined {
-  const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
+  const bytes = asBuffer(raw);
   try {
     const holes = isPlain(chunk) ? findHoles(bytes, findData(bytes, data), timed) : undefined;
     if (!holes) return undefined;
