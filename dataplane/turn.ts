@@ -5,7 +5,7 @@
  * many calls in a row, while a core's caches hold it: a tenth of a call's CPU time under load (docs/design/performance.md), and
  * nothing where calls come one by one.
  *
- * There is one event loop in a thread, and this is the state of its turn. A step must not throw: nobody would hear it.
+ * There is one event loop in a thread, and this is the state of its turn. A step must not throw: that would end the process.
  */
 type Step = () => void;
 
@@ -53,5 +53,7 @@ function end(): void {
   ends = [];
   // what comes from now on is of the next turn
   isScheduled = false;
+  // what came when this turn's had begun
+  if (answers.length > 0 || requests.length > 0) schedule();
   for (const step of steps) step();
 }

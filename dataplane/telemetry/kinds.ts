@@ -5,7 +5,7 @@
  */
 import type { AttemptReport, CallReport } from './call-report.ts';
 
-/** So many are remembered, a thousand models of fifty groups; with more of them the look-ups begin anew. */
+/** So many are remembered; with more of them the look-ups begin anew. */
 const MOST = 50_000;
 
 /** Values by two texts, each made when it is first asked for. */

@@ -85,7 +85,7 @@ function openPool(target: UpstreamTarget, { ca }: UpstreamOptions): ChannelPool 
     allowH2: false,
     maxHeaderSize: MAX_HEADER_BYTES,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    // the exchange has its own timer, which knows what it waits for
+    // the exchange has its own limits, and knows what it waits for
     headersTimeout: 0,
     bodyTimeout: 0,
     connect: buildOneWriteConnector({ allowH2: false, timeout: target.timeouts.connectMs, ...(ca ? { ca: [...ca] } : {}) }),

@@ -69,8 +69,8 @@ export class TimeLimits {
     const due = this.#entries.filter(({ dueMs }) => dueMs < nowMs + EARLY_MS);
     try {
       for (const entry of due) {
-        // another's end may have been its own
-        if (entry.place === NOWHERE) continue;
+        // another's end may have been its own, or given it more time
+        if (entry.place === NOWHERE || entry.dueMs >= nowMs + EARLY_MS) continue;
         this.clear(entry);
         entry.expire();
       }

@@ -31,6 +31,15 @@ describe('a turn of the event loop', () => {
     assert.deepEqual(steps, ['a1', 'b1', 'a2', 'b2', 'a3', 'b3', 'a is written', 'b is written']);
   });
 
+  it('leaves to the next turn what comes once it has begun', async () => {
+    const steps: string[] = [];
+    withRequests(() => void Promise.resolve().then(() => withAnswers(() => steps.push('late answer'))));
+    await nextTurn();
+    assert.deepEqual(steps, []);
+    await nextTurn();
+    assert.deepEqual(steps, ['late answer']);
+  });
+
   it('leaves to the next turn what is set off at its end', async () => {
     const steps: string[] = [];
     atTurnsEnd(() => {
