@@ -54,6 +54,11 @@ export class Controller {
     this.#loop.changed();
   }
 
+  /** Resolves when all that was told so far is published, or was refused or failed. */
+  settled(): Promise<void> {
+    return this.#loop.settled();
+  }
+
   /** Resolves when the run that is under way has ended. Nothing runs after it. */
   stop(): Promise<void> {
     return this.#loop.stop();

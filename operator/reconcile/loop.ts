@@ -30,17 +30,23 @@ interface LoopOptions {
 
 const FIRST_RETRY_MS = 1000;
 const LAST_RETRY_MS = 60_000;
-/** Node's timers take no more than 2^31 - 1 ms; a day is looked at anew. */
-const LONGEST_SLEEP_MS = 86_400_000;
+/** Timers do not count a time in which the machine slept, nor a clock that was set: the clock is looked at so often. */
+const LONGEST_SLEEP_MS = 60_000;
+
+type Cancel = () => void;
 
 export class Loop {
   readonly #options: LoopOptions;
-  #wake: { readonly atMs: number; readonly cancel: () => void } | undefined;
+  /** Something has changed, and waits for more of its kind. */
+  #holdOff: Cancel | undefined;
+  /** What time will change, or what failed. */
+  #later: Cancel | undefined;
   #running: Promise<void> | undefined;
   #again = false;
   #stopped = false;
   #endedMs = Number.NEGATIVE_INFINITY;
   #retryMs = FIRST_RETRY_MS;
+  #settling: (() => void)[] = [];
 
   constructor(options: LoopOptions) {
     this.#options = options;
@@ -54,29 +60,26 @@ export class Loop {
 
   /** Something has changed. */
   changed(): void {
+    if (this.#stopped || this.#holdOff) return;
     const { timers, holdOffMs, firstHoldOffMs = holdOffMs } = this.#options;
     const isQuiet = !this.#running && timers.nowMs() - this.#endedMs >= holdOffMs;
-    this.#wakeIn(isQuiet ? firstHoldOffMs : holdOffMs);
+    this.#holdOff = timers.after(isQuiet ? firstHoldOffMs : holdOffMs, () => {
+      this.#holdOff = undefined;
+      this.#run();
+    });
+  }
+
+  /** Resolves when a run has seen to all that has changed so far, well or badly; at once where nothing has. */
+  async settled(): Promise<void> {
+    while (this.#holdOff || this.#running) await new Promise<void>((resolve) => { this.#settling.push(resolve); });
   }
 
   /** Resolves when the run that is under way has ended. Nothing runs after it. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#wake?.cancel();
+    this.#forget();
     await this.#running;
-  }
-
-  #wakeIn(ms: number): void {
-    if (this.#stopped) return;
-    const { timers } = this.#options;
-    const atMs = timers.nowMs() + Math.min(ms, LONGEST_SLEEP_MS);
-    if (this.#wake && this.#wake.atMs <= atMs) return;
-    this.#wake?.cancel();
-    const cancel = timers.after(Math.max(0, atMs - timers.nowMs()), () => {
-      this.#wake = undefined;
-      this.#run();
-    });
-    this.#wake = { atMs, cancel };
+    this.#settle();
   }
 
   #run(): void {
@@ -85,6 +88,7 @@ export class Loop {
       this.#again = true;
       return;
     }
+    this.#forget();
     this.#running = this.#runUntilQuiet();
   }
 
@@ -92,21 +96,49 @@ export class Loop {
     do {
       this.#again = false;
       try {
-        const { againInMs, retry } = await this.#options.run();
-        if (againInMs !== undefined) this.#wakeIn(againInMs);
-        if (retry) this.#retry();
-        else this.#retryMs = FIRST_RETRY_MS;
+        this.#wakeAfter(await this.#options.run());
       } catch (error) {
         this.#options.log.error({ err: error }, 'the configuration could not be published; it is tried again');
-        this.#retry();
+        this.#wakeAfter({ retry: true });
       }
     } while (this.#again && !this.#stopped);
     this.#running = undefined;
     this.#endedMs = this.#options.timers.nowMs();
+    this.#settle();
   }
 
-  #retry(): void {
-    this.#wakeIn(this.#retryMs);
-    this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS);
+  #wakeAfter({ againInMs = Infinity, retry }: RunResult): void {
+    this.#later?.();
+    this.#later = undefined;
+    if (this.#stopped) return;
+    const { timers } = this.#options;
+    if (retry) {
+      this.#later = timers.after(Math.min(againInMs, this.#retryMs), () => this.#run());
+      this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS);
+      return;
+    }
+    this.#retryMs = FIRST_RETRY_MS;
+    if (againInMs !== Infinity) this.#sleep(againInMs, timers.nowMs() + againInMs);
+  }
+
+  /** Until so much time has passed, or it is that late: what a clock says that was set back is not waited for. */
+  #sleep(leftMs: number, untilMs: number): void {
+    const { timers } = this.#options;
+    const sliceMs = Math.min(leftMs, LONGEST_SLEEP_MS);
+    this.#later = timers.after(sliceMs, () => {
+      if (sliceMs === leftMs || timers.nowMs() >= untilMs) this.#run();
+      else this.#sleep(leftMs - sliceMs, untilMs);
+    });
+  }
+
+  /** A run sees to all of it. */
+  #forget(): void {
+    this.#holdOff?.();
+    this.#later?.();
+    this.#holdOff = this.#later = undefined;
+  }
+
+  #settle(): void {
+    for (const resolve of this.#settling.splice(0)) resolve();
   }
 }

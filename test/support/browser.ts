@@ -10,7 +10,7 @@ import { chromium } from 'playwright-core';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 
 /** Two cores may be busy with other suites. */
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 60_000;
 const FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
   '--disable-component-update', '--disable-sync'];
 /** Rules about a page as a whole and about contrast; what is only advice is left out. */

@@ -2,10 +2,12 @@
  * A whole gateway in this process, for tests: operator from a folder of manifests, embedded ledger, data plane on a free port.
  * What a user would run, less the command line.
  */
+import assert from 'node:assert/strict';
 import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
 import { pino } from 'pino';
 import { startDataplane } from '../../dataplane/main.ts';
 import type { Dataplane, Timers } from '../../dataplane/main.ts';
@@ -25,7 +27,7 @@ export interface TestGateway {
   readonly dataDir: string;
   /** Every log line so far. */
   readonly logs: readonly string[];
-  /** Replaces a manifest file; resolves once an edit is in force (the next configuration was applied). */
+  /** Replaces a manifest file; resolves when the operator has noticed by itself and the edit is in force. Rejects where it stays out of force for its mistakes. */
   write(file: string, yaml: string): Promise<void>;
   stop(): Promise<void>;
 }
@@ -44,6 +46,11 @@ export interface GatewayOptions {
   readonly faults?: Int32Array;
 }
 
+const POLL_MS = 2;
+const WRITE_PATIENCE_MS = 60_000;
+/** A disk that is busy for seconds is no failure. */
+const LEDGER_PATIENCE_MS = 60_000;
+
 /** Starts it with the given manifests in force. */
 export async function startGateway(options: GatewayOptions): Promise<TestGateway> {
   const { files, maxBodyBytes = 64 * 1024 * 1024, nowMs = Date.now, monotonicMs = () => performance.now(), timers = {}, faults, maxBufferedBytes, tls } = options;
@@ -55,14 +62,13 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
   for (const [file, yaml] of Object.entries(files)) await writeFile(join(configDir, file), yaml);
   const logs: string[] = [];
   const log = pino({ level: 'debug' }, new Writable({ write(chunk: Buffer, _encoding, done) { logs.push(chunk.toString()); done(); } }));
-  const ledger = await openEmbeddedLedger({ path: join(dataDir, 'ledger.db'), sync: 'normal', clock: nowMs, onFault: (error: unknown) => log.error({ err: error }, 'ledger'), ...(faults ? { faults } : {}) });
+  const ledger = await openEmbeddedLedger({ path: join(dataDir, 'ledger.db'), sync: 'normal', clock: nowMs, onFault: (error: unknown) => log.error({ err: error }, 'ledger'), ...(faults ? { faults } : { patienceMs: LEDGER_PATIENCE_MS }) });
   let refused: Operator['upstreamRefused'] = () => undefined;
   const dataplane = await startDataplane({
     onRouteWarning: (warning) => refused(warning),
     listen: { host: '127.0.0.1', port: 0 }, admin: { host: '127.0.0.1', port: 0 }, ledger, log, maxBodyBytes, version: 'test', ...(maxBufferedBytes === undefined ? {} : { maxBufferedBytes }),
     clock: { nowMs, monotonicMs }, timers, ...(tls ? { tls: { listen: { host: '127.0.0.1', port: 0 }, material: tls } } : {}),
   });
-  let applied: (() => void)[] = [];
   const stop = async (): Promise<void> => {
     await dataplane.drain();
     await ledger.close();
@@ -72,13 +78,7 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
     configDir, dataDir, gatewayNamespace: 'model-gateway', ledger, log,
     onMinted: () => undefined,
     onProblems: (problems) => log.warn({ problems }, 'problems'),
-    publish: (snapshot) => {
-      const result = dataplane.apply(snapshot);
-      const waiting = applied;
-      applied = [];
-      for (const resolve of waiting) resolve();
-      return result;
-    },
+    publish: (snapshot) => dataplane.apply(snapshot),
   }).catch(async (error: unknown) => {
     await stop();
     throw error;
@@ -89,9 +89,14 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
     adminUrl: `http://127.0.0.1:${dataplane.adminPort}`,
     ledger, operator, dataplane, configDir, dataDir, logs,
     async write(file, yaml) {
-      const next = new Promise<void>((resolve) => { applied.push(resolve); });
-      await writeFile(join(configDir, file), yaml);
-      await next;
+      const path = join(configDir, file);
+      const givenUpMs = performance.now() + WRITE_PATIENCE_MS;
+      await writeFile(path, yaml);
+      while (operator.manifests.texts.get(path) !== yaml) {
+        assert.ok(performance.now() < givenUpMs, `not taken: ${JSON.stringify(operator.manifests.problems)}`);
+        await setTimeout(POLL_MS);
+      }
+      await operator.settled();
     },
     async stop() {
       await operator.stop();

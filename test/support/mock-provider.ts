@@ -10,11 +10,12 @@
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 
 /** A place where an answer waits until the test lets it go on. */
 interface Gate {
   readonly kind: 'gate';
-  /** Resolves once an answer has come to the gate: all steps before it were handed to the socket. */
+  /** Resolves once an answer has come to the gate: all steps before it were handed to the socket. Rejects where none comes: the call went elsewhere. */
   readonly reached: Promise<void>;
   open(): void;
   /** For the provider. */
@@ -86,16 +87,23 @@ export interface MockProvider {
   stop(): Promise<void>;
 }
 
+const GATE_PATIENCE_MS = 120_000;
+
 /** A closed gate. */
 export function gate(): Gate {
   const reached = Promise.withResolvers<void>();
   const opened = Promise.withResolvers<void>();
   return {
     kind: 'gate',
-    reached: reached.promise,
+    get reached() { return Promise.race([reached.promise, nothingCame()]); },
     open: () => opened.resolve(),
     pass: () => { reached.resolve(); return opened.promise; },
   };
+}
+
+async function nothingCame(): Promise<never> {
+  await setTimeout(GATE_PATIENCE_MS, undefined, { ref: false });
+  throw new Error('no answer has come to this gate: what became of the call?');
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };

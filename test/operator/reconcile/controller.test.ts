@@ -209,11 +209,14 @@ stringData: {apiKey: sk-0000000000000000000000000000000000000000}
   assert.deepEqual(timers.next(), [5000]);
   await timers.pass(5000);
   assert.deepEqual(published.map(({ keys }) => keys[0]?.hashes.length), [2, 1]);
-  for (let slept = 0; published.length < 10 && timers.next().length > 0; slept++) {
-    assert.ok(slept < 9, 'it sleeps long');
-    assert.ok((timers.next()[0] ?? 0) <= 86_400_000, 'but no longer than timers can');
-    await timers.pass(timers.next()[0] ?? 0);
+  // two days less five seconds, in pieces: a timer does not count how long the machine slept
+  for (let slept = 0; published.length < 3; slept++) {
+    assert.ok(slept <= 2 * 24 * 60, 'it sleeps as long as it can');
+    const [ms = NaN] = timers.next();
+    assert.ok(ms > 0 && ms <= 60_000, `${ms} ms`);
+    await timers.pass(ms);
   }
+  assert.equal(timers.nowMs(), Date.parse('2026-11-23T12:00:00Z'));
   assert.ok(said('ci')?.includes('Ready=False Expired'));
   assert.deepEqual(timers.next(), []);
 });

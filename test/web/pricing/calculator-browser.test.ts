@@ -61,6 +61,41 @@ describe('the calculator in a browser', { skip: chromium.skip }, () => {
     assert.equal(await page.locator('tbody tr:not([hidden])').count(), 28, 'the list stays as it is');
   });
 
+  test('what is typed while another model is asked for stays, and so does where one types', async () => {
+    const page = await open('/pricing?calc=gpt-4o-mini');
+    const answered = Promise.withResolvers<undefined>();
+    await page.route('**part=calculation*', async (route) => {
+      await answered.promise;
+      await route.continue();
+    });
+    await page.getByRole('combobox', { name: 'Model to price' }).selectOption('claude-sonnet-4-5');
+    for (const [name, value] of [['input', '1000000'], ['cached', '0'], ['output', '0']] as const) await page.locator(`#calc-${name}`).fill(value);
+    await page.locator('#calc-input').press('Home');
+    answered.resolve(undefined);
+    await page.locator('[data-sum]', { hasText: /^\$3\.00$/ }).waitFor();
+    await page.keyboard.type('2');
+    assert.equal(await page.locator('#calc-input').inputValue(), '21000000');
+    assert.equal(await page.locator('[data-sum]').innerText(), '$63.00');
+  });
+
+  test('what was chosen and typed before its script came counts as well', async () => {
+    const page = await browser.open({});
+    noteComplaints(page, browser.complaints);
+    for (const choice of ['gpt-4o-mini', 'claude-sonnet-4-5']) {
+      const loaded = Promise.withResolvers<undefined>();
+      await page.route('**/pricing*.js*', async (route) => {
+        await loaded.promise;
+        await route.continue();
+      });
+      await page.goto(`${server.url}/pricing?calc=gpt-4o-mini`, { waitUntil: 'commit' });
+      await page.getByRole('combobox', { name: 'Model to price' }).selectOption(choice);
+      for (const [name, value] of [['input', '1000000'], ['cached', '0'], ['output', '0']] as const) await page.locator(`#calc-${name}`).fill(value);
+      loaded.resolve(undefined);
+      await page.locator('[data-sum]', { hasText: choice === 'gpt-4o-mini' ? /^\$0\.15$/ : /^\$3\.00$/ }).waitFor();
+      await page.unrouteAll({ behavior: 'wait' });
+    }
+  });
+
   test('says at the field what is no number', async () => {
     const page = await open('/pricing');
     await page.getByLabel('Input tokens').fill('many');

@@ -109,12 +109,32 @@
     for (const term of result.querySelectorAll('[data-term]')) writeTerm(term, counts[term.dataset.term]);
   }
 
-  /** The same counts with another model or group. */
-  async function askPart() {
+  function remember() {
     for (const name of Object.keys(PARAMETERS)) {
       const input = field(name);
       if (input) typed[PARAMETERS[name]] = input.value;
     }
+  }
+
+  /** In place of the part that was asked with: what was typed since stays, and so does where one is typing. */
+  function replacePart(part, answered) {
+    remember();
+    const { id, selectionStart, selectionEnd } = document.activeElement ?? {};
+    const wasWithin = part.contains(document.activeElement);
+    part.replaceWith(document.adoptNode(answered));
+    for (const [name, parameter] of Object.entries(PARAMETERS)) {
+      const input = field(name);
+      if (input) input.value = typed[parameter] ?? input.value;
+    }
+    const focused = wasWithin && id ? document.getElementById(id) : null;
+    focused?.focus();
+    if (focused?.matches('input')) focused.setSelectionRange(selectionStart, selectionEnd);
+    calculate();
+  }
+
+  /** The same counts with another model or group. */
+  async function askPart() {
+    remember();
     asked.abort();
     asked = new AbortController();
     const { signal } = asked;
@@ -125,7 +145,7 @@
       const response = await fetch(`${location.pathname}?${query}&part=calculation`, { signal, headers: { accept: 'text/html' } });
       if (!response.ok) throw new Error(`HTTP ${response.status}`);
       const answered = new DOMParser().parseFromString(await response.text(), 'text/html').getElementById('calculation');
-      part.replaceWith(document.adoptNode(answered));
+      replacePart(part, answered);
     } catch {
       // Without scripts the same choice is a page load: whatever went wrong, that shows it.
       if (!signal.aborted) location.assign(`${location.pathname}?${query}#calculator`);
@@ -142,4 +162,13 @@
     event.preventDefault();
     calculate();
   });
+
+  /** What was chosen and typed before this ran, or in an earlier visit that the browser restores. */
+  function catchUp() {
+    const isOther = (select) => select.value !== (select.querySelector('option[selected]') ?? select.options[0]).value;
+    if ([...form.querySelectorAll('select')].some(isOther)) void askPart();
+    else if ([...form.querySelectorAll('input:not([type=hidden])')].some((input) => input.value !== input.defaultValue)) calculate();
+  }
+  catchUp();
+  addEventListener('pageshow', catchUp);
 })();

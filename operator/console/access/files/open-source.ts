@@ -17,6 +17,8 @@ interface SourceParts {
   readonly updateSpending: () => Promise<void>;
   /** Told that a generated key is gone. */
   readonly onKeysChanged: () => void;
+  /** Resolves when what was read is in force, or was refused. */
+  readonly settled: () => Promise<void>;
 }
 
 /** Statuses with spending that is no older than this are good enough for a page … */
@@ -33,7 +35,10 @@ export function createManifestSource(parts: SourceParts): ManifestSource {
     get origins() { return provider.origins; },
     get texts() { return provider.texts; },
     get problems() { return provider.problems; },
-    refresh: () => provider.refresh(),
+    async refresh() {
+      await provider.refresh();
+      await parts.settled();
+    },
     statusOf: (object) => book.get(statusId(object))?.status,
     readSpending: freshSpending(parts),
     secretOf: (id) => provider.resources.secrets.get(id) ?? minted.secrets.get(id),

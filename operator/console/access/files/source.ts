@@ -16,7 +16,7 @@ export interface ManifestSource {
   readonly texts: ReadonlyMap<string, string>;
   /** What keeps the folder as it is now from being in force; empty: nothing. */
   readonly problems: readonly ConfigProblem[];
-  /** Reads the folder now. */
+  /** Reads the folder now; resolves when it is in force, or was refused: statuses say which. */
   refresh(): Promise<void>;
   /** What is said of an object at this moment. */
   statusOf(object: { readonly kind: Resource['kind']; readonly namespace: string; readonly name: string }): Resource['status'];
