@@ -31,8 +31,8 @@ function setUp(result: () => RunResult | Promise<RunResult>) {
   return {
     loop, runs: () => runs,
     /** The clock is set forward, as after a sleep, or back. */
-    setClock(byMs: number) { aheadMs += byMs; },
-    async pass(ms: number) {
+    setClock: (byMs: number): void => { aheadMs += byMs; },
+    pass: async (ms: number): Promise<void> => {
       const untilMs = awakeMs + ms;
       for (;;) {
         const [next] = [...pending].filter(({ atMs }) => atMs <= untilMs).sort((a, b) => a.atMs - b.atMs);
