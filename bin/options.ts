@@ -8,6 +8,7 @@ export interface Address {
 }
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30 };
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 const MOST_SECONDS = 86_400;
 const MOST_BODY_BYTES = 2 ** 30;
 
@@ -15,6 +16,11 @@ const MOST_BODY_BYTES = 2 ** 30;
 export function flag(flags: string, description: string): Option {
   const option = new Option(flags, description);
   return option.env(`MGW_${option.name().replaceAll('-', '_').toUpperCase()}`);
+}
+
+/** --log-level. */
+export function logLevelFlag(): Option {
+  return flag('--log-level <LEVEL>', 'least level that is logged').choices(LOG_LEVELS).default('info');
 }
 
 /** A command's description: what it does, in paragraphs that commander breaks into lines. */

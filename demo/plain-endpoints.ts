@@ -9,7 +9,7 @@ import { countTokens } from './tokens.ts';
 const CREATED_SECONDS = 1_735_689_600;
 const DIMENSIONS = 64;
 const MOST_IMAGES = 10;
-export const MODELS = ['gpt-4o', 'gpt-4o-mini', 'claude-sonnet-4-6', 'claude-haiku-4-5', 'text-embedding-3-small', 'flux-1.1-pro'] as const;
+const MODELS = ['gpt-4o', 'gpt-4o-mini', 'claude-sonnet-4-6', 'claude-haiku-4-5', 'text-embedding-3-small', 'flux-1.1-pro'] as const;
 
 /** POST /v1/embeddings: vectors that follow from the text, of length 1. */
 export function embeddings(body: Json): unknown {

@@ -1,9 +1,7 @@
 /** `mgw dataplane`: a proxy of a cluster. */
 import { Command } from 'commander';
 import type { DataplaneFlags } from '../dataplane/run-dataplane.ts';
-import { flag, paragraphs, parseAddress, parseBytes, parseHostPorts, parseLedger, parseSeconds } from '../options.ts';
-
-const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
+import { flag, logLevelFlag, paragraphs, parseAddress, parseBytes, parseHostPorts, parseLedger, parseSeconds } from '../options.ts';
 
 export function dataplaneCommand(ended: (exitCode: number) => void): Command {
   return new Command('dataplane')
@@ -30,7 +28,7 @@ export function dataplaneCommand(ended: (exitCode: number) => void): Command {
     .addOption(flag('--max-body <SIZE>', 'largest request body').default(64 * 2 ** 20, '64MiB').argParser(parseBytes))
     .addOption(flag('--max-buffered <SIZE>', 'what all request bodies together may hold at a time; a call beyond it is refused with 503 (default: 256MiB, or two of the largest bodies)').argParser(parseBytes))
     .addOption(flag('--drain-delay <SECONDS>', 'so long after SIGTERM new calls are still taken, each answer closing its connection: until load balancers know').default(0).argParser(parseSeconds))
-    .addOption(flag('--log-level <LEVEL>', 'least level that is logged').choices(LOG_LEVELS).default('info'))
+    .addOption(logLevelFlag())
     .addOption(flag('--sidecar', 'not a proxy of the fleet but one beside an app, with flags of its own: mgw sidecar --help'))
     .action(async (flags: DataplaneFlags) => {
       const { runDataplane } = await import('../dataplane/run-dataplane.ts');

@@ -1,10 +1,8 @@
 /** `mgw run`: operator and data plane in one process, from a folder of manifests. */
 import { Command, Option } from 'commander';
 import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';
-import { flag, paragraphs, parseAddress, parseBytes, parseConsole, parseLedger, parseNamespace } from '../options.ts';
+import { flag, logLevelFlag, paragraphs, parseAddress, parseBytes, parseConsole, parseLedger, parseNamespace } from '../options.ts';
 import type { RunFlags } from '../run/run.ts';
-
-const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
 export function runCommand(ended: (exitCode: number) => void): Command {
   return new Command('run')
@@ -25,7 +23,7 @@ export function runCommand(ended: (exitCode: number) => void): Command {
     .addOption(flag('--max-body <SIZE>', 'largest request body').default(64 * 2 ** 20, '64MiB').argParser(parseBytes))
     .addOption(flag('--max-buffered <SIZE>', 'what all request bodies together may hold at a time; a call beyond it is refused with 503 (default: 256MiB, or two of the largest bodies)').argParser(parseBytes))
     .addOption(flag('--gateway-namespace <NAME>', 'namespace of the gateway, and of objects that name none').default(DEFAULT_GATEWAY_NAMESPACE).argParser(parseNamespace))
-    .addOption(flag('--log-level <LEVEL>', 'least level that is logged').choices(LOG_LEVELS).default('info'))
+    .addOption(logLevelFlag())
     .addOption(flag('--with-demo-provider [ADDRESS]', 'also run the demo provider, by default on 127.0.0.1:4010').argParser(parseAddress))
     .addOption(flag('--hello', 'print calls to try once it answers'))
     .action(async (flags: RunFlags) => {

@@ -1,9 +1,7 @@
 /** `mgw sidecar`: a proxy beside an app, which adds the pod's key. `mgw dataplane --sidecar` is another way to say it. */
 import { Command } from 'commander';
 import type { SidecarFlags } from '../dataplane/run-sidecar.ts';
-import { flag, paragraphs, parseAddress } from '../options.ts';
-
-const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
+import { flag, logLevelFlag, paragraphs, parseAddress } from '../options.ts';
 
 export function sidecarCommand(ended: (exitCode: number) => void): Command {
   return new Command('sidecar')
@@ -19,7 +17,7 @@ export function sidecarCommand(ended: (exitCode: number) => void): Command {
     .addOption(flag('--key-file <FILE>', 'the file with the key').default('/var/run/secrets/modelgateway.dev/key/apiKey'))
     .addOption(flag('--listen <ADDRESS>', 'where the app calls').default({ host: '127.0.0.1', port: 4000 }, '127.0.0.1:4000').argParser(parseAddress))
     .addOption(flag('--admin <ADDRESS>', 'where healthz, readyz, metrics and config_dump are').default({ host: '127.0.0.1', port: 4001 }, '127.0.0.1:4001').argParser(parseAddress))
-    .addOption(flag('--log-level <LEVEL>', 'least level that is logged').choices(LOG_LEVELS).default('info'))
+    .addOption(logLevelFlag())
     .action(async (flags: SidecarFlags) => {
       const { runSidecar } = await import('../dataplane/run-sidecar.ts');
       ended(await runSidecar(flags));

@@ -17,7 +17,7 @@ import type { Address, LedgerPlace } from '../options.ts';
 import { prepareDataFolder } from '../run/data-folder.ts';
 import { explainStart } from '../run/start-errors.ts';
 import type { AskedAddress } from '../run/listen-errors.ts';
-import { listenStopSignals } from '../run/stop-signals.ts';
+import { listenStopSignals, sayEnded } from '../run/stop-signals.ts';
 import { VERSION } from '../version.ts';
 import { readTlsFiles, watchTlsFiles } from './tls-files.ts';
 
@@ -65,10 +65,7 @@ export async function runDataplane(flags: DataplaneFlags): Promise<number> {
   await dataplane.drain();
   await xds.stop();
   await ledger.close();
-  signals.ignore();
-  log.info('ended');
-  await new Promise<void>((resolve) => { log.flush(() => resolve()); });
-  return EXIT.ok;
+  return sayEnded(signals, log);
 }
 
 /** Everything, or nothing: what was started before a failure is ended again. */

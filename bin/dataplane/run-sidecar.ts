@@ -14,7 +14,7 @@ import { CommandFailed, EXIT } from '../exit.ts';
 import { urlOf } from '../options.ts';
 import type { Address } from '../options.ts';
 import { explainListen } from '../run/listen-errors.ts';
-import { listenStopSignals } from '../run/stop-signals.ts';
+import { listenStopSignals, sayEnded } from '../run/stop-signals.ts';
 import { VERSION } from '../version.ts';
 
 /** The flags of `mgw sidecar`, parsed. */
@@ -55,10 +55,7 @@ export async function runSidecar(flags: SidecarFlags): Promise<number> {
     throw explainListen(error, [{ flag: '--listen', ...flags.listen }, { flag: '--admin', ...flags.admin }]);
   }
   await ending.disposeAsync();
-  signals.ignore();
-  log.info('ended');
-  await new Promise<void>((resolve) => { log.flush(() => resolve()); });
-  return EXIT.ok;
+  return sayEnded(signals, log);
 }
 
 /** The key, and the authorities where they are a file. */

@@ -29,7 +29,7 @@ import { openLedger } from '../open-ledger.ts';
 import { formatAddress, urlOf } from '../options.ts';
 import type { Address, LedgerPlace } from '../options.ts';
 import { explainStart } from '../run/start-errors.ts';
-import { listenStopSignals } from '../run/stop-signals.ts';
+import { listenStopSignals, sayEnded } from '../run/stop-signals.ts';
 import { VERSION } from '../version.ts';
 import type { ConsoleFlags } from './console.ts';
 import { startEdge } from './edge.ts';
@@ -102,10 +102,7 @@ export async function runOperator(flags: OperatorFlags): Promise<number> {
     throw explainStart(error, portsOf(flags));
   }
   await ending.disposeAsync();
-  signals.ignore();
-  log.info('ended');
-  await new Promise<void>((resolve) => { log.flush(() => resolve()); });
-  return EXIT.ok;
+  return sayEnded(signals, log);
 }
 
 function portsOf({ admin, xdsListen, envoyXdsListen, webhookListen, console: page }: OperatorFlags): Parameters<typeof explainStart>[1] {

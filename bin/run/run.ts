@@ -10,7 +10,6 @@ import { createLogger } from '../../dataplane/telemetry/log.ts';
 import type { LogOptions } from '../../dataplane/telemetry/log.ts';
 import type { DemoProvider } from '../../demo/provider.ts';
 import { DEMO_ADDRESS } from '../defaults.ts';
-import { EXIT } from '../exit.ts';
 import { openLedger } from '../open-ledger.ts';
 import { urlOf } from '../options.ts';
 import type { Address, LedgerPlace } from '../options.ts';
@@ -21,7 +20,7 @@ import type { Gateway } from './gateway.ts';
 import { helloText } from './hello.ts';
 import { keyFiles } from './key-files.ts';
 import { explainStart } from './start-errors.ts';
-import { listenStopSignals } from './stop-signals.ts';
+import { listenStopSignals, sayEnded } from './stop-signals.ts';
 
 /** The flags of `mgw run`, parsed. */
 export interface RunFlags {
@@ -65,10 +64,7 @@ export async function run(flags: RunFlags): Promise<number> {
   await parts.gateway.stop();
   await parts.demo?.stop();
   await parts.ledger.close();
-  signals.ignore();
-  log.info('ended');
-  await new Promise<void>((resolve) => { log.flush(() => resolve()); });
-  return EXIT.ok;
+  return sayEnded(signals, log);
 }
 
 /** Everything, or nothing: what was started before a failure is ended again. */

@@ -2,6 +2,7 @@
  * SIGTERM and SIGINT: the first asks for an orderly end, a second one ends the process at once with 1. A terminal sends Ctrl-C
  * to npm and to the process, and npm hands it on: what follows the first within half a second is the same wish.
  */
+import type { Logger } from 'pino';
 import { EXIT } from '../exit.ts';
 
 const SAME_WISH_MS = 500;
@@ -31,4 +32,12 @@ export function listenStopSignals(): StopSignals {
     first: promise,
     ignore: () => { process.off('SIGTERM', onSignal).off('SIGINT', onSignal); },
   };
+}
+
+/** The last words of a process that has ended in order, and its exit code, once they are written. */
+export async function sayEnded(signals: StopSignals, log: Logger): Promise<number> {
+  signals.ignore();
+  log.info('ended');
+  await new Promise<void>((resolve) => { log.flush(() => resolve()); });
+  return EXIT.ok;
 }

@@ -2,11 +2,11 @@
  * [P] The state after an edit, from the state before it: one key's edit costs the same with ten keys and with a hundred
  * thousand. Groups, routes and prices depend on one another and are few: if one of them is edited, all of them are compiled.
  */
+import { LayeredMap } from '../snapshot/layered-map.ts';
 import type { Account, Key, Snapshot } from '../snapshot/snapshot.gen.ts';
 import { compileAccounts, compileKey, credentialsOf } from './compile-keys.ts';
 import { compileOffering } from './compile.ts';
 import type { CompiledState } from './compile.ts';
-import { LayeredMap } from './layered-map.ts';
 import type { Credential } from './state.ts';
 
 /** An object before and after; absent: it was not there, or is gone. */

@@ -17,6 +17,7 @@ import { SECURITY_HEADERS } from './headers.ts';
 import { pathOf, sendAnswer, sendFault } from './reply.ts';
 import type { Desk } from './reply.ts';
 import type { ConsoleDeps, ConsoleRoute } from './route.ts';
+import { REQUEST_LIMITS } from './request-limits.ts';
 import { ROUTES } from './routes.ts';
 import { countAttempts } from './session/attempts.ts';
 import { csrfToken, isCsrfToken } from './session/csrf.ts';
@@ -49,10 +50,7 @@ export interface ConsoleServer {
   close(): Promise<void>;
 }
 
-const HEAD_TIMEOUT_MS = 30_000;
-const REQUEST_TIMEOUT_MS = 60_000;
 const KEEP_ALIVE_MS = 72_000;
-const MOST_HEADER_BYTES = 32 * 1024;
 const LONGEST_PARAM = 512;
 const CLOSE_MS = 3_000;
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
@@ -79,14 +77,15 @@ export function buildConsole(options: ConsoleOptions): FastifyInstance {
   const bindingKey = Buffer.from(hkdfSync('sha256', sealingKeys[0] ?? '', '', 'console binding', SEALING_KEY_BYTES));
   const door = openDoor({ people: rememberPeople(access), sealing, signedOut: rememberSignedOut(memory), bindingKey, proxyHeader });
   const desk: Desk = { deps: { ...options, memory }, assets, door };
+  const { headersTimeout, requestTimeout, maxHeaderSize } = REQUEST_LIMITS;
   const app = fastify({
     logger: false,
     genReqId: () => `req_${randomUUID().replaceAll('-', '')}`,
     requestIdHeader: false,
     bodyLimit: MOST_FORM_BYTES,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    ...options.serverFactory ? { serverFactory: options.serverFactory } : { http: { headersTimeout: HEAD_TIMEOUT_MS, maxHeaderSize: MOST_HEADER_BYTES } },
+    requestTimeout,
+    ...options.serverFactory ? { serverFactory: options.serverFactory } : { http: { headersTimeout, maxHeaderSize } },
     routerOptions: { maxParamLength: LONGEST_PARAM },
     forceCloseConnections: 'idle',
     schemaController: { compilersFactory: { buildValidator: withoutSchemas, buildSerializer: withoutSchemas } },

@@ -5,6 +5,7 @@ import { createServer } from 'node:https';
 import type { Server as TlsServer } from 'node:https';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { REQUEST_LIMITS } from './request-limits.ts';
 
 export interface ConsoleTls {
   /** As fastify wants it. */
@@ -24,9 +25,6 @@ interface Pair {
 }
 
 const LOOK_EVERY_MS = 30_000;
-const HEAD_TIMEOUT_MS = 30_000;
-const REQUEST_TIMEOUT_MS = 60_000;
-const MOST_HEADER_BYTES = 32 * 1024;
 
 /** Rejects where tls.crt or tls.key cannot be read. */
 export async function openTls(folder: string, { after, log }: TlsOptions): Promise<ConsoleTls> {
@@ -56,7 +54,7 @@ export async function openTls(folder: string, { after, log }: TlsOptions): Promi
   lookLater();
   return {
     serverFactory(handler) {
-      const server = createServer({ ...pair, minVersion: 'TLSv1.2', headersTimeout: HEAD_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS, maxHeaderSize: MOST_HEADER_BYTES }, handler);
+      const server = createServer({ ...pair, minVersion: 'TLSv1.2', ...REQUEST_LIMITS }, handler);
       servers.add(server);
       server.once('close', () => servers.delete(server));
       return asHttpServer(server);

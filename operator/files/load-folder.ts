@@ -3,6 +3,7 @@
  * that an edit of one among ten thousand costs one.
  */
 import type { Resource } from '#crds/types.gen.ts';
+import { sameEntries } from '../store/kept-list.ts';
 import { buildResources } from '../store/resources.ts';
 import type { Labels, Resources, SecretObject } from '../store/resources.ts';
 import type { Generations } from './generations.ts';
@@ -112,10 +113,6 @@ function gatherManifests(manifests: readonly PlacedManifest[], kept: Kept): Reso
   for (const { metadata } of objects) if (!namespaces.has(metadata.namespace)) namespaces.set(metadata.namespace, NO_LABELS);
   if (!sameEntries(kept.namespaces, namespaces)) kept.namespaces = namespaces;
   return buildResources({ objects, secrets, namespaces: kept.namespaces });
-}
-
-function sameEntries<V>(before: ReadonlyMap<string, V>, now: ReadonlyMap<string, V>): boolean {
-  return before.size === now.size && [...now].every(([name, value]) => before.get(name) === value);
 }
 
 interface Numbering {

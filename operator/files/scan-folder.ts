@@ -4,6 +4,7 @@
  */
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { unlessGone } from './unless-gone.ts';
 
 interface FolderScan {
   /** Sorted by path. */
@@ -60,18 +61,4 @@ async function scanInto(found: { files: FoundFile[]; folders: string[] }, folder
     if (stats?.isDirectory()) await unlessGone(scanInto(found, path));
     else if (stats?.isFile() && MANIFEST.test(name)) found.files.push({ path, changedMs: Number(stats.mtimeNs / 1_000_000n), signature: `${stats.ino} ${stats.size} ${stats.mtimeNs} ${stats.ctimeNs}` });
   }
-}
-
-async function unlessGone<T>(work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work;
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
-}
-
-/** Whether an error says that a file or folder does not exist. */
-export function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
 }

@@ -3,6 +3,7 @@
  * watches, as a stream of events that ends only when the server, a fault or the caller ends it.
  */
 import type { Dispatcher } from 'undici';
+import { parseJson } from '#crds/json.ts';
 import type { Meter } from '../metrics.ts';
 import type { KubeAccess } from './access.ts';
 import { KubeError, KubeUnreachable } from './errors.ts';
@@ -27,7 +28,7 @@ export const JSON_PATCH = 'application/json-patch+json';
 export const APPLY_PATCH = 'application/apply-patch+yaml';
 
 /** What the API server says. It keeps to its own schemas, so whoever asks names the type, and nothing is checked twice. */
-// oxlint-disable-next-line typescript/no-explicit-any -- JSON.parse says any, and the type is the asker's to name
+// oxlint-disable-next-line typescript/no-explicit-any -- the type is the asker's to name
 export type KubeJson = any;
 
 /** One line of a watch. */
@@ -105,16 +106,9 @@ async function readBody(request: KubeRequest, answer: Dispatcher.ResponseData): 
   } catch (error) {
     throw unreachable(request, error);
   }
-  if (answer.statusCode >= 400) throw refusalOf(request, answer, parse(text));
-  return parse(text);
-}
-
-function parse(text: string): KubeJson {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // a proxy's page instead of the API server's answer
-  }
+  const body = parseJson(text); // undefined: a proxy's page instead of the API server's answer
+  if (answer.statusCode >= 400) throw refusalOf(request, answer, body);
+  return body;
 }
 
 /** What of a metav1.Status matters here. */

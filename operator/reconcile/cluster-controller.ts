@@ -78,7 +78,7 @@ export class ClusterController {
   readonly #verdicts: Verdicts;
   readonly #isFaultless = createEditValidator();
   readonly #memory: TranslationMemory;
-  readonly #mintMemory: MintMemory = {};
+  readonly #mintMemory: MintMemory;
   #mintFailures: ReadonlyMap<string, string> = new Map();
   #faults: ReadonlyMap<string, string> = new Map();
   #lastGood: Snapshot | undefined;
@@ -91,6 +91,7 @@ export class ClusterController {
     const { clock: timers, log, holdOffMs = HOLD_OFF_MS, settleMs = SETTLE_MS } = options;
     this.#options = options;
     this.#memory = createMemory(options.gatewayNamespace);
+    this.#mintMemory = { keysConcerned: this.#memory.keysConcerned };
     this.#book = openStatusBook((id) => this.#changed.add(id));
     this.#spendingReader = createSpendingReader(this.#book, options.gatewayNamespace);
     this.#loop = new Loop({ run: () => this.#reconcile(), holdOffMs, firstHoldOffMs: 0, timers, log });

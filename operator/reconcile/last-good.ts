@@ -5,6 +5,7 @@
 import type { SnapshotFault } from '#snapshot/faults.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { validateSnapshot } from '#snapshot/validate.ts';
+import { compareText } from '../translate/words.ts';
 import type { IsFaultless } from './validate-edit.ts';
 import { statusId } from './status-book.ts';
 
@@ -53,7 +54,5 @@ function holdBack(snapshot: Snapshot, faulty: ReadonlySet<string>, lastGood: Sna
 }
 
 function compareNamed(a: Named, b: Named): number {
-  if (a.namespace !== b.namespace) return a.namespace < b.namespace ? -1 : 1;
-  if (a.name === b.name) return 0;
-  return a.name < b.name ? -1 : 1;
+  return compareText(a.namespace, b.namespace) || compareText(a.name, b.name);
 }

@@ -5,7 +5,8 @@
 import { hash, randomInt } from 'node:crypto';
 import type { ApiKey } from '#crds/types.gen.ts';
 import { compareSeniority } from '../translate/conflicts.ts';
-import { KEY_ENTRY, KEY_LABEL, PREVIOUS_ANNOTATION, ROTATION_ANNOTATION, formatPreviousKeys, isLeftOver, isMadeFor, previousKeysOf, rotationOf, secretNameOf } from '../store/key-secret.ts';
+import { KEY_ENTRY, KEY_LABEL, PREVIOUS_ANNOTATION, ROTATION_ANNOTATION, formatPreviousKeys, isLeftOver, isMadeFor, previousKeysOf, rotationOf, secretIdOf, secretNameOf } from '../store/key-secret.ts';
+import type { FindConcerned } from '../store/keys-by-secret.ts';
 import { listChanges } from '../store/list-changes.ts';
 import type { PreviousKey } from '../store/key-secret.ts';
 import { namespacedName } from '../store/resources.ts';
@@ -45,8 +46,9 @@ interface MintOptions {
   readonly memory?: MintMemory;
 }
 
-/** What was looked at last. */
 export interface MintMemory {
+  readonly keysConcerned: FindConcerned;
+  /** What was looked at last. */
   last?: { readonly apiKeys: readonly ApiKey[]; readonly secrets: Resources['secrets']; readonly unsettled: readonly ApiKey[] };
 }
 
@@ -105,13 +107,13 @@ function candidatesAmong(resources: Resources, nowMs: number, { minted, gatewayN
   return found.sort(compareSeniority);
 }
 
-/** With the same Secrets, only keys that are new, or that were not done with. */
+/** Only keys that are new, that were not done with, or whose Secret is another one. */
 function keysToLookAt({ apiKeys, secrets }: Resources, memory: MintMemory | undefined): readonly ApiKey[] {
   const last = memory?.last;
-  if (!last || last.secrets !== secrets) return apiKeys;
+  if (!memory || !last) return apiKeys;
   const { removed, added } = listChanges(last.apiKeys, apiKeys);
   const gone = new Set(removed);
-  return [...new Set([...last.unsettled.filter((apiKey) => !gone.has(apiKey)), ...added])];
+  return [...new Set([...last.unsettled.filter((apiKey) => !gone.has(apiKey)), ...added, ...memory.keysConcerned(apiKeys, last.secrets, secrets)])];
 }
 
 /** Its own Secret is there: whatever is to be done next begins with another version of either. */
@@ -153,10 +155,6 @@ function replaced({ spec }: ApiKey, secret: SecretObject, nowMs: number): Previo
   const old = secret.data.get(KEY_ENTRY);
   if (old === undefined || spec.key.overlapSeconds === 0) return [];
   return [{ sha256: hash('sha256', old, 'hex'), notAfterMs: nowMs + spec.key.overlapSeconds * MS }];
-}
-
-function secretIdOf(apiKey: ApiKey): string {
-  return namespacedName({ namespace: apiKey.metadata.namespace, name: secretNameOf(apiKey) });
 }
 
 async function carryOut({ apiKey, previous, before }: Plan, failures: Map<string, string>, { minted, onMinted }: MintOptions): Promise<void> {

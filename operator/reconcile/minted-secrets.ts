@@ -5,8 +5,8 @@
 import { readFileSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isMissing } from '../files/scan-folder.ts';
 import { formatSecret, parseSecret } from '../files/secret-file.ts';
+import { isMissing, unlessGone } from '../files/unless-gone.ts';
 import { syncFolder, writeDurably } from '../files/write-durably.ts';
 import { namespacedName, withSecrets } from '../store/resources.ts';
 import type { Resources, SecretObject } from '../store/resources.ts';
@@ -127,12 +127,7 @@ async function readSecret(path: string, id: string, read: ReadText): Promise<Sec
 
 /** Entries of a folder, without those that begin with a dot; none where there is no folder. */
 async function namesIn(folder: string): Promise<string[]> {
-  try {
-    return (await readdir(folder)).filter((name) => !name.startsWith('.')).sort();
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
+  return (await unlessGone(readdir(folder)) ?? []).filter((name) => !name.startsWith('.')).sort();
 }
 
 async function makeFolder(folder: string): Promise<void> {

@@ -42,19 +42,22 @@ export function keepSorted<T>(compare: (a: T, b: T) => number, wanted: (item: T)
 
 /**
  * Maps a list. `inputs` are whatever else the mapping looks at: as long as they are the same objects, results of before are kept for
- * items that are where they were. The same results give the same list object.
+ * items that are where they were, except for those that are to be mapped `again`. The same results give the same list object.
  */
-type KeptMap<T, R> = (items: readonly T[], inputs: readonly unknown[], map: (item: T) => R) => readonly R[];
+type KeptMap<T, R> = (items: readonly T[], inputs: readonly unknown[], map: (item: T) => R, again?: ReadonlySet<T>) => readonly R[];
+
+const NONE: ReadonlySet<never> = new Set();
 
 export function keepMapped<T, R>(): KeptMap<T, R> {
   let before: readonly T[] = [];
   let inputsBefore: readonly unknown[] = [];
   let results: readonly R[] = [];
 
-  return (items, inputs, map) => {
+  return (items, inputs, map, again = NONE) => {
     const valid = sameItems(inputsBefore, inputs);
-    if (valid && items === before) return results;
+    if (valid && items === before && again.size === 0) return results;
     const next = valid ? remap(items, map) : items.map(map);
+    if (valid && again.size > 0) items.forEach((item, at) => { if (again.has(item)) next[at] = map(item); });
     [before, inputsBefore] = [items, inputs];
     if (!sameItems(next, results)) results = next;
     return results;

@@ -2,8 +2,9 @@
  * [P] The Secret of an ApiKey: its name, its entry, and what the operator writes beside a key that it made. The same in a
  * cluster and in the data folder.
  */
-import { isJsonObject } from '#crds/json.ts';
+import { isJsonObject, parseJson } from '#crds/json.ts';
 import type { ApiKey } from '#crds/types.gen.ts';
+import { namespacedName } from './resources.ts';
 import type { SecretObject } from './resources.ts';
 
 /** The entry that holds the key. */
@@ -28,6 +29,11 @@ export interface PreviousKey {
 /** The name of the Secret that holds an ApiKey's key. */
 export function secretNameOf(apiKey: ApiKey): string {
   return apiKey.spec.key.secretRef?.name ?? `${apiKey.metadata.name}-key`;
+}
+
+/** "namespace/name" of that Secret. */
+export function secretIdOf(apiKey: ApiKey): string {
+  return namespacedName({ namespace: apiKey.metadata.namespace, name: secretNameOf(apiKey) });
 }
 
 /** Whether the operator made this Secret for this ApiKey, and may therefore write it again. */
@@ -61,14 +67,8 @@ export function formatPreviousKeys(keys: readonly PreviousKey[]): string {
 }
 
 function parsePrevious(text: string | undefined): PreviousKey[] {
-  if (text === undefined) return [];
-  let list: unknown;
-  try {
-    list = JSON.parse(text);
-  } catch {
-    return []; // edited by hand; an unreadable overlap ends, which is the safe side
-  }
-  if (!Array.isArray(list)) return [];
+  const list = text === undefined ? undefined : parseJson(text);
+  if (!Array.isArray(list)) return []; // edited by hand; an unreadable overlap ends, which is the safe side
   return list.flatMap((entry: unknown) => {
     const { sha256, notAfter } = isJsonObject(entry) ? entry : {};
     const notAfterMs = typeof notAfter === 'string' ? Date.parse(notAfter) : NaN;

@@ -183,8 +183,8 @@ function openCounted(): Counted {
   };
 }
 
-/** Nothing else is put into a kind's list. */
-function isOfKind<K extends Kind>(list: readonly Resource[], kind: K): list is readonly Extract<Resource, { kind: K }>[] {
+/** Of a list that nothing but one kind's objects are put into. */
+export function isOfKind<K extends Kind>(list: readonly Resource[], kind: K): list is readonly Extract<Resource, { kind: K }>[] {
   return list[0] === undefined || list[0].kind === kind;
 }
 

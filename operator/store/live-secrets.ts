@@ -2,6 +2,7 @@
  * The Secrets that watches and our own writes tell of, by name. A write is known at once; what a watch tells of an earlier
  * version is passed over.
  */
+import { LayeredMap } from '#snapshot/layered-map.ts';
 import { isNewer } from './relevance.ts';
 import { namespacedName } from './resources.ts';
 import type { SecretObject } from './resources.ts';
@@ -20,7 +21,9 @@ export interface LiveSecrets {
 
 export function openLiveSecrets(onChange: () => void): LiveSecrets {
   const sources = new Map<string, Map<string, SecretObject>>();
-  let merged: ReadonlyMap<string, SecretObject> | undefined;
+  let merged: ReadonlyMap<string, SecretObject> = new Map();
+  /** What is known of these may be another than what is merged. */
+  const stale = new Set<string>();
 
   function secretsOf(source: string): Map<string, SecretObject> {
     const known = sources.get(source) ?? new Map<string, SecretObject>();
@@ -28,9 +31,19 @@ export function openLiveSecrets(onChange: () => void): LiveSecrets {
     return known;
   }
 
-  function changed(): void {
-    merged = undefined;
+  function changed(ids: Iterable<string>): void {
+    for (const id of ids) stale.add(id);
     onChange();
+  }
+
+  /** Of two that tell of the same Secret, the one that knows a newer version is right. */
+  function newestOf(id: string): SecretObject | undefined {
+    let newest: SecretObject | undefined;
+    for (const secrets of sources.values()) {
+      const secret = secrets.get(id);
+      if (secret && (!newest || isNewer(secret.live?.resourceVersion, newest.live?.resourceVersion))) newest = secret;
+    }
+    return newest;
   }
 
   function apply(source: string, secret: SecretObject): void {
@@ -38,7 +51,7 @@ export function openLiveSecrets(onChange: () => void): LiveSecrets {
     const id = namespacedName(secret);
     if (!isNewer(secret.live?.resourceVersion, secrets.get(id)?.live?.resourceVersion)) return;
     secrets.set(id, secret);
-    changed();
+    changed([id]);
   }
 
   function remove(source: string, secret: SecretObject): void {
@@ -46,7 +59,7 @@ export function openLiveSecrets(onChange: () => void): LiveSecrets {
     const known = secretsOf(source).get(id);
     if (!known || !isNewer(secret.live?.resourceVersion, known.live?.resourceVersion)) return;
     secretsOf(source).delete(id);
-    changed();
+    changed([id]);
   }
 
   return {
@@ -57,26 +70,16 @@ export function openLiveSecrets(onChange: () => void): LiveSecrets {
       const now = new Map(secrets.map((secret) => [namespacedName(secret), secret]));
       const same = before.size === now.size && secrets.every((secret) => before.get(namespacedName(secret))?.live?.resourceVersion === secret.live?.resourceVersion);
       sources.set(source, now);
-      if (!same) changed();
+      if (!same) changed([...before.keys(), ...now.keys()]);
     },
     drop(source) {
-      if (sources.delete(source)) changed();
+      const secrets = sources.get(source);
+      if (sources.delete(source) && secrets) changed(secrets.keys());
     },
     all() {
-      merged ??= mergeSources([...sources.values()]);
+      if (stale.size > 0) merged = LayeredMap.of(merged, new Map(Array.from(stale, (id) => [id, newestOf(id)])));
+      stale.clear();
       return merged;
     },
   };
-}
-
-/** Of two that tell of the same Secret, the one that knows a newer version is right. */
-function mergeSources([first = new Map(), ...others]: readonly ReadonlyMap<string, SecretObject>[]): ReadonlyMap<string, SecretObject> {
-  const merged = new Map(first);
-  for (const secrets of others) {
-    for (const [id, secret] of secrets) {
-      const known = merged.get(id);
-      if (!known || isNewer(secret.live?.resourceVersion, known.live?.resourceVersion)) merged.set(id, secret);
-    }
-  }
-  return merged;
 }

@@ -3,6 +3,7 @@
  * what. Lists are kept, and only what has changed since is looked at again: ten thousand objects cost what one costs.
  */
 import type { Kind, Resource } from '#crds/types.gen.ts';
+import { isOfKind } from './live-objects.ts';
 import type { LiveObjects } from './live-objects.ts';
 import { isNewer } from './relevance.ts';
 import { objectId } from './resources.ts';
@@ -112,9 +113,4 @@ export function openWatchedCopy({ objects, namespaces, covers, after }: WatchedC
       if (looks.size === 0) waiting.delete(id);
     },
   };
-}
-
-/** Objects are kept by their kind. */
-function isOfKind<K extends Kind>(list: readonly Resource[], kind: K): list is readonly Extract<Resource, { kind: K }>[] {
-  return list[0] === undefined || list[0].kind === kind;
 }

@@ -3,6 +3,7 @@
  * without a creation time (a folder's manifests) are the youngest, and go by namespace and name alone.
  */
 import type { Resource } from '#crds/types.gen.ts';
+import { openHolders } from '../store/holders.ts';
 import { listChanges } from '../store/list-changes.ts';
 import { timeOnce } from './remember.ts';
 import { compareText } from './words.ts';
@@ -35,44 +36,18 @@ export function findLosses<T>(bySeniority: readonly T[], claimsOf: (claimant: T)
 
 /** findLosses for a list that changes a little at a time: claims are kept, and only contested ones are looked at. */
 export function keepLosses<T extends Pick<Resource, 'metadata'>>(claimsOf: (claimant: T) => Iterable<string>): (bySeniority: readonly T[]) => Losses<T> {
-  /** Nearly all claims have one claimant, which then stands for itself. */
-  const single = new Map<string, T>();
-  const contested = new Map<string, Set<T>>();
+  const claims = openHolders<T>();
   let before: readonly T[] = [];
   let losses: Losses<T> = new Map();
-
-  /** Both return whether anybody else has the claim. */
-  function enter(claim: string, claimant: T): boolean {
-    const [those, other] = [contested.get(claim), single.get(claim)];
-    if (those) those.add(claimant);
-    else if (other === undefined || other === claimant) single.set(claim, claimant);
-    else {
-      single.delete(claim);
-      contested.set(claim, new Set([other, claimant]));
-    }
-    return contested.has(claim);
-  }
-
-  function leave(claim: string, claimant: T): boolean {
-    const those = contested.get(claim);
-    if (!those && single.get(claim) === claimant) single.delete(claim);
-    those?.delete(claimant);
-    const [last, second] = those ?? [];
-    if (last !== undefined && second === undefined) {
-      contested.delete(claim);
-      single.set(claim, last);
-    }
-    return those !== undefined;
-  }
 
   return (bySeniority) => {
     const { removed, added } = listChanges(before, bySeniority);
     before = bySeniority;
     let matters = false;
-    for (const claimant of removed) for (const claim of claimsOf(claimant)) if (leave(claim, claimant)) matters = true;
-    for (const claimant of added) for (const claim of claimsOf(claimant)) if (enter(claim, claimant)) matters = true;
+    for (const claimant of removed) for (const claim of claimsOf(claimant)) if (claims.leave(claim, claimant)) matters = true;
+    for (const claimant of added) for (const claim of claimsOf(claimant)) if (claims.enter(claim, claimant)) matters = true;
     if (!matters) return losses;
-    const involved = new Set([...contested.values()].flatMap((those) => [...those]));
+    const involved = new Set([...claims.shared()].flatMap((those) => [...those]));
     losses = findLosses([...involved].sort(compareSeniority), claimsOf);
     return losses;
   };

@@ -4,7 +4,7 @@
 import type { Account, ApiKey, Group, ModelRoute, Resource } from '#crds/types.gen.ts';
 import { findingsOf } from '../status/findings.ts';
 import type { Findings } from '../status/findings.ts';
-import { secretNameOf } from '../store/key-secret.ts';
+import { secretIdOf } from '../store/key-secret.ts';
 import { namespacedName } from '../store/resources.ts';
 import type { MalformedObject, Resources } from '../store/resources.ts';
 import type { GatheredKey } from './api-key.ts';
@@ -16,7 +16,7 @@ import { gatherOnce } from './remember.ts';
 import { refuseInvalid } from './translated.ts';
 
 /** What this gateway has to do with. */
-export interface World {
+interface World {
   /** By seniority. */
   readonly keys: readonly GatheredKey[];
   /** The same object as long as time alone has changed nothing about keys. */
@@ -48,7 +48,9 @@ export function gather(resources: Resources, { gatewayNamespace, nowMs }: Gather
   const misplaced = platform.filter(({ metadata: { namespace } }) => namespace !== gatewayNamespace && !otherGateways.has(namespace));
 
   if (nowMs < memory.period.fromMs || nowMs >= memory.period.untilMs) memory.period = { fromMs: nowMs, untilMs: nowMs };
-  const keys = memory.gatheredKeys(chosen.keys(resources.apiKeys), [memory.period, resources.secrets, resources.keySecretsPending], (apiKey) => gatherKey(apiKey, resources, nowMs));
+  const concerned = memory.keysConcerned(resources.apiKeys, memory.secrets, resources.secrets);
+  const keys = memory.gatheredKeys(chosen.keys(resources.apiKeys), [memory.period, resources.keySecretsPending], (apiKey) => gatherKey(apiKey, resources, nowMs), concerned);
+  memory.secrets = resources.secrets;
   memory.period.fromMs = nowMs;
   memory.period.untilMs = memory.nextOfKeys(keys, nowMs) ?? Number.POSITIVE_INFINITY;
 
@@ -66,8 +68,7 @@ export function gather(resources: Resources, { gatewayNamespace, nowMs }: Gather
 }
 
 function gatherKey(apiKey: ApiKey, { secrets, keySecretsPending }: Resources, nowMs: number): GatheredKey {
-  const { namespace } = apiKey.metadata;
-  const secret = secrets.get(namespacedName({ namespace, name: secretNameOf(apiKey) }));
+  const secret = secrets.get(secretIdOf(apiKey));
   const { metadata } = apiKey;
   if (secret === undefined && keySecretsPending) return { metadata, apiKey, material: rememberedKeyMaterial(apiKey, nowMs) };
   return gatherOnce(apiKey, secret, () => ({ metadata, apiKey, material: readKeyMaterial(apiKey, secret, nowMs) }));

@@ -5,7 +5,9 @@
 import type { Account, ApiKey, Group, ModelRoute, PriceCatalog, Resource } from '#crds/types.gen.ts';
 import type { Account as AccountMessage, Key, ModelRoute as ModelRouteMessage, PriceCatalog as PriceCatalogMessage, QuotaType } from '#snapshot/snapshot.gen.ts';
 import type { Findings } from '../status/findings.ts';
+import { keepKeysBySecret } from '../store/keys-by-secret.ts';
 import { keepMapped, keepNextMoment, keepResult, keepSorted, sameEntries } from '../store/kept-list.ts';
+import type { Resources } from '../store/resources.ts';
 import { claimedHashes } from './api-key.ts';
 import type { GatheredKey, TranslatedKey } from './api-key.ts';
 import { compareName, compareSeniority, keepLosses } from './conflicts.ts';
@@ -14,6 +16,8 @@ import type { TranslatedGroup } from './group.ts';
 import type { GatheredCatalog } from './price-catalog.ts';
 import type { Translated } from './translated.ts';
 import { compareText } from './words.ts';
+
+const NO_SECRETS: Resources['secrets'] = new Map();
 
 export type TranslationMemory = ReturnType<typeof createMemory>;
 
@@ -34,6 +38,8 @@ export function createMemory(gatewayNamespace: string) {
       routes: keepSorted<ModelRoute>(compareName, isHere),
       catalogs: keepSorted<PriceCatalog>(compareSeniority, isHere),
     },
+    secrets: NO_SECRETS,
+    keysConcerned: keepKeysBySecret(),
     gatheredKeys: keepMapped<ApiKey, GatheredKey>(),
     gatheredCatalogs: keepMapped<PriceCatalog, GatheredCatalog>(),
     foreignAccountNames: keepResult<ReadonlySet<string>>(),

@@ -20,6 +20,7 @@ import { PLATFORM, startCluster } from '../cluster/support.ts';
 import type { Cluster } from '../cluster/support.ts';
 import { freePort } from '../support/kube/processes.ts';
 import type { Acknowledged, Watch } from './apply-clients.ts';
+import { quantilesOf } from './figures.ts';
 
 const { values } = parseArgs({ options: { keys: { type: 'string', default: '10000' }, clients: { type: 'string', default: '20' }, edits: { type: 'string', default: '200' }, heap: { type: 'string' } } });
 const keyCount = Number(values.keys);
@@ -97,12 +98,6 @@ async function cpuOf({ pid }: ChildProcess): Promise<number> {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-function describe(label: string, ms: readonly number[]): void {
-  const sorted = ms.toSorted((a, b) => a - b);
-  const quantile = (q: number): string => (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? 0).toFixed(1);
-  console.log(`${label}: p50 ${quantile(0.5)} ms, p90 ${quantile(0.9)} ms, p99 ${quantile(0.99)} ms, longest ${quantile(1)} ms (${sorted.length})`);
-}
-
 const ports = { xds: await freePort(), operator: await freePort(), proxy: await freePort(), sdk: await freePort() };
 const folder = await mkdtemp(join(tmpdir(), 'mgw-bench-'));
 let mark = performance.now();
@@ -156,11 +151,11 @@ try {
     await (i % 2 === 0 ? edit(n, false, figures.refusedDeleted, () => cluster.admin.call('DELETE', path)) : undefined);
   }
   console.log(`CPU of the operator per edit, its status included: ${((await cpuOf(operator) - cpu) / figures.written.length).toFixed(1)} ms`);
-  describe('the API server\'s answer to the write', figures.written);
-  describe(`write → in force on all ${clientCount}`, figures.acknowledged);
-  describe('write (enabled: false) → the proxy refuses', figures.refused);
-  describe('write (enabled: true) → the proxy admits', figures.admitted);
-  describe('delete → the proxy refuses', figures.refusedDeleted);
+  console.log(`the API server's answer to the write: ${quantilesOf(figures.written)}`);
+  console.log(`write → in force on all ${clientCount}: ${quantilesOf(figures.acknowledged)}`);
+  console.log(`write (enabled: false) → the proxy refuses: ${quantilesOf(figures.refused)}`);
+  console.log(`write (enabled: true) → the proxy admits: ${quantilesOf(figures.admitted)}`);
+  console.log(`delete → the proxy refuses: ${quantilesOf(figures.refusedDeleted)}`);
   console.log(`operator: ${await memoryOf(operator)}`);
 } finally {
   await proxy.destroy();

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { streamChunks, wholeAnswer } from './answers.ts';
 import { callOf, CASES, chooseCases, EVENTS_PER_STREAM, groupCases, QUICK_CASES } from './cases.ts';
-import { median, medianRatio, percentile, slopeOf } from './figures.ts';
-import { parseBenchOptions } from './options.ts';
+import { median, medianRatio, percentile, quantilesOf, slopeOf } from './figures.ts';
 import { readPort } from './ready.ts';
 import { aggregate } from './stages.ts';
 import type { CpuProfile } from './stages.ts';
@@ -17,6 +16,9 @@ const ROUND: Measured = {
 };
 
 describe('figures', () => {
+  it('words quantiles', () => {
+    assert.equal(quantilesOf(Array.from({ length: 100 }, (_none, index) => 100 - index)), 'p50 51.0 ms, p90 91.0 ms, p99 100.0 ms, longest 100.0 ms (100)');
+  });
   it('takes the middle, or the mean of two', () => {
     assert.equal(median([3, 1, 2]), 2);
     assert.equal(median([4, 1, 2, 3]), 2.5);
@@ -73,19 +75,6 @@ describe('cases', () => {
     assert.deepEqual(chooseCases(CASES, ['anthropic-json']).map(({ name }) => name), ['anthropic-json-64']);
     assert.equal(chooseCases(CASES, []).length, CASES.length);
     for (const name of QUICK_CASES) assert.ok(CASES.some((each) => each.name === name), name);
-  });
-});
-
-describe('options', () => {
-  it('have defaults that --quick shortens', () => {
-    const options = parseBenchOptions(['--quick', '--cores', '2,3', '--compare', 'http://127.0.0.1:1/']);
-    assert.ok(options !== 'help');
-    assert.deepEqual([options.rounds, options.seconds, options.loadCore, options.core, options.compare?.url], [3, 3, 2, 3, 'http://127.0.0.1:1']);
-    assert.equal(parseBenchOptions(['--help']), 'help');
-  });
-  it('refuse what is not known', () => {
-    assert.throws(() => parseBenchOptions(['--no-such']), TypeError);
-    assert.throws(() => parseBenchOptions(['--rounds', 'x']), TypeError);
   });
 });
 

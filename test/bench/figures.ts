@@ -6,6 +6,12 @@ export function percentile(values: readonly number[], percent: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * percent / 100))] ?? 0;
 }
 
+/** Of milliseconds, in words. */
+export function quantilesOf(ms: readonly number[]): string {
+  const at = (percent: number): string => `${percentile(ms, percent).toFixed(1)} ms`;
+  return `p50 ${at(50)}, p90 ${at(90)}, p99 ${at(99)}, longest ${at(100)} (${ms.length})`;
+}
+
 /** The middle one, or the mean of the two; undefined of nothing. */
 export function median(values: readonly number[]): number | undefined {
   const sorted = [...values].sort((a, b) => a - b);

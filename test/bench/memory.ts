@@ -18,8 +18,7 @@ import type { MeasuredGateway } from './gateway.ts';
 import { findLoadGenerator } from './load.ts';
 import type { HeldStreams } from './held-streams.ts';
 import type { MemoryReport } from './memory-report.ts';
-import { startPinned, untilSaid } from './pinned.ts';
-import { readPort } from './ready.ts';
+import { startScript, urlOf } from './scripts.ts';
 
 const HELP = `node test/bench/memory.ts [options]
   --calls N      short calls, a tenth of them streams; default 20000 (a real run: 1000000)
@@ -58,9 +57,9 @@ async function main(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'mgw-memory-'));
   const reportFile = join(folder, 'memory.json');
   process.env['MEMORY_REPORT'] = reportFile;
-  const mock = startPinned([process.execPath, join(import.meta.dirname, 'mock.ts')], { core: loadCore, outputFile: join(folder, 'mock.log') });
+  const mock = startScript('mock', [], { core: loadCore, folder });
   try {
-    const mockUrl = `http://127.0.0.1:${await untilSaid(mock, readPort)}`;
+    const mockUrl = await urlOf(mock);
     mkdirSync(join(folder, 'gateway'));
     const nodeFlags = ['--expose-gc', '--import', join(import.meta.dirname, 'memory-report.ts')];
     const gateway = await startGateway({ folder: join(folder, 'gateway'), mockUrl, core, large: false, nodeFlags });

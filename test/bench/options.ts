@@ -54,23 +54,25 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions | 'help
     },
   });
   if (values.help) return 'help';
-  const [loadCore = 0, core = 1] = values.cores.split(',').map((text) => number(text, '--cores'));
+  const [loadCore = 0, core = 1] = values.cores.split(',').map((text) => wholeNumber(text, '--cores'));
   const pid = values['compare-pid'];
   const short = values.quick || values.case !== undefined;
   const rounds = values.case !== undefined ? '7' : values.quick ? '3' : '5';
   return {
     quick: values.quick, valkey: values.valkey ?? !short, large: values.large, only: values.only, alone: values.case, core, loadCore,
-    rounds: number(values.rounds ?? rounds, '--rounds'),
-    seconds: number(values.seconds ?? (short ? '3' : '6'), '--seconds'),
-    mockPort: number(values['mock-port'], '--mock-port'),
+    rounds: wholeNumber(values.rounds ?? rounds, '--rounds', 1),
+    seconds: wholeNumber(values.seconds ?? (short ? '3' : '6'), '--seconds', 1),
+    mockPort: wholeNumber(values['mock-port'], '--mock-port'),
     compare: values.compare === undefined ? undefined
-      : { url: values.compare.replace(/\/+$/, ''), key: values['compare-key'], pid: pid === undefined ? undefined : number(pid, '--compare-pid') },
+      : { url: values.compare.replace(/\/+$/, ''), key: values['compare-key'], pid: pid === undefined ? undefined : wholeNumber(pid, '--compare-pid') },
     output: values.output ?? join(import.meta.dirname, 'results', `${new Date().toISOString().replace(/[:.]/g, '-')}.json`),
   };
 }
 
-function number(text: string, flag: string): number {
+/** Throws TypeError. */
+export function wholeNumber(text: string, flag: string, least = 0): number {
   const value = Number(text);
-  if (text === '' || !Number.isInteger(value) || value < 0) throw new TypeError(`${flag}: ${text} is not a whole number`);
+  if (text === '' || !Number.isInteger(value)) throw new TypeError(`${flag}: ${text} is not a whole number`);
+  if (value < least) throw new TypeError(`${flag}: ${text} is less than ${least}`);
   return value;
 }

@@ -11,9 +11,8 @@ import type { BenchCase } from './cases.ts';
 import { startGateway } from './gateway.ts';
 import type { MeasuredGateway } from './gateway.ts';
 import { findLoadGenerator } from './load.ts';
-import { startPinned, untilSaid } from './pinned.ts';
 import { threadSeconds } from './proc.ts';
-import { readPort } from './ready.ts';
+import { startScript, urlOf } from './scripts.ts';
 import { aggregate } from './stages.ts';
 import type { Aggregated, CpuProfile, TimeWindow } from './stages.ts';
 import { alignedTable } from './summary.ts';
@@ -62,10 +61,10 @@ async function main(): Promise<void> {
 async function profile(run: ProfileRun): Promise<void> {
   const { folder } = run;
   const profiles = join(folder, 'profiles');
-  const mock = startPinned([process.execPath, join(import.meta.dirname, 'mock.ts')], { core: LOAD_CORE, outputFile: join(folder, 'mock.log') });
+  const mock = startScript('mock', [], { core: LOAD_CORE, folder });
   let loaded: LoadRun;
   try {
-    const mockUrl = `http://127.0.0.1:${await untilSaid(mock, readPort)}`;
+    const mockUrl = await urlOf(mock);
     const nodeFlags = ['--cpu-prof', `--cpu-prof-dir=${profiles}`, `--cpu-prof-interval=${SAMPLE_MICROS}`];
     const gateway = await startGateway({ folder, mockUrl, core: CORE, large: false, nodeFlags });
     try {

@@ -18,6 +18,8 @@ import type { StatusBody } from '../../operator/status/differences.ts';
 import type { StatusTarget } from '../../operator/status/writer.ts';
 import { ResourceCache } from '../../operator/xds/resource-cache.ts';
 import { createSnapshotChanges } from '../../operator/xds/snapshot-changes.ts';
+import { quantilesOf } from './figures.ts';
+import { ownCpuMs } from './proc.ts';
 
 const { values } = parseArgs({ options: { keys: { type: 'string', default: '10000' }, edits: { type: 'string', default: '200' }, kind: { type: 'string', default: 'apikeys' } } });
 const keyCount = Number(values.keys);
@@ -100,7 +102,7 @@ const client = {
   watch: (path: string, signal: AbortSignal) => (pipes.get(collectionOf(path)) ?? pipe()).events(signal),
 };
 
-const startCpu = cpuMs();
+const startCpu = ownCpuMs();
 const startedAt = performance.now();
 const cache = new ResourceCache();
 const takeSnapshot = createSnapshotChanges(cache);
@@ -132,26 +134,15 @@ function written(target: StatusTarget, part: StatusBody): 'Written' {
   return 'Written';
 }
 
-function cpuMs(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1000;
-}
-
-function describe(label: string, ms: readonly number[]): void {
-  const sorted = ms.toSorted((a, b) => a - b);
-  const at = (q: number): string => `${(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? 0).toFixed(1)} ms`;
-  console.log(`${label}: p50 ${at(0.5)}, p90 ${at(0.9)}, p99 ${at(0.99)}, longest ${at(1)} (${sorted.length})`);
-}
-
 await provider.ready;
 await controller.start();
 const refused = controller.statuses().filter(({ status }) => status.conditions.some(({ type, status: holds }) => type === 'Ready' && holds !== 'True'));
 if (refused.length > 0) throw new Error(`not all is ready: ${JSON.stringify(refused[0])}`);
-console.log(`start → first snapshot with ${keyCount} keys: ${(performance.now() - startedAt).toFixed(0)} ms, CPU ${(cpuMs() - startCpu).toFixed(0)} ms`);
+console.log(`start → first snapshot with ${keyCount} keys: ${(performance.now() - startedAt).toFixed(0)} ms, CPU ${(ownCpuMs() - startCpu).toFixed(0)} ms`);
 await controller.lead(true);
 while (writer.waiting > 0) await delay(20);
 await delay(500);
-console.log(`${writes} statuses written, CPU ${(cpuMs() - startCpu).toFixed(0)} ms since the start`);
+console.log(`${writes} statuses written, CPU ${(ownCpuMs() - startCpu).toFixed(0)} ms since the start`);
 
 /** Another version of the nth object of the kind that is edited. */
 function editOf(index: number, n: number): Manifest {
@@ -167,12 +158,12 @@ const whole: number[] = [];
 for (let n = 0; n < edits; n += 1) {
   const index = (n * 7919) % keyCount;
   const edited = editOf(index, n);
-  const before = cpuMs();
+  const before = ownCpuMs();
   const at = performance.now();
   await new Promise<void>((resolve) => {
     onPublished = (changes) => {
       if (changes === 0) return;
-      published.push(cpuMs() - before);
+      published.push(ownCpuMs() - before);
       wall.push(performance.now() - at);
       resolve();
     };
@@ -181,11 +172,11 @@ for (let n = 0; n < edits; n += 1) {
   onPublished = () => undefined;
   await delay(15);
   while (writer.waiting > 0) await delay(1);
-  whole.push(cpuMs() - before);
+  whole.push(ownCpuMs() - before);
 }
-describe('CPU, event → published', published);
-describe('event → published, wall', wall);
-describe('CPU, event → all quiet', whole);
+console.log(`CPU, event → published: ${quantilesOf(published)}`);
+console.log(`event → published, wall: ${quantilesOf(wall)}`);
+console.log(`CPU, event → all quiet: ${quantilesOf(whole)}`);
 globalThis.gc?.();
 const { rss, heapUsed } = process.memoryUsage();
 console.log(`${writes} statuses written; resident ${(rss / 2 ** 20).toFixed(0)} MiB, heap ${(heapUsed / 2 ** 20).toFixed(0)} MiB`);

@@ -5,12 +5,11 @@
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { get } from 'node:http';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { freePort } from '../support/kube/processes.ts';
 import { median } from './figures.ts';
 import { ownFlags } from './gateway.ts';
 import { startPinned } from './pinned.ts';
@@ -120,14 +119,6 @@ function isReady(port: number): Promise<boolean> {
       resolve(response.statusCode === 200);
     }).once('error', () => resolve(false));
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => { server.once('listening', resolve); });
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => { server.close(resolve); });
-  return port;
 }
 
 function stagesOnce({ folder, core }: Setup): Stage[] {

@@ -5,11 +5,11 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { startGateway } from './gateway.ts';
-import { pinRunning, startPinned, untilSaid } from './pinned.ts';
+import { pinRunning } from './pinned.ts';
 import type { PinnedProcess } from './pinned.ts';
 import { residentBytes } from './proc.ts';
-import { readPort } from './ready.ts';
 import type { BenchOptions } from './options.ts';
+import { ANY_KEY, startScript, urlOf } from './scripts.ts';
 import { startValkey, valkey } from '../support/valkey.ts';
 
 export type TargetName = 'mock' | 'floor' | 'gateway' | 'valkey' | 'compared';
@@ -32,9 +32,6 @@ export interface Scene {
   stop(): Promise<void>;
 }
 
-const SCRIPT = (name: string): string => join(import.meta.dirname, name);
-const ANY_KEY = `sk-${'0'.repeat(48)}`;
-
 /** Everything started and ready; ends what it has started where one of them does not come up. */
 export async function startScene(options: BenchOptions, folder: string): Promise<Scene> {
   const processes: PinnedProcess[] = [];
@@ -43,11 +40,10 @@ export async function startScene(options: BenchOptions, folder: string): Promise
     for (const each of processes.toReversed()) await each.stop();
     await ending.disposeAsync();
   };
-  const script = async (name: string, args: readonly string[], core: number): Promise<Target> => {
-    const started = startPinned([process.execPath, SCRIPT(`${name}.ts`), ...args], { core, outputFile: join(folder, `${name}.log`) });
+  const script = async (name: 'mock' | 'floor', args: readonly string[], core: number): Promise<Target> => {
+    const started = startScript(name, args, { core, folder });
     processes.push(started);
-    const port = await untilSaid(started, readPort);
-    return { name: name as TargetName, url: `http://127.0.0.1:${port}`, keys: [ANY_KEY], pid: started.pid, restBytes: residentBytes(started.pid), readyMs: undefined };
+    return { name, url: await urlOf(started), keys: [ANY_KEY], pid: started.pid, restBytes: residentBytes(started.pid), readyMs: undefined };
   };
   try {
     const mock = await script('mock', [String(options.mockPort)], options.loadCore);

@@ -15,9 +15,10 @@ import type { BenchCase } from './cases.ts';
 import { median, medianRatio } from './figures.ts';
 import { startGateway } from './gateway.ts';
 import { findLoadGenerator } from './load.ts';
-import { pinRunning, startPinned, untilSaid } from './pinned.ts';
+import { wholeNumber } from './options.ts';
+import { pinRunning } from './pinned.ts';
 import { threadSeconds } from './proc.ts';
-import { readPort } from './ready.ts';
+import { ANY_KEY, startScript, urlOf } from './scripts.ts';
 
 const HELP = `npm run bench:together -- [options]
   --tree FOLDER    another tree of sources, installed, to compare this one with
@@ -65,15 +66,18 @@ async function main(): Promise<void> {
   if (values.help) return void process.stdout.write(`${HELP}\n`);
   const benchCase = CASES.find(({ name }) => name === values.case);
   if (!benchCase) throw new TypeError(`no case has such a name; there are ${CASES.map(({ name }) => name).join(', ')}`);
-  const [loadCore = 0, core = 1] = values.cores.split(',').map(Number);
+  const rounds = wholeNumber(values.rounds, '--rounds', 1);
+  const seconds = wholeNumber(values.seconds, '--seconds', 1);
+  const warmUpSeconds = wholeNumber(values['warm-up'], '--warm-up');
+  const [loadCore = 0, core = 1] = values.cores.split(',').map((text) => wholeNumber(text, '--cores'));
   const folder = mkdtempSync(join(tmpdir(), 'mgw-together-'));
   await using ending = new AsyncDisposableStack();
   ending.defer(() => rmSync(folder, { recursive: true, force: true }));
   const subjects = await startAll({ benchCase, folder, loadCore, core, ending }, values);
-  const load = (seconds: string): Promise<unknown> => Promise.all(subjects.map((subject) => measure(subject, { benchCase, loadCore, seconds: Number(seconds) })));
-  await load(values['warm-up']);
-  for (const { rounds } of subjects) rounds.length = 0;
-  for (let round = 0; round < Number(values.rounds); round++) await load(values.seconds);
+  const load = (seconds: number): Promise<unknown> => Promise.all(subjects.map((subject) => measure(subject, { benchCase, loadCore, seconds })));
+  if (warmUpSeconds > 0) await load(warmUpSeconds);
+  for (const subject of subjects) subject.rounds.length = 0;
+  for (let round = 0; round < rounds; round++) await load(seconds);
   process.stdout.write(tableOf(subjects));
 }
 
@@ -84,10 +88,13 @@ interface Kinds {
 }
 
 async function startAll(scene: Scene, { tree, large, valkey }: Kinds): Promise<readonly Subject[]> {
-  const mock = startScript(scene, 'mock', [], scene.loadCore);
-  const mockUrl = `http://127.0.0.1:${await untilSaid(mock, readPort)}`;
-  const floor = startScript(scene, 'floor', [mockUrl], scene.core);
-  const subjects: Subject[] = [{ ...place(scene, 'floor'), url: `http://127.0.0.1:${await untilSaid(floor, readPort)}`, keys: [`sk-${'0'.repeat(48)}`], pid: floor.pid }];
+  const { folder, core, loadCore, ending } = scene;
+  const mock = startScript('mock', [], { core: loadCore, folder });
+  ending.defer(() => mock.stop());
+  const mockUrl = await urlOf(mock);
+  const floor = startScript('floor', [mockUrl], { core, folder });
+  ending.defer(() => floor.stop());
+  const subjects: Subject[] = [{ ...place(scene, 'floor'), url: await urlOf(floor), keys: [ANY_KEY], pid: floor.pid }];
   const programs = [{ title: 'this tree', program: undefined }, ...tree === undefined ? [] : [{ title: 'that tree', program: join(resolve(tree), 'bin', 'mgw.js') }]];
   for (const number of [1, 2]) {
     for (const { title, program } of programs) {
@@ -97,12 +104,6 @@ async function startAll(scene: Scene, { tree, large, valkey }: Kinds): Promise<r
     }
   }
   return subjects;
-}
-
-function startScript({ folder, ending }: Scene, name: string, args: readonly string[], core: number): ReturnType<typeof startPinned> {
-  const started = startPinned([process.execPath, join(import.meta.dirname, `${name}.ts`), ...args], { core, outputFile: join(folder, `${name}.log`) });
-  ending.defer(() => started.stop());
-  return started;
 }
 
 /** A name and a folder of its own. */

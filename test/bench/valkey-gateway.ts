@@ -9,27 +9,30 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startValkey } from '../support/valkey.ts';
 import { CASES } from './cases.ts';
+import { median } from './figures.ts';
 import { startGateway } from './gateway.ts';
 import { findLoadGenerator } from './load.ts';
 import { measure } from './measure.ts';
 import type { Measured } from './measure.ts';
-import { pinRunning, startPinned, untilSaid } from './pinned.ts';
+import { wholeNumber } from './options.ts';
+import { pinRunning } from './pinned.ts';
 import type { PinnedProcess } from './pinned.ts';
 import { cpuSeconds } from './proc.ts';
-import { readPort } from './ready.ts';
+import { ANY_KEY, startScript, urlOf } from './scripts.ts';
 import type { Target } from './targets.ts';
 
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '3' }, seconds: { type: 'string', default: '5' }, case: { type: 'string', default: 'openai-json-64' } } });
 const [LOAD_CORE, CORE] = [0, 1];
-const ANY_KEY = `sk-${'0'.repeat(48)}`;
 const benchCase = CASES.find(({ name }) => name === values.case);
 if (!benchCase) throw new Error(`no such case: ${values.case}`);
+const rounds = wholeNumber(values.rounds, '--rounds', 1);
+const seconds = wholeNumber(values.seconds, '--seconds', 1);
 
 const folder = mkdtempSync(join(tmpdir(), 'mgw-bench-'));
 const processes: PinnedProcess[] = [];
 await using valkey = await startValkey();
 pinRunning(valkey.pid(), LOAD_CORE);
-const bench = { generator: findLoadGenerator(), seconds: Number(values.seconds), core: CORE, loadCore: LOAD_CORE, folder };
+const bench = { generator: findLoadGenerator(), seconds, core: CORE, loadCore: LOAD_CORE, folder };
 
 interface Subject extends Target {
   readonly title: string;
@@ -37,9 +40,9 @@ interface Subject extends Target {
 }
 
 async function script(name: 'mock' | 'floor', args: readonly string[], core: number): Promise<Subject> {
-  const started = startPinned([process.execPath, join(import.meta.dirname, `${name}.ts`), ...args], { core, outputFile: join(folder, `${name}.log`) });
+  const started = startScript(name, args, { core, folder });
   processes.push(started);
-  return { title: name === 'floor' ? 'bare proxy' : name, name, url: `http://127.0.0.1:${await untilSaid(started, readPort)}`, keys: [ANY_KEY], pid: started.pid, restBytes: undefined, readyMs: undefined, adminUrl: undefined };
+  return { title: name === 'floor' ? 'bare proxy' : name, name, url: await urlOf(started), keys: [ANY_KEY], pid: started.pid, restBytes: undefined, readyMs: undefined, adminUrl: undefined };
 }
 
 async function gateway(title: string, mockUrl: string, ledgerUrl?: string): Promise<Subject> {
@@ -58,13 +61,11 @@ async function holds({ adminUrl }: Subject): Promise<{ seconds: number; count: n
   return { seconds: sum('sum'), count: sum('count') };
 }
 
-const median = (numbers: readonly number[]): number => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
-
 try {
   const mock = await script('mock', ['0'], LOAD_CORE);
   const subjects = [await script('floor', [mock.url], CORE), await gateway('ledger in a file', mock.url), await gateway('ledger on Valkey', mock.url, valkey.url)];
   const results = new Map<string, { measured: Measured; serverMicros: number; holdMs: number }[]>();
-  for (let round = 0; round < Number(values.rounds); round++) {
+  for (let round = 0; round < rounds; round++) {
     for (const subject of subjects) {
       const [server, before] = [cpuSeconds(valkey.pid()), await holds(subject)];
       const measured = await measure(bench, benchCase, subject);
@@ -73,9 +74,9 @@ try {
       results.set(subject.title, [...results.get(subject.title) ?? [], { measured, serverMicros, holdMs: (after.seconds - before.seconds) * 1_000 / Math.max(1, after.count - before.count) }]);
     }
   }
-  const floor = median((results.get('bare proxy') ?? []).map(({ measured }) => measured.cpuMicrosPerRequest ?? 0));
+  const floor = median((results.get('bare proxy') ?? []).map(({ measured }) => measured.cpuMicrosPerRequest ?? 0)) ?? 0;
   for (const [title, rounds] of results) {
-    const of = (pick: (each: (typeof rounds)[number]) => number | undefined): number => median(rounds.map((each) => pick(each) ?? 0));
+    const of = (pick: (each: (typeof rounds)[number]) => number | undefined): number => median(rounds.map((each) => pick(each) ?? 0)) ?? 0;
     const cpu = of(({ measured }) => measured.cpuMicrosPerRequest);
     console.log(`${benchCase.name}, ${title}: ${of(({ measured }) => measured.requestsPerSecond).toFixed(0)} requests/s, p50 ${of(({ measured }) => measured.p50Ms).toFixed(2)} ms, p99 ${of(({ measured }) => measured.p99Ms).toFixed(2)} ms; `
       + `processor time per request ${cpu.toFixed(0)} µs (${(100 * floor / cpu).toFixed(0)} % of the bare proxy's throughput by that), Valkey ${of(({ serverMicros }) => serverMicros).toFixed(0)} µs; `

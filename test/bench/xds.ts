@@ -15,6 +15,8 @@ import type { XdsClient } from '../../dataplane/xds/client.ts';
 import { startDistribution } from '../../operator/xds/distribution.ts';
 import type { Distribution } from '../../operator/xds/distribution.ts';
 import { accountOf, catalogOf, channelOf, directGroup, hashOf, keyOf, modelOf, priceOf, routeEntry, routeOf, snapshotOf } from '../dataplane/snapshot/objects.ts';
+import { quantilesOf } from './figures.ts';
+import { ownCpuMs } from './proc.ts';
 
 const { values } = parseArgs({ options: { keys: { type: 'string', default: '10000' }, clients: { type: 'string', default: '20' }, edits: { type: 'string', default: '200' } } });
 const keyCount = Number(values.keys);
@@ -87,30 +89,16 @@ function converged(distribution: Distribution, id: string, clients: number): Pro
   });
 }
 
-function cpuMs(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1000;
-}
-
-function quantile(sorted: readonly number[], q: number): string {
-  return `${(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? 0).toFixed(1)} ms`;
-}
-
-function describe(label: string, ms: readonly number[]): void {
-  const sorted = ms.toSorted((a, b) => a - b);
-  console.log(`${label}: p50 ${quantile(sorted, 0.5)}, p90 ${quantile(sorted, 0.9)}, p99 ${quantile(sorted, 0.99)}, longest ${quantile(sorted, 1)} (${sorted.length})`);
-}
-
 const distribution = await startDistribution({ listen: { host: '127.0.0.1', port: 0 }, gatewayNamespace: 'model-gateway', security: { insecure: true }, log: LOG });
 const keys = Array.from({ length: keyCount }, (_, n) => benchKey(n, 1n));
 let mark = performance.now();
 distribution.publish(snapshotWith([...keys]));
-console.log(`first publish of ${keyCount} keys: ${(performance.now() - mark).toFixed(0)} ms, CPU ${cpuMs().toFixed(0)} ms since the start, ${(distribution.figures().snapshotBytes / 2 ** 20).toFixed(1)} MiB`);
+console.log(`first publish of ${keyCount} keys: ${(performance.now() - mark).toFixed(0)} ms, CPU ${ownCpuMs().toFixed(0)} ms since the start, ${(distribution.figures().snapshotBytes / 2 ** 20).toFixed(1)} MiB`);
 
 mark = performance.now();
 const proxies = await Promise.all(Array.from({ length: clientCount }, (_, n) => startProxy(distribution.port, n)));
 await everywhere(proxies, (state) => state.credentials.size === keyCount);
-console.log(`${clientCount} proxies whole: ${(performance.now() - mark).toFixed(0)} ms, CPU ${cpuMs().toFixed(0)} ms since the start`);
+console.log(`${clientCount} proxies whole: ${(performance.now() - mark).toFixed(0)} ms, CPU ${ownCpuMs().toFixed(0)} ms since the start`);
 while (distribution.figures().connectedProxies < clientCount) await setTimeout(5);
 
 const enforced: number[] = [];
@@ -141,10 +129,10 @@ for (let n = 0; n < edits; n += 1) {
   cpuMicros += user + system;
 }
 console.log(`CPU per edit, server and ${clientCount} proxies together: ${(cpuMicros / edits / 1000).toFixed(1)} ms`);
-describe('publish itself', publishing);
-describe('publish → enforced, each proxy', enforced);
-describe('publish → enforced, last proxy', slowest);
-describe('publish → progress says all acknowledged', acknowledged);
+console.log(`publish itself: ${quantilesOf(publishing)}`);
+console.log(`publish → enforced, each proxy: ${quantilesOf(enforced)}`);
+console.log(`publish → enforced, last proxy: ${quantilesOf(slowest)}`);
+console.log(`publish → progress says all acknowledged: ${quantilesOf(acknowledged)}`);
 
 globalThis.gc?.();
 console.log(`resident memory, server and ${clientCount} proxies together: ${(process.memoryUsage().rss / 2 ** 20).toFixed(0)} MiB, heap ${(process.memoryUsage().heapUsed / 2 ** 20).toFixed(0)} MiB`);

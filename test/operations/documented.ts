@@ -34,7 +34,7 @@ export interface Shell {
   run(script: string): Promise<string>;
 }
 
-export interface ShellOptions {
+interface ShellOptions {
   /** Where the commands are run, and programs are kept. */
   readonly folder: string;
   /** Paths in the text, and where they are here. */

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { LayeredMap } from '#snapshot/layered-map.ts';
 import { validateSnapshot } from '#snapshot/validate.ts';
 import type { Resource } from '#crds/types.gen.ts';
 import { createEditValidator } from '../../operator/reconcile/validate-edit.ts';
@@ -48,7 +49,7 @@ const faulty = fc.integer({ min: 0, max: 9 }).map((one) => one === 0);
 const gatewayNamespace = fc.constantFrom(GATEWAY_NAMESPACE, GATEWAY_NAMESPACE, GATEWAY_NAMESPACE, 'other-gateway');
 const expirationTime = fc.option(fc.constantFrom(...[0, 1, 2, 3].map((hours) => new Date(NOW_MS + hours * HOUR_MS).toISOString())), { nil: undefined });
 const specs: Readonly<Record<string, fc.Arbitrary<object>>> = {
-  ApiKey: fc.record({ gatewayNamespace, enabled: fc.boolean(), groupRef: fc.record({ name }), accountRef: fc.record({ name }), expirationTime, models: fc.option(fc.constantFrom(['m'], ['m', 'n']), { nil: undefined }) }),
+  ApiKey: fc.record({ gatewayNamespace, enabled: fc.boolean(), groupRef: fc.record({ name }), accountRef: fc.record({ name }), expirationTime, models: fc.option(fc.constantFrom(['m'], ['m', 'n']), { nil: undefined }), key: fc.constantFrom({}, {}, { type: 'Provided', secretRef: { name: 'a-key' } }) }),
   Account: fc.record({ gatewayNamespace, grants: fc.constantFrom([], [{ name: 'g', usd: '5' }], [{ name: 'g', usd: '9000000000' }, { name: 'h', usd: '1' }]) }),
   Group: fc.oneof(
     fc.record({ allowedNamespaces: fc.constantFrom({ from: 'All' }, { from: 'Same' }), routes: fc.constantFrom([{ routeSelector: {} }], [{ routeRef: { name: 'a' } }]) }),
@@ -65,16 +66,20 @@ const removed = fc.tuple(fc.constantFrom(...(['ApiKey', 'ApiKey', 'Account', 'Gr
   objects.remove(kind, { kind, metadata });
 });
 const secret = fc.tuple(name, fc.constantFrom('1', '2', 'weak', undefined), fc.option(fc.constantFrom(1, 2), { nil: undefined })).map(([owner, key, hours]): Edit => (world) => {
-  const secrets = new Map(world.secrets);
   const previous = hours === undefined ? {} : { 'modelgateway.dev/previous-keys': JSON.stringify([{ sha256: 'a'.repeat(64), notAfter: new Date(NOW_MS + hours * HOUR_MS).toISOString() }]) };
   const data = new Map([['apiKey', key === 'weak' ? 'sk-weak' : `sk-${String(key).padStart(40, '0')}`]]);
-  if (key === undefined) secrets.delete(`team-a/${owner}-key`);
-  else secrets.set(`team-a/${owner}-key`, { namespace: 'team-a', name: `${owner}-key`, labels: { 'modelgateway.dev/api-key': owner }, annotations: previous, data });
-  world.secrets = secrets;
+  const now: SecretObject = { namespace: 'team-a', name: `${owner}-key`, labels: { 'modelgateway.dev/api-key': owner }, annotations: previous, data };
+  world.secrets = LayeredMap.of(world.secrets, new Map([[`team-a/${owner}-key`, key === undefined ? undefined : now]]));
 });
 const time = fc.constantFrom(HOUR_MS, 2 * HOUR_MS, -HOUR_MS).map((ms): Edit => (world) => { world.nowMs += ms; });
 const failure = fc.option(name, { nil: undefined }).map((failing): Edit => (world) => { world.failures = new Map(failing === undefined ? [] : [[`team-a/${failing}`, 'disk full']]); });
 const edits = fc.array(fc.array(fc.oneof({ weight: 8, arbitrary: applied }, { weight: 2, arbitrary: removed }, { weight: 3, arbitrary: secret }, time, failure), { minLength: 1, maxLength: 4 }), { minLength: 3, maxLength: 25, size: 'max' });
+
+/** Without them hardly any key would ever be accepted. */
+const START: readonly Edit[] = ['a', 'b', 'c'].flatMap((named) => [
+  apply(manifest('Account', named, { grants: [] }), '2026-01-01T00:00:00Z', false),
+  apply(manifest('Group', named, { allowedNamespaces: { from: 'All' }, routes: [{ routeSelector: {} }] }), '2026-01-01T00:00:00Z', false),
+]);
 
 function resourcesOf({ objects, secrets }: World): Resources {
   return {
@@ -90,12 +95,13 @@ test('random edits, one after another', () => {
     const isFaultless = createEditValidator();
     const objects = openLiveObjects({ onSpecs: () => undefined, onLive: () => undefined, admit: (object) => ({ object, faults: object.metadata.labels?.['faulty'] === 'yes' ? ['spec: no good'] : [] }) });
     const world: World = { objects, secrets: new Map(), failures: new Map(), nowMs: NOW_MS, generation: 0 };
+    for (const edit of START) edit(world);
     for (const step of steps) {
       for (const edit of step) edit(world);
       const resources = resourcesOf(world);
       const options = { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: world.nowMs, mintFailures: world.failures };
       const translation = translate(resources, { ...options, memory });
-      assert.deepEqual(translation, translate(structuredClone(resources), options));
+      assert.deepEqual(translation, translate(structuredClone({ ...resources, secrets: new Map(resources.secrets) }), options));
       assert.equal(isFaultless(translation.snapshot), validateSnapshot(translation.snapshot).length === 0);
       const spoilt = { ...translation.snapshot, keys: translation.snapshot.keys.map((key, at, all) => at === 1 && all[0] ? { ...key, uid: all[0].uid } : key) };
       assert.equal(isFaultless(spoilt), validateSnapshot(spoilt).length === 0);

@@ -1,6 +1,7 @@
 /** A real Cluster of three servers, each with a third of the slots and no replica. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort, startValkey } from './valkey.ts';
+import { freePort } from './kube/processes.ts';
+import { startValkey } from './valkey.ts';
 import type { ValkeyServer } from './valkey.ts';
 
 interface ValkeyCluster extends AsyncDisposable {

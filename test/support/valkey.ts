@@ -6,11 +6,12 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from '@redis/client';
+import { freePort } from './kube/processes.ts';
 import { need } from './needs.ts';
 
 export interface ValkeyServer extends AsyncDisposable {
@@ -111,15 +112,4 @@ function ping(port: number): Promise<string | undefined> {
     };
     socket.once('connect', () => socket.write('PING\r\n')).once('data', (data) => end(data.toString())).once('error', () => end(undefined)).once('close', () => end(undefined));
   });
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (typeof address !== 'object' || !address) throw new Error('no port is free');
-  return address.port;
 }

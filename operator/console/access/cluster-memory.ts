@@ -25,7 +25,7 @@ export interface ClusterMemory extends ConsoleMemory {
   stop(): Promise<void>;
 }
 
-export const MEMORY_SECRET = 'model-gateway-console-memory';
+const MEMORY_SECRET = 'model-gateway-console-memory';
 /** Each loser of a race reads again; somebody always wins. */
 const TRIES = 20;
 const NOT_KEPT = 'The gateway could not note this in the cluster, so it was not done. Try again in a moment.';

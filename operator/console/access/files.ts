@@ -4,9 +4,9 @@
  * first, one place in the text, then watched until the operator has taken it.
  */
 import type { Kind } from '#crds/types.gen.ts';
-import { KEY_ENTRY } from '../../store/key-secret.ts';
+import { KEY_ENTRY, secretIdOf } from '../../store/key-secret.ts';
 import type { AccessVerb, ConsoleAccess, Listing, ObjectChange, ObjectOf, ObjectRef, PersonAccess } from './access.ts';
-import { changeManifest, createManifest, deleteManifest, findObject, objectsOf, secretIdOf } from './files/changes.ts';
+import { changeManifest, createManifest, deleteManifest, findObject, objectsOf } from './files/changes.ts';
 import type { FolderChanges } from './files/changes.ts';
 import { obstacleOf } from './files/write-file.ts';
 import { takeTurns } from './turns.ts';

@@ -28,7 +28,7 @@ interface Ended {
   upToMs: number;
 }
 
-export interface SignedOutBook {
+interface SignedOutBook {
   add(session: Session): void;
   has(session: Session): boolean;
   /** Takes in what another book has said of itself. Text of another make counts for nothing. */

@@ -106,7 +106,7 @@ function accountsPath({ text, column, descending, page }: AccountsQuery): string
 }
 
 function renderLoneKeys(keys: readonly ApiKey[]): Html {
-  const shown = [...keys].sort((a, b) => compareText(nameOf(a), nameOf(b))).slice(0, LONE_KEYS_SHOWN);
+  const shown = [...keys].sort((a, b) => compare(nameOf(a), nameOf(b))).slice(0, LONE_KEYS_SHOWN);
   return html`<section class="section" aria-labelledby="lone-keys"><h2 id="lone-keys">Keys of accounts that you may not see</h2>
 <ul class="lone-keys">${shown.map(({ metadata: { namespace, name }, spec: { accountRef } }) => (
   html`<li><a href="${accountPath({ namespace, name: accountRef.name }, undefined, { key: name })}"><bdi>${name}</bdi></a> <span class="soft"><bdi>${namespace}</bdi></span></li>`))}</ul>
@@ -118,16 +118,16 @@ function chooseAccounts(accounts: readonly AccountFacts[], { text, column, desce
   const direction = descending ? -1 : 1;
   return accounts
     .filter(({ account }) => words.every((word) => nameOf(account).includes(word)))
-    .sort((a, b) => direction * compareBy(column, a, b) || compareText(nameOf(a.account), nameOf(b.account)));
+    .sort((a, b) => direction * compareBy(column, a, b) || compare(nameOf(a.account), nameOf(b.account)));
 }
 
 function compareBy(column: AccountColumn, a: AccountFacts, b: AccountFacts): number {
   switch (column) {
-    case 'name': return compareText(nameOf(a.account), nameOf(b.account));
-    case 'balance': return compareAmounts(a.balanceNanoUsd, b.balanceNanoUsd);
-    case 'credit': return compareAmounts(a.creditNanoUsd, b.creditNanoUsd);
-    case 'spent': return compareAmounts(a.spentNanoUsd, b.spentNanoUsd);
-    case 'held': return compareAmounts(a.heldNanoUsd, b.heldNanoUsd);
+    case 'name': return compare(nameOf(a.account), nameOf(b.account));
+    case 'balance': return compare(a.balanceNanoUsd, b.balanceNanoUsd);
+    case 'credit': return compare(a.creditNanoUsd, b.creditNanoUsd);
+    case 'spent': return compare(a.spentNanoUsd, b.spentNanoUsd);
+    case 'held': return compare(a.heldNanoUsd, b.heldNanoUsd);
     case 'keys': return a.keys - b.keys;
   }
 }
@@ -136,10 +136,6 @@ function nameOf({ metadata }: { readonly metadata: { readonly namespace: string;
   return `${metadata.namespace}/${metadata.name}`;
 }
 
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : Number(a > b);
-}
-
-function compareAmounts(a: bigint, b: bigint): number {
+function compare<T extends string | bigint>(a: T, b: T): number {
   return a < b ? -1 : Number(a > b);
 }

@@ -5,7 +5,6 @@ import fc from 'fast-check';
 import type { Key, Snapshot } from '../../../dataplane/snapshot/snapshot.gen.ts';
 import { compileEdit } from '../../../dataplane/state/compile-edit.ts';
 import { compile } from '../../../dataplane/state/compile.ts';
-import { LayeredMap } from '../../../dataplane/state/layered-map.ts';
 import { accountOf, hashOf, keyOf, snapshotOf } from '../snapshot/objects.ts';
 
 const keyChanges = fc.record({
@@ -51,26 +50,5 @@ describe('compileEdit', () => {
     const edited = compileEdit(state, { keys: [{ before: key, after: undefined }], accounts: [], offering: undefined });
     assert.deepEqual([state.credentials.size, edited.credentials.size], [1, 0]);
     assert.deepEqual([state.credentials.has(hashOf(1)), edited.credentials.has(hashOf(1))], [true, false]);
-  });
-});
-
-describe('a layered map', () => {
-  it('is as a copied one would be, beyond where it is copied', () => {
-    let layered: ReadonlyMap<string, number> = new Map([['a', 1], ['b', 2]]);
-    const plain = new Map(layered);
-    for (let n = 0; n < 3000; n += 1) {
-      const value = n % 3 === 0 ? undefined : n;
-      layered = LayeredMap.of(layered, new Map([[`k${n % 1500}`, value]]));
-      if (value === undefined) plain.delete(`k${n % 1500}`);
-      else plain.set(`k${n % 1500}`, value);
-    }
-    assert.deepEqual(entries(layered), entries(plain));
-    assert.deepEqual([layered.size, [...layered.keys()].length, [...layered.values()].length], [plain.size, plain.size, plain.size]);
-    let sum = 0;
-    for (const value of layered.values()) sum += value;
-    let counted = 0;
-    // oxlint-disable-next-line unicorn/no-array-for-each -- it is this very method that is tried
-    layered.forEach((value) => { counted += value; });
-    assert.equal(counted, sum);
   });
 });

@@ -3,7 +3,7 @@ import { mock, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Exchange } from '../../../dataplane/upstream/exchange.ts';
 import type { UpstreamFailure } from '../../../dataplane/upstream/upstream.ts';
-import { moveClock } from './moved-clock.ts';
+import { moveClock } from '../../support/moved-clock.ts';
 import { text } from './provider.ts';
 
 const TIMEOUTS = { connectMs: 50, firstByteMs: 1000, wholeMs: 3000, idleMs: 200 };

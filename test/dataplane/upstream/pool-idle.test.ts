@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Exchange } from '../../../dataplane/upstream/exchange.ts';
 import { UpstreamPool } from '../../../dataplane/upstream/pool.ts';
-import { moveClock } from './moved-clock.ts';
+import { moveClock } from '../../support/moved-clock.ts';
 import { readAll, startHttp, startRaw } from './provider.ts';
 
 const TIMEOUTS = { connectMs: 2000, firstByteMs: 50_000, wholeMs: 50_000, idleMs: 5000 };

@@ -7,7 +7,7 @@ import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { NOWHERE, TimeLimits } from '../../../dataplane/upstream/time-limits.ts';
 import type { Limited } from '../../../dataplane/upstream/time-limits.ts';
-import { moveClock } from './moved-clock.ts';
+import { moveClock } from '../../support/moved-clock.ts';
 
 const clock = moveClock();
 

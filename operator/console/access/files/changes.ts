@@ -11,7 +11,7 @@ import { API_VERSION } from '#crds/types.gen.ts';
 import type { ApiKey, Kind, Resource } from '#crds/types.gen.ts';
 import { parseDocuments } from '../../../files/parse-document.ts';
 import { formatProblem } from '../../../files/problem.ts';
-import { isMadeFor, secretNameOf } from '../../../store/key-secret.ts';
+import { isMadeFor, secretIdOf } from '../../../store/key-secret.ts';
 import { namespacedName, objectId } from '../../../store/resources.ts';
 import type { Resources } from '../../../store/resources.ts';
 import { AccessError } from '../access.ts';
@@ -48,11 +48,6 @@ export function objectsOf<K extends Kind>(resources: Resources, kind: K): readon
 export function findObject<K extends Kind>(resources: Resources, kind: K, ref: ObjectRef): ObjectOf<K> | undefined {
   const list: readonly Resource[] = resources[LISTS[kind]];
   return list.find((object): object is ObjectOf<K> => object.metadata.name === ref.name && object.metadata.namespace === ref.namespace && object.kind === kind);
-}
-
-/** "namespace/name" of the Secret with a key's text. */
-export function secretIdOf(apiKey: ApiKey): string {
-  return namespacedName({ namespace: apiKey.metadata.namespace, name: secretNameOf(apiKey) });
 }
 
 /** Writes a new file. Rejects with AccessError. */

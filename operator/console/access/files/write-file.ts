@@ -4,6 +4,7 @@
  */
 import { access, chown, constants, link, open, readFile, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { unlessGone } from '../../../files/unless-gone.ts';
 import { withPartial } from '../../../files/write-durably.ts';
 import { AccessError } from '../access.ts';
 
@@ -58,16 +59,8 @@ export async function obstacleOf(folder: string): Promise<string | undefined> {
   }
 }
 
-/** A file's text; undefined: it is not there. */
-export async function readIfThere(path: string): Promise<string | undefined> {
-  return readFile(path, 'utf8').catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    throw error;
-  });
-}
-
 async function assertHolds(path: string, text: string): Promise<void> {
-  if (await readIfThere(path) !== text) throw new AccessError('Conflict', `${path} was changed at the same moment. Nothing was written; look at what it says now and repeat the change.`);
+  if (await unlessGone(readFile(path, 'utf8')) !== text) throw new AccessError('Conflict', `${path} was changed at the same moment. Nothing was written; look at what it says now and repeat the change.`);
 }
 
 /** Only root may give files away; another's file that this process may write becomes its own. */

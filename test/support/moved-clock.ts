@@ -9,7 +9,7 @@ interface MovedTimer {
   unref(): MovedTimer;
 }
 
-export interface MovedClock {
+interface MovedClock {
   readonly now: number;
   /** Timers that would keep the process. */
   readonly keeping: number;

@@ -26,9 +26,31 @@ export class LayeredMap<V> implements ReadonlyMap<string, V> {
 
   /** `map` with these changes; undefined takes an entry away. */
   static of<V>(map: ReadonlyMap<string, V>, changes: ReadonlyMap<string, V | undefined>): ReadonlyMap<string, V> {
-    const layered = isLayered(map) ? map : new LayeredMap(map, new Map<string, V | undefined>());
-    const merged = new LayeredMap(layered.#base, new Map([...layered.#changes, ...changes]));
-    return merged.#changes.size > MOST_CHANGES ? new Map(merged) : merged;
+    const base = LayeredMap.#baseOf(map);
+    const merged = new Map([...LayeredMap.#changesOf(map), ...changes]);
+    if (merged.size <= MOST_CHANGES) return new LayeredMap(base, merged);
+    const whole = new Map(base);
+    for (const [key, value] of merged) {
+      if (value === undefined) whole.delete(key);
+      else whole.set(key, value);
+    }
+    return whole;
+  }
+
+  /** The keys whose values differ; between maps that have been made from one, only changes are looked at. */
+  static differences<V>(before: ReadonlyMap<string, V>, now: ReadonlyMap<string, V>): readonly string[] {
+    if (before === now) return [];
+    const related = LayeredMap.#baseOf(before) === LayeredMap.#baseOf(now);
+    const [those, these] = related ? [LayeredMap.#changesOf(before), LayeredMap.#changesOf(now)] : [before, now];
+    return [...new Set([...those.keys(), ...these.keys()])].filter((key) => before.get(key) !== now.get(key));
+  }
+
+  static #baseOf<V>(map: ReadonlyMap<string, V>): ReadonlyMap<string, V> {
+    return isLayered(map) ? map.#base : map;
+  }
+
+  static #changesOf<V>(map: ReadonlyMap<string, V>): ReadonlyMap<string, V | undefined> {
+    return isLayered(map) ? map.#changes : new Map<string, V | undefined>();
   }
 
   get(key: string): V | undefined {
