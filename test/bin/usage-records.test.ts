@@ -18,7 +18,7 @@ const CALLS = [
   { callId: 'call-2', keyUid: 'key-2', account: 'team-a/a', model: 'model,"2"', createdMs: NOON_MS + 1_000 },
   { callId: 'call-3', keyUid: 'key-3', account: 'team-b/b', model: '=model-1', createdMs: NOON_MS + 2_000 },
 ];
-const DEADLINE_MS = 30_000;
+const DEADLINE_MS = 120_000;
 
 async function fill(ledger: Ledger): Promise<void> {
   for (const call of CALLS) {

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import { axeFaults, openBrowser, overflow, themeOf } from '../support/browser.ts';
+import { axeFaults, isOfHaste, openBrowser, overflow, themeOf } from '../support/browser.ts';
 
 /** Two cores may be busy with other suites. */
 export const PATIENCE_MS = 60_000;
@@ -62,6 +62,7 @@ export async function openStage(chromiumPath: string, pictures: string): Promise
 function listen(page: Page, complaints: string[], expected: number[]): void {
   const note = (text: string): void => { complaints.push(`${page.url()}: ${text}`); };
   page.on('console', (message) => {
+    if (isOfHaste(message.text())) return;
     const [, status] = /status of (\d+)/.exec(message.text()) ?? [];
     const at = expected.indexOf(Number(status));
     if (at >= 0) expected.splice(at, 1);

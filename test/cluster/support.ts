@@ -22,7 +22,7 @@ import type { KubeApiserver } from '../support/kube-apiserver.ts';
 import { FakeFleet } from './fake-fleet.ts';
 
 export const GATEWAY_NAMESPACE = 'model-gateway';
-const WITHIN_MS = 30_000;
+const WITHIN_MS = 120_000;
 const POLL_MS = 20;
 
 /** An object as the server has it. */

@@ -52,9 +52,14 @@ export function suiteBrowser(executablePath: string): SuiteBrowser {
   };
 }
 
+/** What a browser says of a test that types before the page's own choice of a field has come: no fault of the page. */
+export function isOfHaste(text: string): boolean {
+  return text.startsWith('Autofocus processing was blocked');
+}
+
 /** Notes what the page's console says, as far as it counts, and every script that fails. */
 export function noteComplaints(page: Page, complaints: string[], counts: (text: string) => boolean = () => true): void {
-  page.on('console', (message) => { if (counts(message.text())) complaints.push(message.text()); });
+  page.on('console', (message) => { if (!isOfHaste(message.text()) && counts(message.text())) complaints.push(message.text()); });
   page.on('pageerror', (error) => complaints.push(error.message));
 }
 

@@ -12,7 +12,7 @@ interface ValkeyCluster extends AsyncDisposable {
 
 const SLOTS = 16_384;
 const NODES = 3;
-const DEADLINE_MS = 30_000;
+const DEADLINE_MS = 120_000;
 
 export async function startValkeyCluster(): Promise<ValkeyCluster> {
   const nodes: ValkeyServer[] = [];

@@ -41,7 +41,7 @@ export interface ValkeyOptions {
 
 export const valkey = await need('valkey');
 
-const DEADLINE_MS = 30_000;
+const DEADLINE_MS = 120_000;
 
 /** Keeps everything in memory by default, so that tests are quick. */
 export async function startValkey({ settings = [], port: asked, tls, credentials }: ValkeyOptions = {}): Promise<ValkeyServer> {

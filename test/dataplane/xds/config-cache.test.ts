@@ -25,7 +25,7 @@ async function written(): Promise<AsyncDisposable & { readonly file: string; rea
 
 const NOWHERE = 1;
 
-describe('the configuration cache', { timeout: 30_000 }, () => {
+describe('the configuration cache', { timeout: 120_000 }, () => {
   it('starts a proxy while no operator answers, provider credentials included', async () => {
     await using cache = await written();
     await using proxy = await testProxy(NOWHERE, { cache });

@@ -38,7 +38,7 @@ async function silentProxy(server: TestDistribution): Promise<RawClient> {
   return client;
 }
 
-describe('progress', { timeout: 60_000 }, () => {
+describe('progress', { timeout: 180_000 }, () => {
   it('is unknown of what is not published, and counts nobody before there is somebody', async () => {
     await using server = await testDistribution();
     assert.equal(server.progress(KEY), undefined);
@@ -117,7 +117,7 @@ describe('progress', { timeout: 60_000 }, () => {
   });
 });
 
-describe('with several replicas', { timeout: 60_000 }, () => {
+describe('with several replicas', { timeout: 180_000 }, () => {
   it('the leader counts the proxies of all, and hears their words', async () => {
     await using leader = await testDistribution();
     await using follower = await testDistribution();

@@ -41,7 +41,7 @@ function publish(server: TestDistribution, endpoints: readonly FleetEndpoint[], 
   server.publish(snapshotOf());
 }
 
-describe('an Envoy before the fleet', { skip: envoy.skip, timeout: 90_000 }, () => {
+describe('an Envoy before the fleet', { skip: envoy.skip, timeout: 180_000 }, () => {
   let openai: MockProvider;
   let anthropic: MockProvider;
   let first: TestGateway;

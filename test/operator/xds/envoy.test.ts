@@ -24,7 +24,7 @@ function publishEdge(server: TestDistribution, port: number): void {
   server.publishResources(ROUTES, [routes('edge-routes', 'fleet')]);
 }
 
-describe('a real Envoy', { skip: envoy.skip, timeout: 60_000 }, () => {
+describe('a real Envoy', { skip: envoy.skip, timeout: 180_000 }, () => {
   it('serves traffic by what it is given, and follows what changes', async () => {
     await using one = await upstream('one');
     await using two = await upstream('two');

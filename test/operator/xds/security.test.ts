@@ -60,7 +60,7 @@ function security(tls: KeptCertificates, token = 'operator'): DistributionSecuri
   };
 }
 
-describe('callers', { timeout: 30_000 }, () => {
+describe('callers', { timeout: 120_000 }, () => {
   it('are served by their token alone: no other namespace, no other account, no plaintext', async () => {
     const { tls } = await kept();
     await using server = await testDistribution({ security: security(tls) });
@@ -142,7 +142,7 @@ describe('a token', () => {
   });
 });
 
-describe('certificates', { timeout: 30_000 }, () => {
+describe('certificates', { timeout: 120_000 }, () => {
   it('are valid by the standard', () => {
     const nowMs = Date.UTC(2049, 11, 1);
     const authority = makeAuthority(nowMs, LIFETIMES.caMs); // ends after 2050, where times are written otherwise

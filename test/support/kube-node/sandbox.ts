@@ -17,7 +17,7 @@ import type { Process } from '../kube/processes.ts';
 const run = promisify(execFile);
 const PREFIX = 'mgw-node-';
 const SLOTS = 8;
-const REMOVED_WITHIN_MS = 20_000;
+const REMOVED_WITHIN_MS = 120_000;
 const YOUNG_MS = 60_000;
 
 /** Addresses, none of which any other running sandbox has. */

@@ -4,7 +4,7 @@ import type { KubeAnswer, KubeClient } from './client.ts';
 
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const POLL_MS = 50;
-const ESTABLISHED_WITHIN_MS = 30_000;
+const ESTABLISHED_WITHIN_MS = 120_000;
 
 /** What the server needs to know of a definition here; the rest goes to it as it is. */
 export interface Definition {
