@@ -1,6 +1,8 @@
 /**
- * Work that is refused when it is not done in time.
+ * Work that is refused when it is not done in time. Unlike time-limits.ts it does not count the time in which the process itself
+ * stood still: what is refused here is undone, though it may have been done meanwhile.
  */
+import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Deadline {

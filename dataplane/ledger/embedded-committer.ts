@@ -3,6 +3,7 @@
  * (sync normal), or once the disk has confirmed it (full); what comes meanwhile joins the next confirmation. A write that fails
  * is tried again. Holds that are not in the journal in time are refused and undone, there as well.
  */
+import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { atTurnsEnd } from '../turn.ts';
 import type { Books } from './books.ts';

@@ -2,6 +2,7 @@
  * The way back to one client over node's own response: head, pieces with back-pressure, end; or an error wherever the answer
  * stands. It knows when the client is gone, and gives up one that has stopped reading.
  */
+import { Buffer } from 'node:buffer';
 import type { ServerResponse } from 'node:http';
 import type { GatewayError } from '../errors.ts';
 import type { ClientReply } from '../pipeline/context.ts';

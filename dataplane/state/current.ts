@@ -20,15 +20,15 @@ export interface CurrentState {
 /** Starts empty. */
 export function createCurrentState(): CurrentState {
   let current = EMPTY_STATE;
-  const recent = new RecentCredentials(current.credentials);
+  let recent = new RecentCredentials(current.credentials);
   let generation = 0;
   const listeners = new Set<(state: State) => void>();
   return {
     get: () => current,
     credential: (keyHash) => recent.find(keyHash),
     swap(state) {
+      if (state.credentials !== current.credentials) recent = new RecentCredentials(state.credentials);
       current = state;
-      recent.renew(state.credentials);
       generation += 1;
       for (const listener of listeners) listener(state);
     },

@@ -8,21 +8,13 @@ import type { Credential, State } from './state.ts';
 const PLACES = 4096;
 
 export class RecentCredentials {
-  #credentials: State['credentials'];
+  readonly #credentials: State['credentials'];
   readonly #hashes = Array.from<string>({ length: PLACES }).fill('');
   readonly #found = Array.from<Credential | undefined>({ length: PLACES }).fill(undefined);
 
   /** Of a state. */
   constructor(credentials: State['credentials']) {
     this.#credentials = credentials;
-  }
-
-  /** Looks at another state from now on. */
-  renew(credentials: State['credentials']): void {
-    if (credentials === this.#credentials) return;
-    this.#credentials = credentials;
-    this.#hashes.fill('');
-    this.#found.fill(undefined);
   }
 
   /** What a key's SHA-256, in hexadecimal digits, opens; undefined: nothing. */

@@ -133,7 +133,7 @@ class BillingSeries {
   add({ tokens, costNanoUsd, unbilledNanoUsd }: NonNullable<CallReport['billing']>): void {
     this.#calls.add(1);
     this.#cost.add(usd(costNanoUsd));
-    if (unbilledNanoUsd > 0n) this.#unbilled.get().add(usd(unbilledNanoUsd));
+    this.#unbilled.count(usd(unbilledNanoUsd));
     const { input, cached, cacheWrite5m, cacheWrite1h, output } = this.#tokens;
     input.count(tokens.input);
     cached.count(tokens.cached);

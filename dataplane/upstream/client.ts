@@ -105,5 +105,6 @@ function dispatch(target: UpstreamTarget, { pool, base, credential }: ChannelPoo
   const { body, length } = sendOnce(request.body);
   const headers = headerList(target.protocol, credential, request.headers);
   if (length !== undefined) headers.push('content-length', String(length));
-  pool.dispatch({ method: request.method, path: joinPath(base, request.path), headers, body }, exchange);
+  // one request at a time: there is nothing behind it that it could block, and undici need not look
+  pool.dispatch({ method: request.method, path: joinPath(base, request.path), headers, body, blocking: false }, exchange);
 }

@@ -7,10 +7,10 @@
  * slower than the provider stops the socket at QUEUE_BYTES, and with it the provider.
  */
 import type { Dispatcher } from 'undici';
+import { NOWHERE, TimeLimits } from '../time-limits.ts';
+import type { Limited } from '../time-limits.ts';
 import { withAnswers } from '../turn.ts';
 import { decodeAnswer } from './decompress.ts';
-import { NOWHERE, TimeLimits } from './time-limits.ts';
-import type { Limited } from './time-limits.ts';
 import { UpstreamFailure } from './upstream.ts';
 import type { AbortWatch, UpstreamFailureKind, UpstreamResponse, UpstreamTimeouts } from './upstream.ts';
 

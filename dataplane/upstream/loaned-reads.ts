@@ -5,6 +5,7 @@
  *
  * What undici does not take, since it pauses while a reader is behind, is kept here, and nothing is read until it was taken.
  */
+import { Buffer } from 'node:buffer';
 import type { OnReadOpts, Socket } from 'node:net';
 
 const BUFFER_BYTES = 64 * 1024;

@@ -3,6 +3,7 @@
  * system as a list, which costs several microseconds more than one text does. So a small body is put behind its head first: both
  * as Latin-1, one character for each byte, which is how node writes a text without a conversion.
  */
+import { Buffer } from 'node:buffer';
 import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import type { Writable } from 'node:stream';

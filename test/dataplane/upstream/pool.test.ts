@@ -1,9 +1,10 @@
 /** Connections of a channel: one request at a time on each, taken again whatever became of the request. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { mock, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Exchange } from '../../../dataplane/upstream/exchange.ts';
 import { UpstreamPool } from '../../../dataplane/upstream/pool.ts';
+import { atTurnsEnd } from '../../../dataplane/turn.ts';
 import { readAll, startHttp, startRaw } from './provider.ts';
 
 const TIMEOUTS = { connectMs: 2000, firstByteMs: 5000, wholeMs: 5000, idleMs: 5000 };
@@ -44,6 +45,95 @@ test('has as many clients as there were requests at a time, and uses the latest 
   assert.equal(new Set(ports).size, 1);
   assert.equal(pool.size, 3);
   await pool.close();
+});
+
+test('a client whose answer has come is free for the requests of the same turn', async () => {
+  const base = await startHttp((_request, response) => response.end('ok'));
+  const pool = new UpstreamPool(base, OPTIONS);
+  for (let calls = 0; calls < 5; calls++) {
+    await readAll((await send(pool, '/').head).body);
+    await new Promise<void>(atTurnsEnd);
+  }
+  assert.equal(pool.size, 1);
+  await pool.close();
+});
+
+test('requests on connections that were used wait together until the system was asked once more', async () => {
+  const base = await startHttp((_request, response) => response.end('ok'));
+  const pool = new UpstreamPool(base, OPTIONS);
+  const burst = async (): Promise<void> => {
+    for (const { head } of Array.from({ length: 5 }, () => send(pool, '/'))) await readAll((await head).body);
+  };
+  await burst();
+  await rest();
+  const scheduled = mock.method(globalThis, 'setImmediate');
+  const running = Array.from({ length: 5 }, () => send(pool, '/'));
+  assert.equal(scheduled.mock.callCount(), 1);
+  await turn();
+  // and by undici they do not wait again
+  assert.equal(scheduled.mock.callCount(), 1);
+  mock.restoreAll();
+  for (const { head } of running) await readAll((await head).body);
+  assert.equal(pool.size, 5);
+  await pool.close();
+});
+
+test('a connection that has just answered is not written to with those that wait already', async () => {
+  const answers: (() => void)[] = [];
+  const base = await startHttp((request, response) => {
+    if (request.url === '/held') answers.push(() => response.end('ok'));
+    else response.end('ok');
+  });
+  const pool = new UpstreamPool(base, OPTIONS);
+  const held = new Exchange({ stream: true, timeouts: TIMEOUTS, signal: new AbortController().signal });
+  pool.dispatch({ method: 'POST', path: '/held', body: 'x' }, held);
+  await readAll((await send(pool, '/').head).body);
+  await rest();
+  while (answers.length === 0) await turn();
+  for (const answer of answers) answer();
+  await readAll((await held.head).body);
+  // its client is given back with the next step of the turn
+  const scheduled = mock.method(globalThis, 'setImmediate');
+  const first = send(pool, '/');
+  assert.equal(scheduled.mock.callCount(), 1);
+  await new Promise<void>(atTurnsEnd);
+  const second = send(pool, '/');
+  const count = scheduled.mock.callCount();
+  mock.restoreAll();
+  assert.deepEqual([count, pool.size], [2, 2]);
+  for (const { head } of [first, second]) await readAll((await head).body);
+  await pool.close();
+});
+
+test('a request that is given up before it is written leaves its connection to the next', async () => {
+  const connections: number[] = [];
+  const base = await startRaw((socket, _request, connection) => {
+    connections.push(connection);
+    socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
+  });
+  const pool = new UpstreamPool(base, OPTIONS);
+  await readAll((await send(pool, '/').head).body);
+  await rest();
+  const left = new AbortController();
+  const silent = send(pool, '/', left.signal);
+  left.abort();
+  await assert.rejects(silent.head, { kind: 'Aborted' });
+  await rest();
+  await rest();
+  assert.equal(await readAll((await send(pool, '/').head).body), 'ok');
+  assert.deepEqual([connections, pool.size], [[1, 1], 1]);
+  await pool.close();
+});
+
+test('closes after a request that waits to be written', async () => {
+  const base = await startHttp((_request, response) => response.end('ok'));
+  const pool = new UpstreamPool(base, OPTIONS);
+  await readAll((await send(pool, '/').head).body);
+  await rest();
+  const { head } = send(pool, '/');
+  const closed = pool.close();
+  assert.equal(await readAll((await head).body), 'ok');
+  await closed;
 });
 
 test('gets a client back whose request failed, was given up or never connected', async () => {

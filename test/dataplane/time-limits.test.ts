@@ -5,9 +5,9 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
-import { NOWHERE, TimeLimits } from '../../../dataplane/upstream/time-limits.ts';
-import type { Limited } from '../../../dataplane/upstream/time-limits.ts';
-import { moveClock } from '../../support/moved-clock.ts';
+import { NOWHERE, TimeLimits } from '../../dataplane/time-limits.ts';
+import type { Limited } from '../../dataplane/time-limits.ts';
+import { moveClock } from '../support/moved-clock.ts';
 
 const clock = moveClock();
 

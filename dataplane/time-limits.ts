@@ -2,6 +2,7 @@
  * Time limits of much that waits: nearly all of it is over, or its limit put off, long before. So one timer serves all, set to the
  * earliest limit there was; when it runs out it looks at all of them and is set anew. Nothing is held of what has left.
  */
+import { performance } from 'node:perf_hooks';
 
 /** What has a limit. Both fields are the list's own. */
 export interface Limited {
