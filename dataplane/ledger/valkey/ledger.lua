@@ -4,9 +4,8 @@
 -- it enters and leaves as decimal text.
 --
 -- It is used as a library of functions, which is made once, or as a script, which is made for each batch: main, at the end, sets
--- what follows for the batch at hand. A batch is one argument and one reply: words end at \31, replies at \30.
+-- what follows for the batch at hand. A batch is one argument and one reply: words end at \0, replies at \30.
 local base, head, now, today, thisMonth, changes, epoch, refilling, call
-local FIRST_STEP = 12
 local DAY_MS = 86400000
 local INSTANCE_MS = 86400000
 local DEDUP_MS = 3600000
@@ -35,23 +34,27 @@ end
 local function less(a, b) return a[1] < b[1] or (a[1] == b[1] and a[2] < b[2]) end
 local function least(a, b) if less(b, a) then return b end return a end
 local function notNegative(a) if a[1] < 0 then return ZERO end return a end
+-- The two of an amount, as a usual call has them: as numbers of their own, since each table is garbage of every call.
+local function limbs(text)
+  -- far below 2^53, so that the quotient is never rounded up to the next whole number
+  if #text <= 15 then
+    local nano = tonumber(text)
+    local low = nano % LIMB
+    return (nano - low) / LIMB, low
+  end
+  local high, low = tonumber(string.sub(text, 1, -10)), tonumber(string.sub(text, -9))
+  if string.byte(text) ~= 45 or low == 0 then return high, low end
+  return high - 1, LIMB - low
+end
+-- Of what is not negative. Below 2^53 it is one number.
+local function decimal(high, low)
+  if high < 9000000 then return string.format('%d', high * LIMB + low) end
+  return string.format('%d%09d', high, low)
+end
+local function digits(a) return decimal(a[1], a[2]) end
 local function money(text)
   if not text or text == '' then return ZERO end
-  if string.byte(text) == 45 then return sub(ZERO, money(string.sub(text, 2))) end
-  local length = #text
-  if length <= 9 then return { 0, tonumber(text) } end
-  -- far below 2^53, so that the quotient is never rounded up to the next whole number
-  if length <= 15 then
-    local nano = tonumber(text)
-    local high = math.floor(nano / LIMB)
-    return { high, nano - high * LIMB }
-  end
-  return { tonumber(string.sub(text, 1, -10)), tonumber(string.sub(text, -9)) }
-end
--- Of what is not negative.
-local function digits(a)
-  if a[1] == 0 then return string.format('%d', a[2]) end
-  return string.format('%d%09d', a[1], a[2])
+  return { limbs(text) }
 end
 
 -- Values ----------------------------------------------------------------------------------------------------------------
@@ -59,6 +62,8 @@ end
 -- them, `changed` are as they are after the steps so far. What a step changes is `staged` until it is done, so that one that fails
 -- leaves no book half changed. `lives`: of values that end by themselves, in milliseconds; such a value is no book's and no hold's.
 local known, changed, staged, lives
+-- Sets that the batch changes: of calls by instance, and of calls by slot.
+local lists, slots
 
 local function get(name)
   local text = staged[name] or changed[name] or known[name]
@@ -67,6 +72,12 @@ local function get(name)
     known[name] = text
   end
   return text
+end
+-- Reads at once what the batch will ask for one by one.
+local function fetch(names)
+  if #names == 0 then return end
+  local texts = call('MGET', unpack(names))
+  for i = 1, #names do known[names[i]] = texts[i] end
 end
 local function put(name, text) staged[name] = text end
 local function commit()
@@ -263,7 +274,11 @@ end
 -- Calls and records -----------------------------------------------------------------------------------------------------
 -- What is known of a call is one value, its state first. Hold: it runs. Settled: where its record is. Reaped: both, since its
 -- process may settle it yet. Withdrawn: it must not begin.
-local HOLD = '<ddddBddc1I4I4ddI2c0I2c0I2c0I2c0I2c0I2c0'
+local HOLD_TO_ROUTE = '<ddddBddc1I4I4ddI2c0I2c0I2c0I2c0I2c0'
+local HOLD = HOLD_TO_ROUTE .. 'I2c0'
+-- The letter of one that runs; whose it is, and where its value says that.
+local HELD = 72
+local WHOSE, WHOSE_AT = '<I2c0I2c0', 76
 
 -- a: what is held, L: the key's limit (nil for none), C: the account's credit, P: the quota's period, d and m: its windows, t: when it
 -- was admitted, r: when its progress came, k: key, A: account, I: instance, c: its cost so far, o: origin, p: tokens so far.
@@ -299,24 +314,29 @@ local function forgetOldRecords(stream, entries)
   local left = call('XLEN', stream) - head.records
   if left <= 0 then return end
   local time = call('TIME')
-  local before = tonumber(time[1]) * 1000 - DEDUP_MS
-  for _, entry in ipairs(call('XRANGE', stream, '-', '+', 'COUNT', math.min(left, TRIM_AT_ONCE * entries))) do
-    if tonumber(string.match(entry[1], '^%d+')) > before then return end
+  local before = whole(tonumber(time[1]) * 1000 - DEDUP_MS)
+  for _, entry in ipairs(call('XRANGE', stream, '-', before, 'COUNT', math.min(left, TRIM_AT_ONCE * entries))) do
     call('DEL', base .. 'c:' .. string.match(entry[2][2], '^[^\t]*'))
     call('XDEL', stream, entry[1])
   end
 end
 
+-- Where the text is then, as a call's value says it.
+local function append(account, text)
+  local stream = base .. 's:' .. account
+  local id = call('XADD', stream, '*', 'r', text)
+  grown[stream] = (grown[stream] or 0) + 1
+  return id .. '|' .. account
+end
+
 -- Appends a call's record; `hold`: of a call that was reaped.
 local function writeRecord(account, record, hold)
-  local stream, fields = base .. 's:' .. account, {}
+  local fields = {}
   for i, name in ipairs(RECORD) do fields[i] = record[name] end
-  local id = call('XADD', stream, '*', 'r', table.concat(fields, '\t'))
-  local pointer = id .. '|' .. account
+  local pointer = append(account, table.concat(fields, '\t'))
   local state = hold and 'R' .. struct.pack('<I2c0', #pointer, pointer) .. packHold(hold) or 'S' .. pointer
   lives[state] = head.keepMs
   put(base .. 'c:' .. record.i, state)
-  grown[stream] = (grown[stream] or 0) + 1
 end
 
 -- The record that a pointer leads to; nil where it is forgotten already.
@@ -365,8 +385,7 @@ end
 
 -- The number of a change to what is spent; written once a batch.
 local function count()
-  if not changes then changes = tonumber(call('HGET', base .. 'e', 'n') or '0') end
-  changes = changes + 1
+  changes = (changes or tonumber(epoch[4] or '0')) + 1
   return changes
 end
 
@@ -391,6 +410,28 @@ local function addJob(job, record, account, day, month)
   call('ZADD', base .. 'jq', job.pollMs, job.channel .. '\n' .. job.id)
 end
 
+-- The calls that an instance holds: a set that is changed once a batch. The first step that has to do with it fails where it is none.
+local function listOf(instance)
+  local list = lists[instance]
+  if not list then
+    local name = base .. 'o:' .. instance
+    call('SCARD', name)
+    list = { name = name, changes = {} }
+    lists[instance] = list
+  end
+  return list
+end
+local function enlist(instance, id) listOf(instance).changes[id] = true end
+local function strike(instance, id) listOf(instance).changes[id] = false end
+local function writeList(list)
+  local entering, leaving = {}, {}
+  for id, enters in pairs(list.changes) do
+    if enters then entering[#entering + 1] = id else leaving[#leaving + 1] = id end
+  end
+  if #entering > 0 then call('SADD', list.name, unpack(entering)) end
+  if #leaving > 0 then call('SREM', list.name, unpack(leaving)) end
+end
+
 -- Replaces a hold by its cost.
 local function bookHold(id, hold, cost, record, reaped)
   local key, account = loadKey(hold.k), loadAccount(hold.A)
@@ -409,8 +450,8 @@ local function bookHold(id, hold, cost, record, reaped)
   record.ks, record.kr = answerOf(hold, key, day, month)
   hold.a = ZERO
   writeRecord(account.id, record, reaped and hold)
-  -- last, as it cannot be taken back: who is in no list is never reaped
-  call('SREM', base .. 'o:' .. hold.I, id)
+  -- last, as it is not taken back: who is in no list is never reaped
+  strike(hold.I, id)
   return key, account, day, month
 end
 
@@ -446,45 +487,59 @@ local function enter(id, hold, amount, key, account, day, month, previous)
   saveAccount(account)
   hold.A, hold.I, hold.a, hold.d, hold.m, hold.r = account.id, head.instance, amount, day.index, month.index, now
   saveHold(id, hold)
-  if not previous then call('SADD', base .. 'o:' .. head.instance, id) end
+  if not previous then enlist(head.instance, id) end
 end
 
 -- Slots -----------------------------------------------------------------------------------------------------------------
--- Of each, a sorted set of calls with the end of their lease.
--- How many calls have the slot, as far as the batch has asked; and whether it has put off the end of the whole set.
-local counts, renewed
-
-local function leave(slot, id)
-  local name = base .. 'z:' .. slot
-  local left = call('ZREM', name, id)
-  if counts[name] then counts[name] = counts[name] - left end
-  -- a set that has become empty is gone, and its end with it
-  renewed[name] = nil
+-- Of each, a sorted set of calls with the end of their lease. What a batch changes of it is written once: `changes`, by call, the
+-- end of its lease, or false. `most`: how many calls have it at most, those that leave still counted; nil: not asked yet.
+local function slotOf(id)
+  local slot = slots[id]
+  if not slot then
+    slot = { name = base .. 'z:' .. id, changes = {} }
+    slots[id] = slot
+  end
+  return slot
 end
-local function isFull(id, name, limit)
-  if not counts[name] then counts[name] = call('ZCARD', name) end
-  if counts[name] < limit or call('ZSCORE', name, id) then return false end
-  call('ZREMRANGEBYSCORE', name, '-inf', '(' .. whole(now))
-  counts[name] = call('ZCARD', name)
-  renewed[name] = nil
-  return counts[name] >= limit
+local function writeSlot(slot)
+  local entering, leaving
+  for id, till in pairs(slot.changes) do
+    if till then
+      entering = entering or {}
+      entering[#entering + 1] = till
+      entering[#entering + 1] = id
+    else
+      leaving = leaving or {}
+      leaving[#leaving + 1] = id
+    end
+  end
+  slot.changes = {}
+  if entering then call('ZADD', slot.name, unpack(entering)) end
+  if leaving then call('ZREM', slot.name, unpack(leaving)) end
+  if entering then call('PEXPIRE', slot.name, SLOT_KEY_MS) end
 end
--- The first that is full, counted from 0; nil where the call can have all of them.
-local function firstFull(id, slots, words)
-  for i = 1, words, 2 do
-    if isFull(id, base .. 'z:' .. slots[i], tonumber(slots[i + 1])) then return (i - 1) / 2 end
+local function leave(slot, id) slotOf(slot).changes[id] = false end
+local function isFull(id, slot, limit)
+  if not slot.most then slot.most = call('ZCARD', slot.name) end
+  if slot.most < limit then return false end
+  writeSlot(slot)
+  if call('ZSCORE', slot.name, id) then return false end
+  call('ZREMRANGEBYSCORE', slot.name, '-inf', '(' .. whole(now))
+  slot.most = call('ZCARD', slot.name)
+  return slot.most >= limit
+end
+-- The first that is full, counted from 0; nil where the call can have all of them. They are the words from there to there.
+local function firstFull(id, words, from, to)
+  for i = from, to, 2 do
+    if isFull(id, slotOf(words[i]), tonumber(words[i + 1])) then return (i - from) / 2 end
   end
   return nil
 end
-local function enterSlots(id, slots, words)
+local function enterSlots(id, words, from, to)
   local till = whole(now + head.leaseMs)
-  for i = 1, words, 2 do
-    local name = base .. 'z:' .. slots[i]
-    counts[name] = counts[name] + call('ZADD', name, till, id)
-    if not renewed[name] then
-      call('PEXPIRE', name, SLOT_KEY_MS)
-      renewed[name] = true
-    end
+  for i = from, to, 2 do
+    local slot = slotOf(words[i])
+    slot.changes[id], slot.most = till, slot.most + 1
   end
 end
 
@@ -532,7 +587,7 @@ function step.withdraw(id)
   day.calls, month.calls = day.calls - 1, month.calls - 1
   saveKey(key)
   saveAccount(account)
-  call('SREM', base .. 'o:' .. hold.I, id)
+  strike(hold.I, id)
   return { 'ok' }
 end
 
@@ -604,7 +659,7 @@ function step.reap(most)
           commit()
           left = left - 1
         else
-          call('SREM', base .. 'o:' .. instance, id)
+          strike(instance, id)
         end
       end
       if now - ms > INSTANCE_MS then call('HDEL', base .. 'i', instance) end
@@ -614,20 +669,20 @@ function step.reap(most)
 end
 
 function step.take(id, ...)
-  local slots = { ... }
-  local full = firstFull(id, slots, #slots)
+  local wanted = { ... }
+  local full = firstFull(id, wanted, 1, #wanted)
   if full then return { 'full', whole(full) } end
-  enterSlots(id, slots, #slots)
+  enterSlots(id, wanted, 1, #wanted)
   return { 'taken' }
 end
 -- Slots and money: both, or neither. `words`: how many of the slots follow; after them what `hold` takes.
 function step.admit(words, ...)
   local args, count = { ... }, tonumber(words)
   local id = args[count + 1]
-  local full = firstFull(id, args, count)
+  local full = firstFull(id, args, 1, count)
   if full then return { 'full', whole(full) } end
   local reply = step.hold(unpack(args, count + 1))
-  if reply[1] == 'held' then enterSlots(id, args, count) end
+  if reply[1] == 'held' then enterSlots(id, args, 1, count) end
   return reply
 end
 function step.give(id, ...)
@@ -636,11 +691,13 @@ function step.give(id, ...)
 end
 -- `again`: also what the store has lost.
 function step.keep(slot, again, ...)
-  local name, till, args = base .. 'z:' .. slot, whole(now + head.leaseMs), {}
+  local kept, till, args = slotOf(slot), whole(now + head.leaseMs), {}
+  local name = kept.name
+  writeSlot(kept)
   for _, id in ipairs({ ... }) do args[#args + 1] = till args[#args + 1] = id end
   if again == '1' then call('ZADD', name, unpack(args)) else call('ZADD', name, 'XX', unpack(args)) end
   call('PEXPIRE', name, SLOT_KEY_MS)
-  counts[name] = nil
+  kept.most = nil
   return { 'ok' }
 end
 
@@ -804,7 +861,7 @@ function step.refill(id, uid, accountId, t, o, p, cost, unbilled, status, durati
   saveKey(key)
   saveAccount(account)
   writeRecord(accountId, record)
-  if hold then call('SREM', base .. 'o:' .. hold.I, id) end
+  if hold then strike(hold.I, id) end
   if jobId ~= '' then addJob({ id = jobId, pollMs = pollMs, channel = channel }, record, accountId, day, month) end
   if n > count() then changes = n end
   return { 'refilled' }
@@ -829,20 +886,141 @@ function step.least(accountId, accountSpent, uid, total, period, index, spent)
   return { 'ok' }
 end
 
+-- The usual call ---------------------------------------------------------------------------------------------------------
+-- What nearly every call is, in the same terms without their tables: a new call whose money is there, of a key and an account that are
+-- known with these limits, in this day and month; and its settlement within its hold, by its process, in the same day and month. nil:
+-- it is another, nothing was done, and the steps above tell. Nothing is changed before all that can fail.
+local function seenAgain(text, at, generation, high, low, period)
+  if string.byte(text, at) == 45 then return nil end
+  local seenPeriod, unlimited, seenHigh, seenLow, ms, seenGeneration, past = struct.unpack(SEEN, text, at)
+  if seenGeneration ~= generation or seenPeriod ~= period then return nil end
+  if high then
+    if unlimited ~= 0 or seenHigh ~= high or seenLow ~= low then return nil end
+  elseif unlimited == 0 then return nil end
+  if now >= ms and now - ms <= SEEN_AGAIN_MS then return string.sub(text, at) end
+  return struct.pack(SEEN, period, unlimited, seenHigh, seenLow, now, #generation, generation) .. string.sub(text, past)
+end
+
+local function holdUsual(id, uid, accountId, t, o, limit, period, keyGeneration, credit, accountGeneration, amount, minimum, cost, p)
+  local name, keyName, accountName = base .. 'c:' .. id, base .. 'k:' .. uid, base .. 'a:' .. accountId
+  if get(name) then return nil end
+  local keyText, accountText = get(keyName), get(accountName)
+  if not keyText or not accountText then return nil end
+  local di, ds, dsl, dh, dhl, dc, mi, ms, msl, mh, mhl, mc, ts, tsl, th, thl, _, refilled, keyAt = struct.unpack(KEY, keyText)
+  if di ~= today or mi ~= thisMonth then return nil end
+  local s, sl, h, hl, accountRefilled, accountAt = struct.unpack(ACCOUNT, accountText)
+  local own, ownLow = limbs(amount)
+  local fewest, fewestLow = limbs(minimum)
+  -- the sign of a difference is exact: where it is large, nano-dollars do not matter
+  if own < 0 or (own - fewest) * LIMB + (ownLow - fewestLow) < 0 then return nil end
+  local C, Cl = limbs(credit)
+  if (C - s - h - own) * LIMB + (Cl - sl - hl - ownLow) < 0 then return nil end
+  local L, Ll
+  if limit ~= '-' then
+    L, Ll = limbs(limit)
+    local left, leftLow = L - own, Ll - ownLow
+    if period == 'D' then left, leftLow = left - ds - dh, leftLow - dsl - dhl
+    elseif period == 'M' then left, leftLow = left - ms - mh, leftLow - msl - mhl
+    else left, leftLow = left - ts - th, leftLow - tsl - thl end
+    if left * LIMB + leftLow < 0 then return nil end
+  end
+  local keySeen = seenAgain(keyText, keyAt, keyGeneration, L, Ll, period)
+  local accountSeen = keySeen and seenAgain(accountText, accountAt, accountGeneration, C, Cl, 'N')
+  if not accountSeen then return nil end
+  dh, dhl, mh, mhl, th, thl, h, hl = dh + own, dhl + ownLow, mh + own, mhl + ownLow, th + own, thl + ownLow, h + own, hl + ownLow
+  if dhl >= LIMB then dh, dhl = dh + 1, dhl - LIMB end
+  if mhl >= LIMB then mh, mhl = mh + 1, mhl - LIMB end
+  if thl >= LIMB then th, thl = th + 1, thl - LIMB end
+  if hl >= LIMB then h, hl = h + 1, hl - LIMB end
+  local instance = head.instance
+  local hold = 'H' .. struct.pack(HOLD, own, ownLow, L or 0, Ll or 0, L and 0 or 1, C, Cl, period, di, mi, tonumber(t), now, #uid, uid, #accountId, accountId,
+    #instance, instance, #cost, cost, #o, o, #p, p)
+  local key = struct.pack(KEY, di, ds, dsl, dh, dhl, dc + 1, mi, ms, msl, mh, mhl, mc + 1, ts, tsl, th, thl, now, refilled) .. keySeen
+  local account = struct.pack(ACCOUNT, s, sl, h, hl, accountRefilled) .. accountSeen
+  enlist(instance, id)
+  changed[name], changed[keyName], changed[accountName] = hold, key, account
+  return 'held\0' .. decimal(own, ownLow) .. '\0' .. head.windows
+end
+
+local function bookUsual(id, cost, p, o, status, duration)
+  local name = base .. 'c:' .. id
+  local hold = get(name)
+  if not hold or string.byte(hold) ~= HELD then return nil end
+  local own, ownLow, L, Ll, unlimited, _, _, period, day, month, t, _, uid, accountId, instance, _, route = struct.unpack(HOLD_TO_ROUTE, hold, 2)
+  if instance ~= head.instance then return nil end
+  local billed, billedLow = limbs(cost)
+  if billed < 0 or (own - billed) * LIMB + (ownLow - billedLow) < 0 then return nil end
+  local keyName, accountName = base .. 'k:' .. uid, base .. 'a:' .. accountId
+  local keyText, accountText = get(keyName), get(accountName)
+  if not keyText or not accountText then return nil end
+  local di, ds, dsl, dh, dhl, dc, mi, ms, msl, mh, mhl, mc, ts, tsl, th, thl, last, refilled, keyAt = struct.unpack(KEY, keyText)
+  if di ~= day or mi ~= month then return nil end
+  local s, sl, h, hl, accountRefilled, accountAt = struct.unpack(ACCOUNT, accountText)
+  dh, dhl, mh, mhl, th, thl, h, hl = dh - own, dhl - ownLow, mh - own, mhl - ownLow, th - own, thl - ownLow, h - own, hl - ownLow
+  if dhl < 0 then dh, dhl = dh - 1, dhl + LIMB end
+  if mhl < 0 then mh, mhl = mh - 1, mhl + LIMB end
+  if thl < 0 then th, thl = th - 1, thl + LIMB end
+  if hl < 0 then h, hl = h - 1, hl + LIMB end
+  ds, dsl, ms, msl, ts, tsl, s, sl = ds + billed, dsl + billedLow, ms + billed, msl + billedLow, ts + billed, tsl + billedLow, s + billed, sl + billedLow
+  if dsl >= LIMB then ds, dsl = ds + 1, dsl - LIMB end
+  if msl >= LIMB then ms, msl = ms + 1, msl - LIMB end
+  if tsl >= LIMB then ts, tsl = ts + 1, tsl - LIMB end
+  if sl >= LIMB then s, sl = s + 1, sl - LIMB end
+  local key = struct.pack(KEY, di, ds, dsl, dh, dhl, dc - 1, mi, ms, msl, mh, mhl, mc - 1, ts, tsl, th, thl, last, refilled) .. string.sub(keyText, keyAt)
+  local account = struct.pack(ACCOUNT, s, sl, h, hl, accountRefilled) .. string.sub(accountText, accountAt)
+  local total, daily, monthly = decimal(ts, tsl), decimal(ds, dsl), decimal(ms, msl)
+  local spent, spentHigh, spentLow = total, ts, tsl
+  if period == 'D' then spent, spentHigh, spentLow = daily, ds, dsl
+  elseif period == 'M' then spent, spentHigh, spentLow = monthly, ms, msl end
+  local remaining = '-'
+  if unlimited == 0 then
+    local left, leftLow = L - spentHigh, Ll - spentLow
+    if leftLow < 0 then left, leftLow = left - 1, leftLow + LIMB end
+    remaining = left < 0 and '0' or decimal(left, leftLow)
+  end
+  if o == '' then o = route end
+  local state = 'S' .. append(accountId, id .. '\t' .. uid .. '\t' .. whole(t) .. '\t' .. o .. '\t' .. p .. '\t' .. decimal(billed, billedLow) .. '\t0\t' .. status .. '\t' .. duration
+    .. '\t' .. spent .. '\t' .. remaining)
+  strike(instance, id)
+  lives[state] = head.keepMs
+  changed[name], changed[keyName], changed[accountName] = state, key, account
+  return 'booked\0' .. whole(count()) .. '\0' .. decimal(s, sl) .. '\0' .. total .. '\0' .. daily .. '\0' .. monthly
+end
+
+local usual = {}
+function usual.hold(words) return holdUsual(unpack(words)) end
+function usual.admit(words)
+  local last = tonumber(words[1]) + 1
+  local id = words[last + 1]
+  local full = firstFull(id, words, 2, last)
+  if full then return 'full\0' .. whole(full) end
+  local reply = holdUsual(unpack(words, last + 1))
+  if reply then enterSlots(id, words, 2, last) end
+  return reply
+end
+function usual.book(words)
+  for i = 7, #words do leave(words[i], words[1]) end
+  return bookUsual(unpack(words, 1, 6))
+end
+
 -- The batch -------------------------------------------------------------------------------------------------------------
-local function begin(keys, args)
+-- Where the head of a batch ends.
+local function begin(keys, text)
   call, base, changes = redis.call, keys[1], nil
-  known, changed, staged, lives, grown, counts, renewed = {}, {}, {}, {}, {}, {}, {}
-  head = { instance = args[2], epoch = args[3], acked = tonumber(args[4]), seq = tonumber(args[5]), mode = args[6], leaseMs = tonumber(args[7]),
-    keepMs = args[8], records = tonumber(args[9]), generationMs = tonumber(args[10]), lenient = args[11] == '1' }
-  now = tonumber(args[1])
+  known, changed, staged, lives, grown, lists, slots = {}, {}, {}, {}, {}, {}, {}
+  local clock, instance, epochKnown, acked, seq, mode, leaseMs, keepMs, records, generationMs, lenient, at = struct.unpack('sssssssssss', text)
+  head = { instance = instance, epoch = epochKnown, acked = tonumber(acked), seq = tonumber(seq), mode = mode, leaseMs = tonumber(leaseMs),
+    keepMs = keepMs, records = tonumber(records), generationMs = tonumber(generationMs), lenient = lenient == '1' }
+  now = tonumber(clock)
   if not now then
     local time = call('TIME')
     now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
   end
   today, thisMonth = dayOf(now), monthOf(now)
-  epoch = call('HMGET', base .. 'e', 'id', 'mode', 'until')
+  epoch = call('HMGET', base .. 'e', 'id', 'mode', 'until', 'n')
   refilling = epoch[3] and tonumber(epoch[3]) > now
+  head.windows = whole(today) .. '\0' .. whole(thisMonth)
+  return at
 end
 
 local function tellEpoch(word)
@@ -872,38 +1050,100 @@ local function refusal()
   return nil
 end
 
-local WORD_END, REPLY_END = '\31', '\30'
+local WORD_END, REPLY_END = '\0', '\30'
 
-local function wordsOf(text)
-  local words, count = {}, 0
-  for word in string.gmatch(text, '([^\31]*)\31') do
-    count = count + 1
-    words[count] = word
+-- The format of so many words.
+local formats = {}
+local function formatOf(words)
+  local format = formats[words]
+  if not format then
+    format = string.rep('s', words)
+    formats[words] = format
   end
-  return words
+  return format
+end
+
+-- The steps' names, and the words of each.
+local function stepsOf(text, at)
+  local names, words, count = {}, {}, 0
+  while at <= #text do
+    local name, length
+    name, length, at = struct.unpack('ss', text, at)
+    length = tonumber(length)
+    local list = { struct.unpack(formatOf(length), text, at) }
+    at, list[length + 1] = list[length + 1], nil
+    count = count + 1
+    names[count], words[count] = name, list
+  end
+  return names, words
+end
+
+-- Calls and books that the steps will ask for, each once.
+local function prefetch(names, words)
+  local wanted, calls = {}, {}
+  local function want(name)
+    if known[name] ~= nil then return end
+    known[name] = false
+    wanted[#wanted + 1] = name
+  end
+  for i, name in ipairs(names) do
+    local list = words[i]
+    if name == 'admit' or name == 'hold' then
+      local at = name == 'admit' and list[1] + 2 or 1
+      want(base .. 'c:' .. list[at])
+      want(base .. 'k:' .. list[at + 1])
+      want(base .. 'a:' .. list[at + 2])
+    elseif name == 'book' or name == 'settle' then
+      local id = base .. 'c:' .. list[1]
+      calls[#calls + 1] = id
+      want(id)
+    end
+  end
+  fetch(wanted)
+  wanted = {}
+  for _, id in ipairs(calls) do
+    local text = known[id]
+    if text and string.byte(text) == HELD then
+      local key, account = struct.unpack(WHOSE, text, WHOSE_AT)
+      want(base .. 'k:' .. key)
+      want(base .. 'a:' .. account)
+    end
+  end
+  fetch(wanted)
+end
+
+local function take(name, words)
+  local quick = usual[name]
+  local reply = quick and quick(words)
+  if reply then return reply end
+  reply = table.concat(step[name](unpack(words)), WORD_END)
+  commit()
+  return reply
 end
 
 local function main(keys, argv)
-  local args = wordsOf(argv[1])
-  begin(keys, args)
-  if head.mode == 'found' then return table.concat(found(args[FIRST_STEP], args[FIRST_STEP + 1], args[FIRST_STEP + 2]), REPLY_END) end
+  local text = argv[1]
+  local at = begin(keys, text)
+  if head.mode == 'found' then return table.concat(found(struct.unpack('sss', text, at)), REPLY_END) end
   local refused = refusal()
   if refused then return table.concat(refused, REPLY_END) end
-  local replies, at = { 'ok' }, FIRST_STEP
-  while at <= #args do
-    local words = tonumber(args[at + 1])
-    local ok, reply = pcall(step[args[at]], unpack(args, at + 2, at + 1 + words))
-    if ok then commit()
-    else
-      staged, counts = {}, {}
-      reply = { 'error', type(reply) == 'table' and reply.err or tostring(reply) }
+  local names, words = stepsOf(text, at)
+  -- where a step's words are none, that step fails, and what it asks for is read one by one
+  if not pcall(prefetch, names, words) then known = {} end
+  local replies = { 'ok' }
+  for i, name in ipairs(names) do
+    local ok, reply = pcall(take, name, words[i])
+    if not ok then
+      staged = {}
+      reply = table.concat({ 'error', type(reply) == 'table' and reply.err or tostring(reply) }, WORD_END)
     end
-    replies[#replies + 1] = table.concat(reply, WORD_END)
-    at = at + 2 + words
+    replies[i + 1] = reply
   end
   if changes then call('HSET', base .. 'e', 'n', whole(changes)) end
   write()
-  -- what fails here is done with the next record
+  for _, list in pairs(lists) do writeList(list) end
+  -- what fails here ends by itself: a lease, and a stream that is too long with the next record
+  for _, slot in pairs(slots) do pcall(writeSlot, slot) end
   for stream, entries in pairs(grown) do pcall(forgetOldRecords, stream, entries) end
   return table.concat(replies, REPLY_END)
 end

@@ -21,8 +21,8 @@ const STATUSES: readonly CallStatus[] = ['Running', 'Succeeded', 'Failed', 'Clie
 const SOURCES: readonly UsageSource[] = ['Provider', 'Estimated', 'Partial'];
 const JOB_STATES: readonly JobState[] = ['Running', 'Completed', 'Failed'];
 
-/** What ends a word, and a reply. Neither may be in a word: identifiers of this product have no control characters. */
-export const WORD_END = '\x1f';
+/** What ends a word (as the script's struct library ends a text), and a reply. Neither may be in a word: identifiers of this product have no control characters. */
+export const WORD_END = '\0';
 const REPLY_END = '\x1e';
 const NO_END = '\uFFFD';
 

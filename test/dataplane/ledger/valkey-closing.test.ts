@@ -13,6 +13,7 @@ import { openLink } from '#ledger/valkey/link.ts';
 import type { Link } from '#ledger/valkey/link.ts';
 import { parseValkeyUrl } from '#ledger/valkey/location.ts';
 import { Settler } from '#ledger/valkey/settler.ts';
+import { WORD_END } from '#ledger/valkey/steps.ts';
 import { valkey } from '../../support/valkey.ts';
 import type { ValkeyServer } from '../../support/valkey.ts';
 import { DAY_MS, holdRequest, origin, progress, settlement } from './calls.ts';
@@ -176,7 +177,7 @@ describe('an answer that is lost', { skip: valkey.skip }, () => {
       const first = await joinFleet(server, await dataFolder(), (link) => ({
         async run(base, batch) {
           const reply = await link.run(base, batch);
-          if (batch.includes(`\x1f${lost}\x1f`) && dropped++ === 0) throw new Error('the connection is gone');
+          if (batch.includes(`${WORD_END}${lost}${WORD_END}`) && dropped++ === 0) throw new Error('the connection is gone');
           return reply;
         },
       }));

@@ -7,7 +7,7 @@ import { openLink } from '#ledger/valkey/link.ts';
 import { bucketBases, parseValkeyUrl } from '#ledger/valkey/location.ts';
 import type { KnownKey } from '#ledger/valkey/refill.ts';
 import { leastSteps } from '#ledger/valkey/refill.ts';
-import { parseRecord, settleStep } from '#ledger/valkey/steps.ts';
+import { parseRecord, settleStep, WORD_END } from '#ledger/valkey/steps.ts';
 import type { Step } from '#ledger/valkey/steps.ts';
 import { RouteTexts } from '#ledger/valkey/routes.ts';
 import { holdText } from '#ledger/valkey/call-texts.ts';
@@ -171,6 +171,6 @@ describe('a store that lost something', { skip: valkey.skip }, async () => {
 
 /** An encoded step taken apart. */
 function stepOf(text: string): Step {
-  const [name = '', , ...args] = text.split('\x1f');
+  const [name = '', , ...args] = text.split(WORD_END);
   return { name, args };
 }
