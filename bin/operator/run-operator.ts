@@ -232,7 +232,7 @@ function openFleetLedger({ log, running }: Context, place: LedgerPlace): { reado
   opened.catch((error: unknown) => log.error({ err: error }, 'the ledger cannot be used; statuses say nothing of spending'));
   return {
     reader: {
-      readKey: async (keyUid, period) => (await opened).readKey(keyUid, period),
+      readKey: async (keyUid, period, account) => (await opened).readKey(keyUid, period, account),
       readAccount: async (account) => (await opened).readAccount(account),
     },
     close: () => opened.then((ledger) => ledger.close(), () => undefined),

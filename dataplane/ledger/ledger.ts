@@ -118,7 +118,8 @@ export interface AccountSpending {
 
 /** What the operator reads, for statuses. */
 export interface LedgerReader {
-  readKey(keyUid: string, period: QuotaPeriod): Promise<KeySpending>;
+  /** `account`: the key's, where the caller knows it: a ledger in many places then looks in one. */
+  readKey(keyUid: string, period: QuotaPeriod, account?: string): Promise<KeySpending>;
   /** `account`: "namespace/name". */
   readAccount(account: string): Promise<AccountSpending>;
 }

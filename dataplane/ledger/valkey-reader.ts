@@ -41,8 +41,9 @@ export function openValkeyReader(url: string): ValkeyReader {
   const bases = bucketBases(location);
   const baseOf = (account: string): string => bases[bucketOf(account, bases.length)] ?? '';
   return {
-    async readKey(keyUid: string, period: QuotaPeriod): Promise<KeySpending> {
-      const replies = await Promise.all(bases.map((base) => ask(link, base, { name: 'key', args: [keyUid] })));
+    async readKey(keyUid: string, period: QuotaPeriod, account?: string): Promise<KeySpending> {
+      const places = account === undefined ? bases : [baseOf(account)];
+      const replies = await Promise.all(places.map((base) => ask(link, base, { name: 'key', args: [keyUid] })));
       const [none = []] = replies;
       return parseKeySpending(replies.find(([word]) => word === 'key') ?? none, period);
     },

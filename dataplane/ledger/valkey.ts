@@ -144,9 +144,9 @@ class ValkeyLedger implements Ledger {
     return record.keyUid === keyUid ? record : undefined;
   }
 
-  async readKey(keyUid: string, period: QuotaPeriod): Promise<KeySpending> {
+  async readKey(keyUid: string, period: QuotaPeriod, account?: string): Promise<KeySpending> {
     this.#assertOpen();
-    return parseKeySpending(await this.#fleet.askAboutKey(keyUid, { name: 'key', args: [keyUid] }), period);
+    return parseKeySpending(await this.#fleet.askAboutKey(keyUid, { name: 'key', args: [keyUid] }, account), period);
   }
 
   async readAccount(account: string): Promise<AccountSpending> {

@@ -31,7 +31,8 @@ export function createSpendingReader(book: StatusBook, gatewayNamespace: string)
 
   async function readKey(apiKey: ApiKey, { ledger, nowMs }: SpendingSources): Promise<void> {
     const { metadata, spec } = apiKey;
-    const spending = await ledger.readKey(metadata.uid ?? namespacedName(metadata), spec.quota.period);
+    const account = namespacedName({ namespace: metadata.namespace, name: spec.accountRef.name });
+    const spending = await ledger.readKey(metadata.uid ?? namespacedName(metadata), spec.quota.period, account);
     const id = statusId({ kind: 'ApiKey', ...metadata });
     if (isNew(apiKey, spending, id)) book.spent(id, keySpendingStatus(apiKey, spending), nowMs);
   }

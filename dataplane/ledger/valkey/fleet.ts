@@ -99,8 +99,7 @@ export class Fleet {
   }
 
   /** The answer of the bucket that knows something, or that none does. */
-  async askAboutKey(keyUid: string, step: Step): Promise<Reply> {
-    const account = this.#accounts.get(keyUid);
+  async askAboutKey(keyUid: string, step: Step, account = this.#accounts.get(keyUid)): Promise<Reply> {
     const places = account === undefined ? this.buckets : [this.bucketOfAccount(account)];
     const replies = await Promise.all(places.map((bucket) => bucket.ask(step)));
     return replies.find(([word]) => word !== 'none') ?? ['none', ...replies[0]?.slice(1) ?? []];

@@ -9,7 +9,7 @@ import { keyView } from '../views/key.ts';
 export function key(app: FastifyInstance, deps: ServerDeps): void {
   app.get<PlainRoute>(PATHS.key.path, plain(deps, 'key', async (call) => {
     const [spending, account] = await Promise.all([
-      deps.ledger.readKey(call.key.uid, call.key.period),
+      deps.ledger.readKey(call.key.uid, call.key.period, call.key.account),
       deps.ledger.readAccount(call.key.account),
     ]);
     const state = deps.state.get();

@@ -52,7 +52,13 @@ if (valkey.skip) {
       const records = await Array.fromAsync(reader.records({}));
       assert.equal(records.length, accounts.length);
       assert.deepEqual(await reader.readAccount('team-7/team-7'), { spentNanoUsd: 5n, heldNanoUsd: 0n });
-      assert.equal((await reader.readKey('key-9', 'Never')).spentNanoUsd, 5n);
+      const other = await openValkeyLedger({ url, over: PATIENT });
+      for (const each of [reader, other]) {
+        assert.equal((await each.readKey('key-9', 'Never')).spentNanoUsd, 5n);
+        assert.equal((await each.readKey('key-9', 'Never', 'team-9/team-9')).spentNanoUsd, 5n);
+        assert.equal((await each.readKey('key-9', 'Never', 'team-7/team-7')).spentNanoUsd, 0n, 'told the account, it looks there only');
+      }
+      await other.close();
       reader.close();
       await ledger.close();
     });

@@ -30,7 +30,10 @@ function scene() {
   const counted = { ...book, spent: (...args: Parameters<typeof book.spent>) => { told.push(args[0]); book.spent(...args); } };
   const spent = new Map<string, KeySpending>();
   const ledger: LedgerReader = {
-    readKey: (uid) => Promise.resolve({ ...spent.get(uid) ?? NOTHING }),
+    readKey: (uid, _period, account) => {
+      assert.equal(account, 'team/team');
+      return Promise.resolve({ ...spent.get(uid) ?? NOTHING });
+    },
     readAccount: () => Promise.resolve({ spentNanoUsd: 0n, heldNanoUsd: 0n }),
   };
   const reader = createSpendingReader(counted, GATEWAY_NAMESPACE);
