@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startValkey } from '../support/valkey.ts';
+import type { ValkeyServer } from '../support/valkey.ts';
 import { callOf, CASES } from './cases.ts';
 import type { BenchCase } from './cases.ts';
 import { median, medianRatio } from './figures.ts';
@@ -17,7 +18,7 @@ import { startGateway } from './gateway.ts';
 import { findLoadGenerator } from './load.ts';
 import { wholeNumber } from './options.ts';
 import { pinRunning } from './pinned.ts';
-import { threadSeconds } from './proc.ts';
+import { cpuSeconds, threadSeconds } from './proc.ts';
 import { ANY_KEY, startScript, urlOf } from './scripts.ts';
 
 const HELP = `npm run bench:together -- [options]
@@ -36,6 +37,8 @@ interface Subject {
   readonly url: string;
   readonly keys: readonly string[];
   readonly pid: number;
+  /** The Valkey that it has its ledger on. */
+  readonly serverPid: number | undefined;
   /** For the files of its load generator. */
   readonly folder: string;
   readonly rounds: Round[];
@@ -46,6 +49,8 @@ interface Round {
   readonly requestsPerSecond: number;
   readonly cpu: number;
   readonly mainThread: number;
+  /** Of its Valkey; 0 where it has none. */
+  readonly server: number;
   readonly errors: number;
 }
 
@@ -94,13 +99,13 @@ async function startAll(scene: Scene, { tree, large, valkey }: Kinds): Promise<r
   const mockUrl = await urlOf(mock);
   const floor = startScript('floor', [mockUrl], { core, folder });
   ending.defer(() => floor.stop());
-  const subjects: Subject[] = [{ ...place(scene, 'floor'), url: await urlOf(floor), keys: [ANY_KEY], pid: floor.pid }];
+  const subjects: Subject[] = [{ ...place(scene, 'floor'), url: await urlOf(floor), keys: [ANY_KEY], pid: floor.pid, serverPid: undefined }];
   const programs = [{ title: 'this tree', program: undefined }, ...tree === undefined ? [] : [{ title: 'that tree', program: join(resolve(tree), 'bin', 'mgw.js') }]];
   for (const number of [1, 2]) {
     for (const { title, program } of programs) {
       subjects.push(await gateway(scene, { title: `${title} ${number}`, mockUrl, program }));
       if (large) subjects.push(await gateway(scene, { title: `${title}, large ${number}`, mockUrl, program, large }));
-      if (valkey) subjects.push(await gateway(scene, { title: `${title} on Valkey ${number}`, mockUrl, program, ledgerUrl: await store(scene) }));
+      if (valkey) subjects.push(await gateway(scene, { title: `${title} on Valkey ${number}`, mockUrl, program, store: await store(scene) }));
     }
   }
   return subjects;
@@ -118,41 +123,43 @@ interface GatewayPlan {
   readonly mockUrl: string;
   readonly program: string | undefined;
   readonly large?: boolean;
-  readonly ledgerUrl?: string;
+  readonly store?: ValkeyServer;
 }
 
-async function gateway(scene: Scene, { title, mockUrl, program, large = false, ledgerUrl }: GatewayPlan): Promise<Subject> {
+async function gateway(scene: Scene, { title, mockUrl, program, large = false, store: server }: GatewayPlan): Promise<Subject> {
   const own = place(scene, title);
-  const started = await startGateway({ folder: own.folder, mockUrl, core: scene.core, large, ...program !== undefined && { program }, ...ledgerUrl !== undefined && { ledgerUrl } });
+  const started = await startGateway({ folder: own.folder, mockUrl, core: scene.core, large, ...program !== undefined && { program }, ...server !== undefined && { ledgerUrl: server.url } });
   scene.ending.defer(() => started.process.stop());
-  return { ...own, url: started.url, keys: started.keys, pid: started.process.pid };
+  return { ...own, url: started.url, keys: started.keys, pid: started.process.pid, serverPid: server?.pid() };
 }
 
-async function store({ loadCore, ending }: Scene): Promise<string> {
+async function store({ loadCore, ending }: Scene): Promise<ValkeyServer> {
   const server = ending.use(await startValkey());
   pinRunning(server.pid(), loadCore);
-  return server.url;
+  return server;
 }
 
-async function measure({ url, keys, pid, folder, rounds }: Subject, { benchCase, loadCore, seconds }: { readonly benchCase: BenchCase; readonly loadCore: number; readonly seconds: number }): Promise<void> {
-  const before = threadSeconds(pid);
+async function measure({ url, keys, pid, serverPid, folder, rounds }: Subject, { benchCase, loadCore, seconds }: { readonly benchCase: BenchCase; readonly loadCore: number; readonly seconds: number }): Promise<void> {
+  const serverSeconds = (): number => serverPid === undefined ? 0 : cpuSeconds(serverPid);
+  const [before, serverBefore] = [threadSeconds(pid), serverSeconds()];
   const { requests, seconds: took, errors } = await findLoadGenerator().run({ url, call: callOf(benchCase), keys, connections: benchCase.connections, seconds, core: loadCore, folder });
   const used = [...threadSeconds(pid)].map(([thread, { name, seconds: now }]) => ({ name, perCall: (now - (before.get(thread)?.seconds ?? 0)) * MICROSECONDS / requests }));
+  const server = (serverSeconds() - serverBefore) * MICROSECONDS / requests;
   const sum = (of: typeof used): number => of.reduce((total, { perCall }) => total + perCall, 0);
-  rounds.push({ requestsPerSecond: requests / took, cpu: sum(used), mainThread: sum(used.filter(({ name }) => name.endsWith('MainThread'))), errors });
+  rounds.push({ requestsPerSecond: requests / took, cpu: sum(used), mainThread: sum(used.filter(({ name }) => name.endsWith('MainThread'))), server, errors });
 }
 
 function tableOf(subjects: readonly Subject[]): string {
   const [floor, first] = subjects;
-  const widths = [24, 10, 12, 14, 16, 14, 8];
+  const widths = [24, 10, 12, 14, 16, 14, 13, 8];
   const line = (cells: readonly string[]): string => `${cells.map((cell, index) => index === 0 ? cell.padEnd(widths[index] ?? 0) : cell.padStart(widths[index] ?? 0)).join('')}\n`;
   const shown = (value: number | undefined, digits: number): string => value === undefined ? '' : value.toFixed(digits);
-  return line(['', 'µs/call', 'main thread', '× floor\'s µs', '% of its req/s', `× ${first?.title}`, 'errors']) + subjects.map(({ title, rounds }) => {
+  return line(['', 'µs/call', 'main thread', '× floor\'s µs', '% of its req/s', `× ${first?.title}`, 'its Valkey\'s', 'errors']) + subjects.map(({ title, serverPid, rounds }) => {
     const share = medianRatio(rounds, floor?.rounds ?? [], (round) => round.requestsPerSecond);
     return line([
       title, shown(median(rounds.map(({ cpu }) => cpu)), 1), shown(median(rounds.map(({ mainThread }) => mainThread)), 1),
       shown(medianRatio(rounds, floor?.rounds ?? [], ({ cpu }) => cpu), 2), shown(share && share * 100, 0),
-      shown(medianRatio(rounds, first?.rounds ?? [], ({ cpu }) => cpu), 3), String(rounds.reduce((total, { errors }) => total + errors, 0)),
+      shown(medianRatio(rounds, first?.rounds ?? [], ({ cpu }) => cpu), 3), serverPid === undefined ? '' : shown(median(rounds.map(({ server }) => server)), 1), String(rounds.reduce((total, { errors }) => total + errors, 0)),
     ]);
   }).join('');
 }

@@ -4,16 +4,18 @@
  * was overspent, lost or leaked, or ended in a way that must never be; seed and round stand beside it.
  */
 import { randomInt } from 'node:crypto';
-import { parseArgs } from 'node:util';
+import { numberFlag, readFlags } from '../support/flags.ts';
 import { closeConnections } from './client.ts';
 import { openWorld, playRound } from './round.ts';
 import type { World } from './round.ts';
 import { summarise, table, lineOf } from './summary.ts';
 import type { Summary } from './summary.ts';
 
-const { values } = parseArgs({ options: { minutes: { type: 'string', default: '10' }, seed: { type: 'string' }, round: { type: 'string' } } });
-const seed = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed);
-const untilMs = performance.now() + Number(values.minutes) * 60_000;
+const HELP = `npm run chaos -- [--minutes 10] [--seed N] [--round R]   (--round: one round of that seed again)`;
+const values = readFlags(HELP, ['minutes', 'seed', 'round']);
+const seed = values.seed === undefined ? randomInt(2 ** 31) : numberFlag(values.seed, 'seed', HELP);
+const only = values.round === undefined ? undefined : numberFlag(values.round, 'round', HELP);
+const untilMs = performance.now() + numberFlag(values.minutes ?? '10', 'minutes', HELP) * 60_000;
 /** More of one round tell nothing new. */
 const SHOWN = 20;
 
@@ -21,7 +23,7 @@ console.log(`seed ${seed}`);
 const summaries: Summary[] = [];
 let world = await openWorld();
 try {
-  if (values.round !== undefined) await play(world, Number(values.round));
+  if (only !== undefined) await play(world, only);
   // what went wrong in one round would show in the books of all that follow
   else for (let round = 1; performance.now() < untilMs; round++) if (!await play(world, round)) world = await another(world);
 } finally {

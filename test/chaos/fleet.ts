@@ -3,16 +3,18 @@
  * reconciled to the nano-dollar. Exit code 1: something was overspent, lost or leaked; seed and round stand beside it.
  */
 import { randomInt } from 'node:crypto';
-import { parseArgs } from 'node:util';
+import { numberFlag, readFlags } from '../support/flags.ts';
 import { closeConnections } from './client.ts';
 import { playFleetRound } from './fleet-round.ts';
 
-const { values } = parseArgs({ options: { minutes: { type: 'string', default: '10' }, seed: { type: 'string' }, round: { type: 'string' } } });
-const seed = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed);
-const untilMs = performance.now() + Number(values.minutes) * 60_000;
+const HELP = `node test/chaos/fleet.ts [--minutes 10] [--seed N] [--round R]   (--round: one round of that seed again)`;
+const values = readFlags(HELP, ['minutes', 'seed', 'round']);
+const seed = values.seed === undefined ? randomInt(2 ** 31) : numberFlag(values.seed, 'seed', HELP);
+const only = values.round === undefined ? undefined : numberFlag(values.round, 'round', HELP);
+const untilMs = performance.now() + numberFlag(values.minutes ?? '10', 'minutes', HELP) * 60_000;
 
 console.log(`seed ${seed}`);
-if (values.round !== undefined) await play(Number(values.round));
+if (only !== undefined) await play(only);
 else for (let round = 1; performance.now() < untilMs; round++) await play(round);
 closeConnections();
 

@@ -1,19 +1,20 @@
 /** `npm run fuzz -- [--minutes 10] [--seed N] [--only http,json] [--replay FILE]`: the fuzzers by hand, for as long as wanted. */
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
+import { numberFlag, readFlags } from '../support/flags.ts';
 import { decodeCases, fuzz, replay } from './fuzzer.ts';
 import { FUZZERS } from './fuzzers.ts';
 
-const { values } = parseArgs({ options: { minutes: { type: 'string', default: '10' }, seed: { type: 'string' }, only: { type: 'string' }, replay: { type: 'string' } } });
+const HELP = 'npm run fuzz -- [--minutes 10] [--seed N] [--only http,json] [--replay FILE]';
+const values = readFlags(HELP, ['minutes', 'seed', 'only', 'replay']);
 
 if (values.replay === undefined) await runAll();
 else await runAgain(values.replay);
 
 async function runAll(): Promise<void> {
-  const seed = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed);
+  const seed = values.seed === undefined ? randomInt(2 ** 31) : numberFlag(values.seed, 'seed', HELP);
   const names = values.only?.split(',') ?? [...FUZZERS.keys()];
-  const durationMs = (Number(values.minutes) * 60_000) / names.length;
+  const durationMs = (numberFlag(values.minutes ?? '10', 'minutes', HELP) * 60_000) / names.length;
   console.log(`seed ${seed}, ${Math.round(durationMs / 1000)} s each: ${names.join(', ')}`);
   for (const name of names) {
     const fuzzer = FUZZERS.get(name);
