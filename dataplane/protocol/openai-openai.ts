@@ -83,7 +83,8 @@ class PassingChunks implements EventHandler, Skimming {
     this.#latest = undefined;
     if (event.data === undefined) return AS_IT_IS;
     if (isDone(event.data)) {
-      this.#end = { outcome: 'Complete', last: event.raw };
+      // with spaces around it clients would take it for a chunk that cannot be read
+      this.#end = { outcome: 'Complete', last: event.data === '[DONE]' ? event.raw : DONE };
       return [];
     }
     const chunk = parseEventData(event.data);

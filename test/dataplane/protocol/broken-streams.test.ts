@@ -38,6 +38,14 @@ test('the terminal event is held back, and what follows it is dropped', () => {
   assert.equal(stream.meter.outputBytes, 1);
 });
 
+test('an end with spaces around it is an end that clients understand', () => {
+  for (const end of ['data:  [DONE]\n\n', 'data: [DONE] \n\n', 'data: [DONE]\ndata:\n\n']) {
+    const { last, outcome } = run('OpenAI', 'OpenAI', delta({ content: 'a' }, 'stop') + end);
+    assert.deepEqual([outcome, last], ['Complete', 'data: [DONE]\n\n']);
+  }
+  for (const end of ['data:[DONE]\n\n', 'id: 7\r\ndata: [DONE]\r\n\r\n']) assert.equal(run('OpenAI', 'OpenAI', delta({}, 'stop') + end).last, end, 'as it came');
+});
+
 test('a stream cut at any byte is Cut, or Complete where nothing was missing, and never sends half an event', () => {
   for (const { name, upstream, bytes } of recordings().filter(({ name }) => ['openai/text', 'openai/parallel-tools', 'anthropic/text', 'anthropic/tools', 'azure/filters'].includes(name))) {
     for (const client of DIALECTS) {
