@@ -13,6 +13,7 @@ import { assertAnswers, measure } from './measure.ts';
 import type { Bench, Measured } from './measure.ts';
 import { HELP, parseBenchOptions } from './options.ts';
 import type { BenchOptions } from './options.ts';
+import { startPinned } from './pinned.ts';
 import { aimLines, conversionLines, restLines, storeLines, summarize, tableOf } from './summary.ts';
 import type { CaseRounds } from './summary.ts';
 import { startScene } from './targets.ts';
@@ -49,6 +50,7 @@ async function run(options: BenchOptions, cases: readonly BenchCase[], folder: s
   const generator = findLoadGenerator();
   const bench: Bench = { generator, seconds: options.seconds, core: options.core, loadCore: options.loadCore, folder };
   const scene = await startScene(options, folder);
+  const loop = options.busy ? startPinned([process.execPath, '-e', 'for(;;);'], { core: options.core, outputFile: join(folder, 'loop') }) : undefined;
   try {
     const targets = scene.targets.filter(({ name }) => options.alone === undefined || name !== 'mock');
     say(`load by ${generator.name}; ${targets.map(({ name, url }) => `${name} ${url}`).join(', ')}`);
@@ -57,6 +59,7 @@ async function run(options: BenchOptions, cases: readonly BenchCase[], folder: s
     for (const group of groupCases(cases)) all.push(...await measureGroup(bench, { cases: group, targets, rounds: options.rounds }));
     tell(options, targets, all);
   } finally {
+    await loop?.stop();
     await scene.stop();
   }
 }
@@ -94,7 +97,7 @@ function tell(options: BenchOptions, targets: readonly Target[], all: readonly C
   const summaries = all.flatMap(summarize);
   say('', tableOf(summaries), '', ...restLines(targets), ...storeLines(summaries), '', ...aimLines(summaries), ...conversionLines(all));
   const foreign = Math.max(...summaries.map(({ median }) => median.foreignShare ?? 0));
-  if (foreign > MAX_FOREIGN_SHARE) say('', `other processes had up to ${(foreign * 100).toFixed(0)} % of the measured core: only CPU per request can be trusted`);
+  if (foreign > MAX_FOREIGN_SHARE && !options.busy) say('', `other processes had up to ${(foreign * 100).toFixed(0)} % of the measured core: only CPU per request can be trusted`);
   mkdirSync(dirname(options.output), { recursive: true });
   const machine = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.versions.node };
   writeFileSync(options.output, `${JSON.stringify({ at: new Date().toISOString(), machine, options: { ...options, compare: options.compare?.url }, rest: targets.map(({ name, restBytes, readyMs }) => ({ name, restBytes, readyMs })), summaries, rounds: all }, undefined, 1)}\n`);

@@ -11,6 +11,8 @@ export interface BenchOptions {
   readonly large: boolean;
   /** A gateway with its ledger on Valkey beside the one with a file. */
   readonly valkey: boolean;
+  /** A loop beside what is measured, of equal weight, so that its core is what limits. */
+  readonly busy: boolean;
   /** Parts of the names of cases; none: all. */
   readonly only: readonly string[];
   /** One case alone, on the floor and the gateway only. */
@@ -33,6 +35,8 @@ export const HELP = `npm run bench -- [options]
   --seconds N        of load per case, round and target, default 6 (--quick, --case: 3)
   --no-valkey        without the gateway whose ledger is on Valkey (--quick and --case: only with --valkey)
   --large            the gateway has 100,000 keys and 1,000 models
+  --busy             a loop shares the measured core, half and half: that core is what limits then, also where load, provider and
+                     Valkey need more of the other; latencies say nothing
   --compare URL      another gateway beside ours; it must lead models bench-gpt, bench-gpt-paced (OpenAI) and bench-claude (Anthropic)
                      to the mock provider, and be pinned to the same core (taskset -c 1)
   --compare-key KEY  the key for it
@@ -47,7 +51,7 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions | 'help
     args: [...args],
     allowNegative: true,
     options: {
-      help: { type: 'boolean' }, quick: { type: 'boolean', default: false }, valkey: { type: 'boolean' }, large: { type: 'boolean', default: false },
+      help: { type: 'boolean' }, quick: { type: 'boolean', default: false }, valkey: { type: 'boolean' }, large: { type: 'boolean', default: false }, busy: { type: 'boolean', default: false },
       only: { type: 'string', multiple: true, default: [] }, case: { type: 'string' }, rounds: { type: 'string' }, seconds: { type: 'string' },
       compare: { type: 'string' }, 'compare-key': { type: 'string' }, 'compare-pid': { type: 'string' },
       'mock-port': { type: 'string', default: '0' }, cores: { type: 'string', default: '0,1' }, output: { type: 'string' },
@@ -59,7 +63,7 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions | 'help
   const short = values.quick || values.case !== undefined;
   const rounds = values.case !== undefined ? '7' : values.quick ? '3' : '5';
   return {
-    quick: values.quick, valkey: values.valkey ?? !short, large: values.large, only: values.only, alone: values.case, core, loadCore,
+    quick: values.quick, valkey: values.valkey ?? !short, large: values.large, busy: values.busy, only: values.only, alone: values.case, core, loadCore,
     rounds: wholeNumber(values.rounds ?? rounds, '--rounds', 1),
     seconds: wholeNumber(values.seconds ?? (short ? '3' : '6'), '--seconds', 1),
     mockPort: wholeNumber(values['mock-port'], '--mock-port'),
