@@ -193,7 +193,7 @@ function checkWhole(text: string, client: Client): void {
 }
 
 function checkStream(text: string, client: Client): void {
-  const events = text.split(/(?:\r\n|\r|\n){2}/).filter((event) => event.trim() !== '');
+  const events = text.replaceAll(/\r\n?/g, '\n').split('\n\n').filter((event) => event.trim() !== '');
   const last = events.at(-1) ?? '';
   const ended = client === 'openai' ? /data: ?\[DONE\]/.test(last) || last.includes('"error"') : last.includes('message_stop') || last.includes('"error"');
   if (!ended) throw new Error(`a stream without an end: ${JSON.stringify(text.slice(-300))}`);
