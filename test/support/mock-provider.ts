@@ -7,6 +7,7 @@
  *   provider.script((request) => ({ status: 503, steps: [] }));  // or decide by the request
  *   await provider.stop();
  */
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -181,11 +182,22 @@ function urlOf(address: string | AddressInfo | null): string {
   return `http://127.0.0.1:${address.port}`;
 }
 
+/** Below the ports that systems give out by themselves, so that nobody comes to listen there. */
+const QUIET_PORTS = { from: 10_000, to: 30_000 };
+
 /** The base of a port where nothing listens: connections are refused. */
 export async function refusingUrl(): Promise<string> {
-  const provider = await startMockProvider();
-  await provider.stop();
-  return provider.url;
+  for (;;) {
+    const server = createServer();
+    const port = randomInt(QUIET_PORTS.from, QUIET_PORTS.to);
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false));
+      server.listen(port, '127.0.0.1', () => resolve(true));
+    });
+    if (!isFree) continue;
+    await new Promise((resolve) => { server.close(resolve); });
+    return `http://127.0.0.1:${port}`;
+  }
 }
 
 function record(
