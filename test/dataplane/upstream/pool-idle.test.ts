@@ -3,30 +3,15 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { Exchange } from '../../../dataplane/upstream/exchange.ts';
 import { UpstreamPool } from '../../../dataplane/upstream/pool.ts';
 import { moveClock } from '../../support/moved-clock.ts';
-import { readAll, startHttp, startRaw } from './provider.ts';
+import { burst, OPTIONS as POOL_OPTIONS, rest, send, startHolding } from './pool-calls.ts';
+import { readAll, startRaw } from './provider.ts';
 
-const TIMEOUTS = { connectMs: 2000, firstByteMs: 50_000, wholeMs: 50_000, idleMs: 5000 };
 const IDLE_MS = 4000;
-const OPTIONS = { allowH2: false, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: IDLE_MS };
+const OPTIONS = { ...POOL_OPTIONS, keepAliveTimeout: IDLE_MS };
 
 const clock = moveClock();
-
-function send(pool: UpstreamPool, path: string): Exchange {
-  const exchange = new Exchange({ stream: false, timeouts: TIMEOUTS, signal: new AbortController().signal });
-  pool.dispatch({ method: 'POST', path, body: 'x' }, exchange);
-  return exchange;
-}
-
-/** Sends so many requests at a time, and waits until their connections are free. */
-async function burst(pool: UpstreamPool, count: number, path = '/'): Promise<void> {
-  const running = Array.from({ length: count }, () => send(pool, path));
-  for (const { head } of running) await readAll((await head).body);
-  await turn();
-  await turn();
-}
 
 /** By what the network does, which needs no clock. */
 async function until(holds: () => boolean): Promise<void> {
@@ -82,18 +67,16 @@ test('gives up what a burst needed and nothing needs since, and keeps what is us
 });
 
 test('never gives up what is at work, however long that takes', async () => {
-  const held: (() => void)[] = [];
-  const base = await startHttp((_request, response) => { held.push(() => response.end('ok')); });
+  const { base, held } = await startHolding();
   const pool = new UpstreamPool(base, OPTIONS);
   for (let calls = 1; calls <= 2; calls++) {
-    const running = send(pool, '/');
+    const running = send(pool, '/held');
     await until(() => held.length === calls);
     clock.tick(IDLE_MS * 10);
     assert.equal(pool.size, 1);
     held.at(-1)?.();
     assert.equal(await readAll((await running.head).body), 'ok');
-    await turn();
-    await turn();
+    await rest();
   }
   await pool.close();
 });
@@ -144,11 +127,7 @@ test('keeps nobody when it is idle, and sets no timer for a call', async () => {
 });
 
 test('what is free when it closes is forgotten, what is at work then is not taken back', async () => {
-  const held: (() => void)[] = [];
-  const base = await startHttp((request, response) => {
-    if (request.url === '/held') held.push(() => response.end('ok'));
-    else response.end('ok');
-  });
+  const { base, held } = await startHolding();
   const pool = new UpstreamPool(base, OPTIONS);
   await burst(pool, 2);
   clock.tick(IDLE_MS / 2);
@@ -159,8 +138,7 @@ test('what is free when it closes is forgotten, what is at work then is not take
   for (const answer of held) answer();
   assert.equal(await readAll((await late.head).body), 'ok');
   await closed;
-  await turn();
-  await turn();
+  await rest();
   clock.tick(IDLE_MS * 2);
   assert.equal(pool.size, 2);
 });

@@ -5,31 +5,12 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { Exchange } from '../../../dataplane/upstream/exchange.ts';
 import { UpstreamPool } from '../../../dataplane/upstream/pool.ts';
 import { atTurnsEnd } from '../../../dataplane/turn.ts';
+import { burst, OPTIONS, rest, send, startHolding, TIMEOUTS } from './pool-calls.ts';
 import { readAll, startHttp, startRaw } from './provider.ts';
 
-const TIMEOUTS = { connectMs: 2000, firstByteMs: 5000, wholeMs: 5000, idleMs: 5000 };
-const OPTIONS = { allowH2: false, headersTimeout: 0, bodyTimeout: 0 };
-
-function send(pool: UpstreamPool, path: string, signal = new AbortController().signal): Exchange {
-  const exchange = new Exchange({ stream: false, timeouts: TIMEOUTS, signal });
-  pool.dispatch({ method: 'POST', path, body: 'x' }, exchange);
-  return exchange;
-}
-
-/** Until a connection that answered may be used again. */
-async function rest(): Promise<void> {
-  await turn();
-  await turn();
-}
 
 test('has as many clients as there were requests at a time, and uses the latest first', async () => {
-  const ports: (number | undefined)[] = [];
-  const held: (() => void)[] = [];
-  const base = await startHttp((request, response) => {
-    ports.push(request.socket.remotePort);
-    if (request.url === '/held') held.push(() => response.end('ok'));
-    else response.end('ok');
-  });
+  const { base, held, ports } = await startHolding();
   const pool = new UpstreamPool(base, OPTIONS);
   const running = Array.from({ length: 3 }, () => send(pool, '/held'));
   while (held.length < 3) await turn();
@@ -38,10 +19,7 @@ test('has as many clients as there were requests at a time, and uses the latest 
   await rest();
   assert.equal(pool.size, 3);
   ports.length = 0;
-  for (let calls = 0; calls < 5; calls++) {
-    await readAll((await send(pool, '/').head).body);
-    await rest();
-  }
+  for (let calls = 0; calls < 5; calls++) await burst(pool, 1);
   assert.equal(new Set(ports).size, 1);
   assert.equal(pool.size, 3);
   await pool.close();
@@ -61,11 +39,7 @@ test('a client whose answer has come is free for the requests of the same turn',
 test('requests on connections that were used wait together until the system was asked once more', async () => {
   const base = await startHttp((_request, response) => response.end('ok'));
   const pool = new UpstreamPool(base, OPTIONS);
-  const burst = async (): Promise<void> => {
-    for (const { head } of Array.from({ length: 5 }, () => send(pool, '/'))) await readAll((await head).body);
-  };
-  await burst();
-  await rest();
+  await burst(pool, 5);
   const scheduled = mock.method(globalThis, 'setImmediate');
   const running = Array.from({ length: 5 }, () => send(pool, '/'));
   assert.equal(scheduled.mock.callCount(), 1);
@@ -79,16 +53,11 @@ test('requests on connections that were used wait together until the system was 
 });
 
 test('a connection that has just answered is not written to with those that wait already', async () => {
-  const answers: (() => void)[] = [];
-  const base = await startHttp((request, response) => {
-    if (request.url === '/held') answers.push(() => response.end('ok'));
-    else response.end('ok');
-  });
+  const { base, held: answers } = await startHolding();
   const pool = new UpstreamPool(base, OPTIONS);
   const held = new Exchange({ stream: true, timeouts: TIMEOUTS, signal: new AbortController().signal });
   pool.dispatch({ method: 'POST', path: '/held', body: 'x' }, held);
-  await readAll((await send(pool, '/').head).body);
-  await rest();
+  await burst(pool, 1);
   while (answers.length === 0) await turn();
   for (const answer of answers) answer();
   await readAll((await held.head).body);
@@ -112,8 +81,7 @@ test('a request that is given up before it is written leaves its connection to t
     socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
   });
   const pool = new UpstreamPool(base, OPTIONS);
-  await readAll((await send(pool, '/').head).body);
-  await rest();
+  await burst(pool, 1);
   const left = new AbortController();
   const silent = send(pool, '/', left.signal);
   left.abort();
@@ -128,8 +96,7 @@ test('a request that is given up before it is written leaves its connection to t
 test('closes after a request that waits to be written', async () => {
   const base = await startHttp((_request, response) => response.end('ok'));
   const pool = new UpstreamPool(base, OPTIONS);
-  await readAll((await send(pool, '/').head).body);
-  await rest();
+  await burst(pool, 1);
   const { head } = send(pool, '/');
   const closed = pool.close();
   assert.equal(await readAll((await head).body), 'ok');
