@@ -60,8 +60,6 @@ export interface Operator {
   statusChanges(): Promise<ReadonlyMap<string, ObjectStatus | undefined>>;
   /** A provider refused the credential, the address or a model name of a ModelRoute's channel: its status says so for a while. */
   upstreamRefused(refusal: UpstreamRefusal): void;
-  /** Resolves when what was read of the folder is in force, or was refused. */
-  settled(): Promise<void>;
   /** The folder for whoever changes it, with what is said of its objects. */
   readonly manifests: ManifestSource;
   stop(): Promise<void>;
@@ -153,7 +151,6 @@ async function startController(options: Started, onCreated: (controller: Control
       return changes;
     },
     manifests: createManifestSource({ folder: options.configDir, gatewayNamespace, provider, minted, book, timers, updateSpending, onKeysChanged: () => controller.update(), settled: () => controller.settled() }),
-    settled: () => controller.settled(),
     upstreamRefused({ route, channel, status }) {
       book.refused(statusId({ kind: 'ModelRoute', namespace: gatewayNamespace, name: route }), { channel, status, atMs: timers.nowMs() });
     },

@@ -5,7 +5,7 @@
 import type { Account, ApiKey } from '#crds/types.gen.ts';
 import type { QuotaPeriod } from '#ledger/ledger.ts';
 import { parseDecimal } from '#snapshot/decimal.ts';
-import { namespacedName } from '../store/resources.ts';
+import { accountIdOf, namespacedName } from '../store/resources.ts';
 import type { LiveObjects } from '../store/live-objects.ts';
 
 export interface KnownSpending {
@@ -32,7 +32,7 @@ export function knownSpending({ apiKeys, accounts, objects }: SpendingObjects, g
       const { metadata, spec } = apiKey;
       if (totalSpentNanoUsd === undefined) return [];
       return [{
-        keyUid: metadata.uid ?? namespacedName(metadata), account: namespacedName({ namespace: metadata.namespace, name: spec.accountRef.name }), totalSpentNanoUsd,
+        keyUid: metadata.uid ?? namespacedName(metadata), account: accountIdOf(apiKey), totalSpentNanoUsd,
         period: spec.quota.period, periodStartMs: typeof periodStartTime === 'string' ? Date.parse(periodStartTime) : null, spentNanoUsd: amountOf(spentUsd) ?? 0n,
       }];
     }),

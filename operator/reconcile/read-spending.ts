@@ -7,7 +7,7 @@ import type { Account, ApiKey } from '#crds/types.gen.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { AccountSpending, KeySpending, LedgerReader } from '#ledger/ledger.ts';
 import { accountSpendingStatus, creditOf, keySpendingStatus } from '../status/spending.ts';
-import { namespacedName } from '../store/resources.ts';
+import { accountIdOf, namespacedName } from '../store/resources.ts';
 import type { Resources } from '../store/resources.ts';
 import { statusId } from './status-book.ts';
 import type { StatusBook } from './status-book.ts';
@@ -31,8 +31,7 @@ export function createSpendingReader(book: StatusBook, gatewayNamespace: string)
 
   async function readKey(apiKey: ApiKey, { ledger, nowMs }: SpendingSources): Promise<void> {
     const { metadata, spec } = apiKey;
-    const account = namespacedName({ namespace: metadata.namespace, name: spec.accountRef.name });
-    const spending = await ledger.readKey(metadata.uid ?? namespacedName(metadata), spec.quota.period, account);
+    const spending = await ledger.readKey(metadata.uid ?? namespacedName(metadata), spec.quota.period, accountIdOf(apiKey));
     const id = statusId({ kind: 'ApiKey', ...metadata });
     if (isNew(apiKey, spending, id)) book.spent(id, keySpendingStatus(apiKey, spending), nowMs);
   }

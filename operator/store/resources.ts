@@ -68,6 +68,11 @@ export function namespacedName({ namespace, name }: Pick<ObjectMeta, 'namespace'
   return `${namespace}/${name}`;
 }
 
+/** "namespace/name" of the Account that pays for a key's calls. */
+export function accountIdOf({ metadata: { namespace }, spec: { accountRef: { name } } }: ApiKey): string {
+  return namespacedName({ namespace, name });
+}
+
 /** "Kind namespace/name", unique over all objects. */
 export function objectId({ kind, metadata }: { readonly kind: Kind; readonly metadata: Pick<ObjectMeta, 'namespace' | 'name'> }): string {
   return `${kind} ${namespacedName(metadata)}`;

@@ -9,7 +9,7 @@ import type { ReasonOf } from '#crds/conditions.ts';
 import { findingsOf } from '../status/findings.ts';
 import type { Finding, Findings, StatusFields } from '../status/findings.ts';
 import { formatTime } from '../status/conditions.ts';
-import { namespacedName } from '../store/resources.ts';
+import { accountIdOf, namespacedName } from '../store/resources.ts';
 import type { Labels } from '../store/resources.ts';
 import type { TranslatedGroup } from './group.ts';
 import type { KeyMaterial } from './key-material.ts';
@@ -118,7 +118,7 @@ function keyMessage({ apiKey, material }: GatheredKey, { uid, namespace, name, g
     prefix: material.state === 'Present' ? material.prefix : '',
     enabled: spec.enabled,
     group: spec.groupRef.name,
-    account: namespacedName({ namespace, name: spec.accountRef.name }),
+    account: accountIdOf(apiKey),
     ...limits,
     period: PERIODS[spec.quota.period],
     whenShort: WHEN_SHORT[spec.quota.whenShort],
@@ -182,7 +182,7 @@ function howAdmitted({ spec }: Group): string {
 function checkAccount({ apiKey }: GatheredKey, { accounts, foreignAccounts }: KeyContext): Refused | undefined {
   const { name } = apiKey.spec.accountRef;
   const { namespace } = apiKey.metadata;
-  const id = namespacedName({ namespace, name });
+  const id = accountIdOf(apiKey);
   const accepted = accounts.get(id);
   if (accepted) return undefined;
   if (accepted === false)

@@ -6,7 +6,7 @@
 import type { ApiKey } from '#crds/types.gen.ts';
 import { PREVIOUS_ANNOTATION } from '../store/key-secret.ts';
 import type { SecretObject } from '../store/resources.ts';
-import { namespacedName } from '../store/resources.ts';
+import { accountIdOf, namespacedName } from '../store/resources.ts';
 import type { Circumstances, GatheredKey, KeyContext, TranslatedKey } from './api-key.ts';
 
 const gathered = new WeakMap<ApiKey, { readonly secret: SecretObject | undefined; readonly key: GatheredKey }>();
@@ -35,7 +35,7 @@ export function translateOnce(key: GatheredKey, context: KeyContext, translate: 
 function circumstancesOf(key: GatheredKey, { nowMs, groups, refusedGroups, accounts, foreignAccounts, losses, mintFailures }: KeyContext): Circumstances | undefined {
   const { metadata, spec } = key.apiKey;
   const found = groups.get(spec.groupRef.name);
-  const account = namespacedName({ namespace: metadata.namespace, name: spec.accountRef.name });
+  const account = accountIdOf(key.apiKey);
   const special = spec.models !== undefined || losses.has(key) || mintFailures.has(namespacedName(metadata)) || found?.group.spec.allowedNamespaces.from === 'Selector';
   if (special) return undefined;
   return {

@@ -96,7 +96,7 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
         assert.ok(performance.now() < givenUpMs, `not taken: ${JSON.stringify(operator.manifests.problems)}`);
         await setTimeout(POLL_MS);
       }
-      await operator.settled();
+      await operator.manifests.refresh();
     },
     async stop() {
       await operator.stop();

@@ -1,4 +1,5 @@
 /** What the list of keys shows: the keys that the person may see, and what may be done with them. */
+import { accountIdOf } from '../../store/resources.ts';
 import type { PersonAccess } from '../access/access.ts';
 import type { Answer, Visit } from '../route.ts';
 import { renderKeys, renderKeysPart } from '../views/keys.ts';
@@ -14,7 +15,7 @@ const PAGE = { title: 'API keys', active: 'keys', scripts: ['moments.js', 'keys.
 export async function keysPage(visit: Visit, query: KeysQuery, done?: string): Promise<Answer> {
   const view = await keysView(visit, query, done);
   if (view === undefined) return { page: { ...PAGE, body: renderNotAllowed(visit.person.person.name, visit.deps.access.place) } };
-  visit.deps.usage?.prepare([...new Set(view.selection.rows.map(({ apiKey: { metadata, spec } }) => `${metadata.namespace}/${spec.accountRef.name}`))]);
+  visit.deps.usage?.prepare([...new Set(view.selection.rows.map(({ apiKey }) => accountIdOf(apiKey)))]);
   return { page: { ...PAGE, body: renderKeys(view) } };
 }
 

@@ -1,5 +1,5 @@
 /** GET /wallet: the accounts that the person may see. GET /wallet/NAMESPACE/ACCOUNT: one of them. */
-import type { ApiKey } from '#crds/types.gen.ts';
+import { accountIdOf, namespacedName } from '../../store/resources.ts';
 import type { Answer, ConsoleRoute, Visit } from '../route.ts';
 import { renderAccounts } from '../views/wallet-accounts.ts';
 import { accountFacts } from '../views/wallet-facts.ts';
@@ -9,19 +9,15 @@ import { readScope } from '../wallet/scope.ts';
 
 async function showAccounts({ person, query, deps }: Visit): Promise<Answer> {
   const [accounts, keys] = await Promise.all([person.list('Account'), person.list('ApiKey')]);
-  const byAccount = Map.groupBy(keys.objects, accountOf);
-  const seen = new Set(accounts.objects.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`));
+  const byAccount = Map.groupBy(keys.objects, accountIdOf);
+  const seen = new Set(accounts.objects.map(({ metadata }) => namespacedName(metadata)));
   deps.usage?.prepare([...seen]);
   const body = renderAccounts({
-    accounts: accounts.objects.map((account) => accountFacts(account, byAccount.get(`${account.metadata.namespace}/${account.metadata.name}`)?.length ?? 0)),
-    loneKeys: keys.objects.filter((key) => !seen.has(accountOf(key))),
+    accounts: accounts.objects.map((account) => accountFacts(account, byAccount.get(namespacedName(account.metadata))?.length ?? 0)),
+    loneKeys: keys.objects.filter((key) => !seen.has(accountIdOf(key))),
     query: parseAccountsQuery(query),
   });
   return { page: { title: 'Wallet', active: 'wallet', body, ...WALLET_FILES } };
-}
-
-function accountOf({ metadata, spec }: ApiKey): string {
-  return `${metadata.namespace}/${spec.accountRef.name}`;
 }
 
 export const walletRoutes: readonly ConsoleRoute[] = [
