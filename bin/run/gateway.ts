@@ -63,7 +63,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     running.operator?.statusChanges().then((changes) => report.update(changes)).catch((error: unknown) => log.error({ err: error }, 'the statuses cannot be told'));
   }
 
-  /** A busy client may be refused a thousand times in a second, and telling costs a look at every key. */
+  /** A busy client may be refused a thousand times in a second: that is told once. */
   function tellRefusals(): void {
     refreshSoon = undefined;
     refresh();

@@ -93,6 +93,13 @@ export interface RecentCalls {
   get(callId: string): SettledCall | undefined;
 }
 
+/** Changes since a mark that the file has and who reads spending has not. */
+export interface Untold {
+  readonly mark: object;
+  readonly keys: Set<KeyBook>;
+  readonly accounts: Set<AccountBook>;
+}
+
 export interface Books {
   readonly keys: Map<string, KeyBook>;
   readonly accounts: Map<string, AccountBook>;
@@ -100,9 +107,11 @@ export interface Books {
   readonly jobs: Jobs;
   recent: RecentCalls;
   log: MovementLog;
-  /** Keys and accounts whose spending or windows have changed since somebody emptied these. */
+  /** Keys and accounts whose spending or windows have changed since the file took them in. */
   readonly changedKeys: Set<KeyBook>;
   readonly changedAccounts: Set<AccountBook>;
+  /** Undefined until somebody asks. */
+  untold: Untold | undefined;
   /** The calendar at the latest moment asked for. */
   today: Span;
   thisMonth: Span;
@@ -120,7 +129,7 @@ const NO_SPAN: Span = { startMs: 0, endMs: 0 };
 export function createBooks(): Books {
   return {
     keys: new Map(), accounts: new Map(), holds: new CallMap(), jobs: createJobs(), recent: new Map<string, SettledCall>(), log: NO_LOG,
-    changedKeys: new Set(), changedAccounts: new Set(), today: NO_SPAN, thisMonth: NO_SPAN,
+    changedKeys: new Set(), changedAccounts: new Set(), untold: undefined, today: NO_SPAN, thisMonth: NO_SPAN,
   };
 }
 

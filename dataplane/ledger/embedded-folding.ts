@@ -4,6 +4,7 @@
  * go on while it fails: the journal has everything until the file does.
  */
 import type { Books } from './books.ts';
+import { changesFiled } from './changed-spending.ts';
 import type { Committer, LedgerFault } from './embedded-committer.ts';
 import type { Journal } from './embedded-journal.ts';
 import type { FileThread, OpenFile } from './embedded-thread.ts';
@@ -136,8 +137,7 @@ export class Folding {
   #rotate(): void {
     const { books, journal } = this.#deps;
     journal.rotate(books, this.#needsWhole);
-    books.changedKeys.clear();
-    books.changedAccounts.clear();
+    changesFiled(books);
     this.#complete = journal.number - 1;
     if (this.#needsWhole) this.#notBefore = journal.number;
     this.#needsWhole = false;

@@ -8,6 +8,7 @@ import { closeSync, mkdirSync, openSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { createBooks, sumHeld } from './books.ts';
 import type { Books, SettledCall } from './books.ts';
+import { changesSince } from './changed-spending.ts';
 import { within } from './deadlines.ts';
 import { Committer } from './embedded-committer.ts';
 import type { LedgerFault } from './embedded-committer.ts';
@@ -25,7 +26,7 @@ import type { Job } from './jobs.ts';
 import { endJob, placeHold, readKeySpending, readRecord, recordProgress, settleCall } from './ledger-core.ts';
 import { LedgerUnavailable } from './ledger.ts';
 import type {
-  AccountSpending, HoldRequest, HoldResult, JobRecord, KeySpending, Ledger, LedgerGauges, QuotaPeriod, Settlement, SettleResult, SlotLimit, SlotResult,
+  AccountSpending, HoldRequest, HoldResult, JobRecord, KeySpending, Ledger, LedgerGauges, QuotaPeriod, Settlement, SettleResult, SlotLimit, SlotResult, SpendingChanges,
 } from './ledger.ts';
 import type { Row } from './row-reader.ts';
 import { countSlots, createSlots, releaseSlots, takeSlots } from './slots.ts';
@@ -223,6 +224,11 @@ class EmbeddedLedger implements Ledger {
     this.#assertOpen();
     const { spentNanoUsd = 0n, heldNanoUsd = 0n } = this.#books.accounts.get(account) ?? {};
     return { spentNanoUsd, heldNanoUsd };
+  }
+
+  async changesSince(mark: object | undefined): Promise<SpendingChanges> {
+    this.#assertOpen();
+    return changesSince(this.#books, mark);
   }
 
   gauges(): LedgerGauges {

@@ -87,6 +87,8 @@ export function confirmHold(books: Books, { hold }: PendingHold): void {
 export function withdrawHold(books: Books, { hold, previous }: PendingHold): void {
   const { callId } = hold.origin;
   if (books.holds.get(callId) !== hold) return;
+  // it may never have been seen in flight, but its key was used
+  books.changedKeys.add(hold.key);
   if (!previous) {
     dropHold(books, hold);
     books.log.gone(callId);

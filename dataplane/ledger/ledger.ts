@@ -116,12 +116,27 @@ export interface AccountSpending {
   readonly heldNanoUsd: bigint;
 }
 
+/** Whose spending may be another than at a mark; without names: everybody's, as the mark says nothing. */
+export interface SpendingChanges {
+  /** For the next time. Whatever comes after it is told then. */
+  readonly mark: object;
+  /** By uid. */
+  readonly keys?: readonly string[];
+  /** By "namespace/name". */
+  readonly accounts?: readonly string[];
+}
+
 /** What the operator reads, for statuses. */
 export interface LedgerReader {
   /** `account`: the key's, where the caller knows it: a ledger in many places then looks in one. */
   readKey(keyUid: string, period: QuotaPeriod, account?: string): Promise<KeySpending>;
   /** `account`: "namespace/name". */
   readAccount(account: string): Promise<AccountSpending>;
+  /**
+   * Whose spending to read again, for who read it at `mark`, or at none: to be asked before it is read. That a period has ended is
+   * no change. Absent: a ledger that cannot tell.
+   */
+  changesSince?(mark: object | undefined): Promise<SpendingChanges>;
 }
 
 export interface LedgerGauges {

@@ -72,7 +72,7 @@ export class ClusterController {
   readonly #loop: Loop;
   readonly #minting: Loop;
   readonly #spending: Loop;
-  readonly #spendingReader: ReturnType<typeof createSpendingReader>;
+  #spendingReader: ReturnType<typeof createSpendingReader>;
   /** Objects whose status has become another since the writer was told last. */
   readonly #changed = new Set<string>();
   readonly #verdicts: Verdicts;
@@ -144,6 +144,7 @@ export class ClusterController {
   async #takeLead(): Promise<void> {
     const { writer, clock, settleMs = SETTLE_MS, ledger } = this.#options;
     this.#book.clear();
+    this.#spendingReader = createSpendingReader(this.#book, this.#options.gatewayNamespace);
     this.#verdicts.settle(settleMs);
     this.#verdicts.recheck();
     await this.#reconcile();

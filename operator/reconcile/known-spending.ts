@@ -5,7 +5,7 @@
 import type { Account, ApiKey } from '#crds/types.gen.ts';
 import type { QuotaPeriod } from '#ledger/ledger.ts';
 import { parseDecimal } from '#snapshot/decimal.ts';
-import { accountIdOf, namespacedName } from '../store/resources.ts';
+import { accountIdOf, keyUidOf, namespacedName } from '../store/resources.ts';
 import type { LiveObjects } from '../store/live-objects.ts';
 
 export interface KnownSpending {
@@ -29,10 +29,10 @@ export function knownSpending({ apiKeys, accounts, objects }: SpendingObjects, g
     keys: apiKeys.filter(({ spec }) => spec.gatewayNamespace === gatewayNamespace).flatMap((apiKey) => {
       const { totalSpentUsd, spentUsd, periodStartTime } = statusOf(apiKey);
       const totalSpentNanoUsd = amountOf(totalSpentUsd);
-      const { metadata, spec } = apiKey;
+      const { spec } = apiKey;
       if (totalSpentNanoUsd === undefined) return [];
       return [{
-        keyUid: metadata.uid ?? namespacedName(metadata), account: accountIdOf(apiKey), totalSpentNanoUsd,
+        keyUid: keyUidOf(apiKey), account: accountIdOf(apiKey), totalSpentNanoUsd,
         period: spec.quota.period, periodStartMs: typeof periodStartTime === 'string' ? Date.parse(periodStartTime) : null, spentNanoUsd: amountOf(spentUsd) ?? 0n,
       }];
     }),

@@ -1,21 +1,21 @@
 /**
  * Reads from the ledger what every key and account has spent, and enters it into the status book. It is read again and again, and
- * of a hundred thousand keys nearly all have spent nothing since: only what differs from what was read last is put into words.
+ * of a hundred thousand keys nearly all have spent nothing since: a ledger that can tell whose spending has changed is asked for
+ * theirs alone, and only what differs from what was read last is put into words.
  */
 import { setImmediate } from 'node:timers/promises';
 import type { Account, ApiKey } from '#crds/types.gen.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
-import type { AccountSpending, KeySpending, LedgerReader } from '#ledger/ledger.ts';
+import type { AccountSpending, KeySpending } from '#ledger/ledger.ts';
 import { accountSpendingStatus, creditOf, keySpendingStatus } from '../status/spending.ts';
-import { accountIdOf, namespacedName } from '../store/resources.ts';
+import type { SpendingStatus } from '../status/spending.ts';
+import { accountIdOf, keyUidOf, namespacedName } from '../store/resources.ts';
 import type { Resources } from '../store/resources.ts';
+import { takeTurns } from '../store/turns.ts';
+import { trackDueSpending } from './due-spending.ts';
+import type { SpendingSources } from './due-spending.ts';
 import { statusId } from './status-book.ts';
 import type { StatusBook } from './status-book.ts';
-
-interface SpendingSources {
-  readonly ledger: LedgerReader;
-  readonly nowMs: number;
-}
 
 interface SpendingReader {
   /** Resolves to false where the ledger does not answer: the book then says what it said before. */
@@ -25,31 +25,35 @@ interface SpendingReader {
 /** Between two lots, calls have their turn: there may be a hundred thousand keys. */
 const READS_AT_ONCE = 64;
 
+/** For a book that is not cleared: one that was begins with another reader. */
 export function createSpendingReader(book: StatusBook, gatewayNamespace: string): SpendingReader {
   /** By the object as it was when it was read: an edited one is another, and its spending means something else. */
   const known = new WeakMap<ApiKey | Account, KeySpending | AccountSpending>();
+  const due = trackDueSpending();
+  const inTurn = takeTurns();
 
   async function readKey(apiKey: ApiKey, { ledger, nowMs }: SpendingSources): Promise<void> {
-    const { metadata, spec } = apiKey;
-    const spending = await ledger.readKey(metadata.uid ?? namespacedName(metadata), spec.quota.period, accountIdOf(apiKey));
-    const id = statusId({ kind: 'ApiKey', ...metadata });
-    if (isNew(apiKey, spending, id)) book.spent(id, keySpendingStatus(apiKey, spending), nowMs);
+    const spending = await ledger.readKey(keyUidOf(apiKey), apiKey.spec.quota.period, accountIdOf(apiKey));
+    due.until(spending.resetsMs);
+    enter(apiKey, spending, () => keySpendingStatus(apiKey, spending), nowMs);
   }
 
   async function readAccount(account: Account, { ledger, nowMs }: SpendingSources): Promise<void> {
     const credit = creditOf(account);
     if (credit === undefined) return;
     const spending = await ledger.readAccount(namespacedName(account.metadata));
-    const id = statusId({ kind: 'Account', ...account.metadata });
-    if (isNew(account, spending, id)) book.spent(id, accountSpendingStatus(credit, spending), nowMs);
+    enter(account, spending, () => accountSpendingStatus(credit, spending), nowMs);
   }
 
-  /** Whether the book does not know it yet. It forgets, for instance when this process stops leading. */
-  function isNew(object: ApiKey | Account, spending: KeySpending | AccountSpending, id: string): boolean {
+  /** Unless the book knows it. */
+  function enter(object: ApiKey | Account, spending: KeySpending | AccountSpending, words: () => SpendingStatus, nowMs: number): void {
+    const id = statusId({ kind: object.kind, ...object.metadata });
     const before = known.get(object);
-    if (before && isSame(before, spending) && book.knowsSpending(id)) return false;
+    if (before && isSame(before, spending) && book.knowsSpending(id)) return;
     known.set(object, spending);
-    return true;
+    book.spent(id, words(), nowMs);
+    // an object that is not observed yet takes nothing
+    if (!book.knowsSpending(id)) due.again(object);
   }
 
   async function readAll<T extends ApiKey | Account>(objects: readonly T[], readOne: (object: T) => Promise<void>): Promise<void> {
@@ -61,16 +65,18 @@ export function createSpendingReader(book: StatusBook, gatewayNamespace: string)
   }
 
   return {
-    async read({ apiKeys, accounts }, sources) {
+    read: (resources, sources) => inTurn(async () => {
       try {
+        const { apiKeys, accounts } = await due.take(resources, sources);
         await readAll(apiKeys, (apiKey) => readKey(apiKey, sources));
         await readAll(accounts, (account) => readAccount(account, sources));
         return true;
       } catch (error) {
+        due.missed();
         if (error instanceof LedgerUnavailable) return false;
         throw error;
       }
-    },
+    }),
   };
 }
 

@@ -80,6 +80,8 @@ export function statusId({ kind, namespace, name }: Pick<Findings, 'kind' | 'nam
 /** `onChanged` is told of each object whose status has become another, or which was forgotten. */
 export function openStatusBook(onChanged: (id: string) => void = () => undefined): StatusBook {
   const entries = new Map<string, Entry>();
+  /** Objects with refusals, of which there are few where there may be a hundred thousand objects. */
+  const refused = new Set<string>();
   let observed: readonly Findings[] = [];
 
   function update(id: string, entry: Entry, nowMs: number): void {
@@ -94,8 +96,7 @@ export function openStatusBook(onChanged: (id: string) => void = () => undefined
     for (const [id, entry] of entries) {
       const next = entry.findings.published ? programming(entry, id) : NOTHING_TO_PROGRAM;
       if (next === entry.programming && (next.status !== 'True' || entry.programmedGeneration === entry.findings.generation)) continue;
-      const has = next.status === 'True' ? { programmedGeneration: entry.findings.generation } : {};
-      update(id, { ...entry, ...has, programming: next }, nowMs);
+      update(id, entryWith(entry, next), nowMs);
     }
   }
 
@@ -119,8 +120,7 @@ export function openStatusBook(onChanged: (id: string) => void = () => undefined
         if (!entry?.findings.published) continue;
         const programming = verdict(id, entry.programming);
         if (sameJson(programming, entry.programming)) continue;
-        const has = programming.status === 'True' ? { programmedGeneration: entry.findings.generation } : {};
-        update(id, { ...entry, ...has, programming }, nowMs);
+        update(id, entryWith(entry, programming), nowMs);
       }
     },
     programmed: (nowMs) => program(() => PROGRAMMED, nowMs),
@@ -140,12 +140,14 @@ export function openStatusBook(onChanged: (id: string) => void = () => undefined
     refused(id, refusal) {
       const entry = entries.get(id);
       if (entry) update(id, { ...entry, refusals: freshRefusals([...entry.refusals ?? [], refusal], refusal.atMs) }, refusal.atMs);
+      refused.add(id);
     },
     expire(nowMs) {
-      for (const [id, entry] of entries) {
-        if (!entry.refusals?.length) continue; // as of nearly all, of which there may be a hundred thousand
-        const refusals = freshRefusals(entry.refusals, nowMs);
-        if (refusals.length !== entry.refusals.length) update(id, { ...entry, refusals }, nowMs);
+      for (const id of refused) {
+        const entry = entries.get(id);
+        const refusals = freshRefusals(entry?.refusals ?? [], nowMs);
+        if (refusals.length === 0) refused.delete(id);
+        if (entry && refusals.length !== entry.refusals?.length) update(id, { ...entry, refusals }, nowMs);
       }
     },
     list: () => listStatuses(observed, entries),
@@ -153,7 +155,7 @@ export function openStatusBook(onChanged: (id: string) => void = () => undefined
       const entry = entries.get(id);
       return entry && statusOf(entry);
     },
-    clear() { observed = []; entries.clear(); },
+    clear() { observed = []; entries.clear(); refused.clear(); },
   };
 }
 
@@ -168,6 +170,10 @@ function listStatuses(observed: readonly Findings[], entries: ReadonlyMap<string
 function nextEntry(findings: Findings, old: Entry | undefined): Entry {
   const edited = old?.findings.generation !== findings.generation;
   return { conditions: [], ...old, findings, programming: programmingBefore(findings, old), ...edited ? { refusals: [] } : {} };
+}
+
+function entryWith(entry: Entry, programming: Programming): Entry {
+  return { ...entry, ...programming.status === 'True' && { programmedGeneration: entry.findings.generation }, programming };
 }
 
 function isUnchanged(entry: Entry, findings: Findings): boolean {

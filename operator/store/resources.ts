@@ -68,6 +68,11 @@ export function namespacedName({ namespace, name }: Pick<ObjectMeta, 'namespace'
   return `${namespace}/${name}`;
 }
 
+/** By what the ledger knows a key. */
+export function keyUidOf({ metadata }: ApiKey): string {
+  return metadata.uid ?? namespacedName(metadata);
+}
+
 /** "namespace/name" of the Account that pays for a key's calls. */
 export function accountIdOf({ metadata: { namespace }, spec: { accountRef: { name } } }: ApiKey): string {
   return namespacedName({ namespace, name });

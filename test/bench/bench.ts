@@ -14,7 +14,7 @@ import type { Bench, Measured } from './measure.ts';
 import { HELP, parseBenchOptions } from './options.ts';
 import type { BenchOptions } from './options.ts';
 import { startPinned } from './pinned.ts';
-import { aimLines, conversionLines, restLines, storeLines, summarize, tableOf } from './summary.ts';
+import { aimLines, conversionLines, largeLines, restLines, storeLines, summarize, tableOf } from './summary.ts';
 import type { CaseRounds } from './summary.ts';
 import { startScene } from './targets.ts';
 import type { Target, TargetName } from './targets.ts';
@@ -95,7 +95,7 @@ async function measureGroup(bench: Bench, { cases, targets, rounds }: GroupPlan)
 
 function tell(options: BenchOptions, targets: readonly Target[], all: readonly CaseRounds[]): void {
   const summaries = all.flatMap(summarize);
-  say('', tableOf(summaries), '', ...restLines(targets), ...storeLines(summaries), '', ...aimLines(summaries), ...conversionLines(all));
+  say('', tableOf(summaries), '', ...restLines(targets), ...storeLines(summaries), '', ...aimLines(summaries), ...largeLines(all), ...conversionLines(all));
   const foreign = Math.max(...summaries.map(({ median }) => median.foreignShare ?? 0));
   if (foreign > MAX_FOREIGN_SHARE && !options.busy) say('', `other processes had up to ${(foreign * 100).toFixed(0)} % of the measured core: only CPU per request can be trusted`);
   mkdirSync(dirname(options.output), { recursive: true });

@@ -8,7 +8,7 @@ import { readPort } from './ready.ts';
 import { aggregate } from './stages.ts';
 import type { CpuProfile } from './stages.ts';
 import type { Measured } from './measure.ts';
-import { alignedTable, conversionLines } from './summary.ts';
+import { alignedTable, conversionLines, largeLines } from './summary.ts';
 
 const ROUND: Measured = {
   requestsPerSecond: 1, eventsPerSecond: 50, p50Ms: 1, p99Ms: 1, maxMs: 1, cpuMicrosPerRequest: 1, cpuMicrosPerEvent: 1,
@@ -70,6 +70,15 @@ describe('cases', () => {
     const lines = conversionLines(burst.map((benchCase) => ({ benchCase, rounds: { gateway: (costs[benchCase.name] ?? []).map(measured) } })));
     assert.deepEqual(lines.map((line) => [line.slice(0, 7), line.slice(-4)]), [['reached', '1.10'], ['MISSED ', '1.20']]);
     assert.deepEqual(conversionLines(burst.slice(1, 2).map((benchCase) => ({ benchCase, rounds: {} }))), []);
+  });
+  it('are compared with a large configuration round by round', () => {
+    const [benchCase] = CASES;
+    assert.ok(benchCase);
+    const rounds = (...all: readonly number[]): Measured[] => all.map((requestsPerSecond) => ({ ...ROUND, requestsPerSecond, p99Ms: 1000 / requestsPerSecond }));
+    const told = (large: readonly Measured[] | undefined): readonly string[] => largeLines([{ benchCase, rounds: { gateway: rounds(100, 200, 400), ...large && { large } } }]);
+    assert.deepEqual(told(undefined), []);
+    assert.match(told(rounds(98, 196, 100)).join(), /^reached .* 98\.0 %, CPU 1\.000 times, p99 1\.02 times$/);
+    assert.match(told(rounds(96, 192, 400)).join(), /^MISSED .* 96\.0 %/);
   });
   it('are chosen by parts of their names', () => {
     assert.deepEqual(chooseCases(CASES, ['anthropic-json']).map(({ name }) => name), ['anthropic-json-64']);

@@ -7,7 +7,7 @@ export interface BenchOptions {
   /** Of load, per case, round and target. */
   readonly seconds: number;
   readonly quick: boolean;
-  /** 100,000 keys and 1,000 models in the gateway's configuration. */
+  /** A gateway with 100,000 keys and 1,000 models beside the one with a hundred and ten. */
   readonly large: boolean;
   /** A gateway with its ledger on Valkey beside the one with a file. */
   readonly valkey: boolean;
@@ -34,7 +34,7 @@ export const HELP = `npm run bench -- [options]
   --rounds N         rounds per case, default 5 (--quick: 3, --case: 7)
   --seconds N        of load per case, round and target, default 6 (--quick, --case: 3)
   --no-valkey        without the gateway whose ledger is on Valkey (--quick and --case: only with --valkey)
-  --large            the gateway has 100,000 keys and 1,000 models
+  --large            a gateway with 100,000 keys and 1,000 models, too
   --busy             a loop shares the measured core, half and half: that core is what limits then, also where load, provider and
                      Valkey need more of the other; latencies say nothing
   --compare URL      another gateway beside ours; it must lead models bench-gpt, bench-gpt-paced (OpenAI) and bench-claude (Anthropic)

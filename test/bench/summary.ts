@@ -95,6 +95,18 @@ export function storeLines(summaries: readonly CaseSummary[]): string[] {
     .map(({ name, median: { storeMicrosPerRequest } }) => `Valkey: ${fixed(storeMicrosPerRequest, 0)} µs of its own processor time per request of ${name}`);
 }
 
+const LEAST_OF_LARGE = 0.97;
+
+/** What a large configuration changes, round by round. */
+export function largeLines(all: readonly CaseRounds[]): string[] {
+  return all.flatMap(({ benchCase: { name }, rounds: { gateway = [], large = [] } }) => {
+    const ratio = medianRatio(large, gateway, (round) => round.requestsPerSecond);
+    if (ratio === undefined) return [];
+    const others = [`CPU ${fixed(medianRatio(large, gateway, (round) => round.cpuMicrosPerRequest), 3)} times`, `p99 ${fixed(medianRatio(large, gateway, (round) => round.p99Ms))} times`];
+    return [aimLine(ratio >= LEAST_OF_LARGE, `at least 97 % of the requests/s with 100,000 keys and 1,000 models: ${name} ${fixed(ratio * 100, 1)} %, ${others.join(', ')}`)];
+  });
+}
+
 const MOST_OF_CONVERSION = 1.2;
 
 /** What a conversion costs beside the same client's calls that pass through, where both were measured. */

@@ -1,6 +1,6 @@
 /**
- * What is measured, each in a process of its own: the mock directly, the floor, the gateway with its ledger in a file and on Valkey,
- * and any other by its URL. Valkey shares the core of the load.
+ * What is measured, each in a process of its own: the mock directly, the floor, the gateway with its ledger in a file, with a large
+ * configuration and on Valkey, and any other by its URL. Valkey shares the core of the load.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import type { BenchOptions } from './options.ts';
 import { ANY_KEY, startScript, urlOf } from './scripts.ts';
 import { startValkey, valkey } from '../support/valkey.ts';
 
-export type TargetName = 'mock' | 'floor' | 'gateway' | 'valkey' | 'compared';
+export type TargetName = 'mock' | 'floor' | 'gateway' | 'large' | 'valkey' | 'compared';
 
 export interface Target {
   readonly name: TargetName;
@@ -48,10 +48,12 @@ export async function startScene(options: BenchOptions, folder: string): Promise
   try {
     const mock = await script('mock', [String(options.mockPort)], options.loadCore);
     const floor = await script('floor', [mock.url], options.core);
-    const own = await gateway('gateway', { options, folder, mockUrl: mock.url, processes });
-    const shared = options.valkey ? [await onValkey({ options, folder, mockUrl: mock.url, processes }, stores)] : [];
+    const stage: Stage = { options, folder, mockUrl: mock.url, processes };
+    const own = await gateway('gateway', stage);
+    const large = options.large ? [await gateway('large', stage)] : [];
+    const shared = options.valkey ? [await onValkey(stage, stores)] : [];
     const ending = stores.move();
-    return { targets: [mock, floor, own, ...shared, ...compared(options)], stop: () => stop(ending) };
+    return { targets: [mock, floor, own, ...large, ...shared, ...compared(options)], stop: () => stop(ending) };
   } catch (error) {
     await stop(stores);
     throw error;
@@ -65,10 +67,10 @@ interface Stage {
   readonly processes: PinnedProcess[];
 }
 
-async function gateway(name: 'gateway' | 'valkey', { options, folder, mockUrl, processes }: Stage, ledgerUrl?: string): Promise<Target> {
+async function gateway(name: 'gateway' | 'large' | 'valkey', { options, folder, mockUrl, processes }: Stage, ledgerUrl?: string): Promise<Target> {
   const place = join(folder, name);
   mkdirSync(place);
-  const started = await startGateway({ folder: place, mockUrl, core: options.core, large: options.large, ...ledgerUrl !== undefined && { ledgerUrl } });
+  const started = await startGateway({ folder: place, mockUrl, core: options.core, large: name === 'large', ...ledgerUrl !== undefined && { ledgerUrl } });
   processes.push(started.process);
   const { pid } = started.process;
   return { name, url: started.url, keys: started.keys, pid, restBytes: residentBytes(pid), readyMs: started.readyMs };

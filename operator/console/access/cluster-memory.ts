@@ -12,7 +12,7 @@ import { isNewer } from '../../store/relevance.ts';
 import type { SecretObject } from '../../store/resources.ts';
 import { AccessError } from './access.ts';
 import type { ConsoleMemory, MemoryEntry } from './memory.ts';
-import { takeTurns } from './turns.ts';
+import { takeTurns } from '../../store/turns.ts';
 
 interface ClusterMemoryOptions extends Pick<ListWatchOptions, 'clock' | 'meter' | 'log'> {
   readonly client: Pick<KubeClient, 'request' | 'watch'>;

@@ -9,7 +9,7 @@ import type { AccessVerb, ConsoleAccess, Listing, ObjectChange, ObjectOf, Object
 import { changeManifest, createManifest, deleteManifest, findObject, objectsOf } from './files/changes.ts';
 import type { FolderChanges } from './files/changes.ts';
 import { obstacleOf } from './files/write-file.ts';
-import { takeTurns } from './turns.ts';
+import { takeTurns } from '../../store/turns.ts';
 
 interface FilesAccessOptions extends FolderChanges {
   /** Whether this is the admin token. */

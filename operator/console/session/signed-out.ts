@@ -3,7 +3,7 @@
  * more, here from that moment on, and elsewhere as soon as what all replicas remember has come there.
  */
 import type { ConsoleMemory } from '../access/memory.ts';
-import { takeTurns } from '../access/turns.ts';
+import { takeTurns } from '../../store/turns.ts';
 import type { Session } from './session.ts';
 import { openSignedOutBook } from './signed-out-book.ts';
 import type { SignedOutBounds } from './signed-out-book.ts';

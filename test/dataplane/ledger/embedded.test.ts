@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { openEmbeddedLedger } from '#ledger/embedded.ts';
 import type { EmbeddedLedgerOptions } from '#ledger/embedded.ts';
+import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { Ledger } from '#ledger/ledger.ts';
 import { DAY_MS, holdRequest, settlement, testClock } from './calls.ts';
 import { ledgerContract } from './contract.ts';
@@ -93,6 +94,19 @@ describe('the file', () => {
     await assert.rejects(open(), /cannot open the ledger .*(damaged|malformed)/);
   }));
 });
+
+test('who reads spending again is told whose has changed, also once the file has it, and not by a closed ledger', () => inFolder(async (_path, open) => {
+  const ledger = await open({ foldEveryMs: 1 });
+  const first = await ledger.changesSince?.(undefined);
+  assert.equal(first?.keys, undefined);
+  await ledger.hold(holdRequest('a', 1n));
+  await ledger.settle(settlement('a', 1n));
+  await ledger.readUsage('key-1', 'nobody\'s'); // from the file's thread, which does one thing after the other
+  const second = await ledger.changesSince?.(first?.mark);
+  assert.deepEqual([second?.keys, second?.accounts], [['key-1'], ['team-a/team-a']]);
+  await ledger.close();
+  await assert.rejects(async () => ledger.changesSince?.(second?.mark), LedgerUnavailable);
+}));
 
 describe('retention', () => {
   test('the latest records stay, money stays anyway', () => inFolder(async (_path, open) => {

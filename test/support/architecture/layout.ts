@@ -101,7 +101,7 @@ export const PURE: readonly RegExp[] = [
   /^dataplane\/protocol\//,
   /^dataplane\/snapshot\//,
   /^dataplane\/state\/(?:compile)/,
-  /^dataplane\/ledger\/(?:price|ledger-core|books|amounts|periods|slots|usage-record)/,
+  /^dataplane\/ledger\/(?:price|ledger-core|books|changed-spending|amounts|periods|slots|usage-record)/,
   /^dataplane\/upstream\/(?:pick|retry)/,
   /^dataplane\/tokenizer\/slices/,
   /^dataplane\/sidecar\/(?:headers|key)/,

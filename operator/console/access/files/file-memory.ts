@@ -6,7 +6,7 @@ import { writeDurably } from '../../../files/write-durably.ts';
 import { AccessError } from '../access.ts';
 import { MEMORY_ENTRIES } from '../memory.ts';
 import type { ConsoleMemory, MemoryEntry } from '../memory.ts';
-import { takeTurns } from '../turns.ts';
+import { takeTurns } from '../../../store/turns.ts';
 
 const FOLDER = 'console';
 const FILES: Readonly<Record<MemoryEntry, string>> = { signedOut: 'signed-out.json', shownKeys: 'shown-keys.json' };
