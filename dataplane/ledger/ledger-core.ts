@@ -2,7 +2,7 @@
  * [P] How money moves, all in memory and each step whole before the next begins: a hold is granted or not, confirmed or
  * withdrawn, renewed, and settled once. The caller makes what is granted durable before it tells anyone (embedded.ts).
  */
-import { cleanProgress, least, MAX_NANO_USD, notNegative, wholeNumber } from './amounts.ts';
+import { cleanProgress, copyOf, least, MAX_NANO_USD, notNegative, wholeNumber } from './amounts.ts';
 import { admitTo, findWindow, knownWindow, openAccount, openKey, recount, spend, tallyOf, trimPast } from './books.ts';
 import type { AccountBook, Books, Hold, KeyBook, SettledCall } from './books.ts';
 import { addJob } from './jobs.ts';
@@ -59,13 +59,17 @@ function enter(books: Books, hold: Hold, previous: Hold | undefined): void {
   key.lastUsedMs = hold.renewedMs;
 }
 
-/** Remembers the limits as the latest, unless later ones have been seen. */
+/**
+ * Remembers the limits as the latest, unless later ones have been seen. The amounts are copies: they lie beside what else is
+ * remembered of the key, and not where a hundred thousand keys are.
+ */
 function takeLimits(key: KeyBook, account: AccountBook, limits: Limits): boolean {
   if (key.seen && limits.keyGeneration < key.seen.generation) return false;
   if (account.seen && limits.accountGeneration < account.seen.generation) return false;
   if (!isKnown(key, account, limits)) {
-    key.seen = { generation: limits.keyGeneration, limitNanoUsd: limits.keyLimitNanoUsd, period: limits.period };
-    account.seen = { generation: limits.accountGeneration, creditNanoUsd: limits.accountCreditNanoUsd };
+    const { keyLimitNanoUsd } = limits;
+    key.seen = { generation: copyOf(limits.keyGeneration), limitNanoUsd: keyLimitNanoUsd === null ? null : copyOf(keyLimitNanoUsd), period: limits.period };
+    account.seen = { generation: copyOf(limits.accountGeneration), creditNanoUsd: copyOf(limits.accountCreditNanoUsd) };
   }
   return true;
 }

@@ -20,14 +20,14 @@ export interface CurrentState {
 /** Starts empty. */
 export function createCurrentState(): CurrentState {
   let current = EMPTY_STATE;
-  let recent = new RecentCredentials(current.credentials);
+  const recent = new RecentCredentials(current.credentials);
   let generation = 0;
   const listeners = new Set<(state: State) => void>();
   return {
     get: () => current,
     credential: (keyHash) => recent.find(keyHash),
     swap(state) {
-      if (state.credentials !== current.credentials) recent = new RecentCredentials(state.credentials);
+      if (state.credentials !== current.credentials) recent.follow(state.credentials);
       current = state;
       generation += 1;
       for (const listener of listeners) listener(state);
