@@ -1,7 +1,7 @@
 /**
  * [P] Whose spending may be another than when it was asked for last, so that of a hundred thousand keys only those are read that call.
  * Calls note nothing for it: what they spend is noted for the file anyway, and what is held can have changed only for those who
- * have a call in flight, or had one when it was asked for last.
+ * have a call in flight, had one when it was asked for last, or have spent or had a hold withdrawn since, which is noted, too.
  */
 import type { Books, Untold } from './books.ts';
 import type { SpendingChanges } from './ledger.ts';

@@ -91,8 +91,9 @@ export function confirmHold(books: Books, { hold }: PendingHold): void {
 export function withdrawHold(books: Books, { hold, previous }: PendingHold): void {
   const { callId } = hold.origin;
   if (books.holds.get(callId) !== hold) return;
-  // it may never have been seen in flight, but its key was used
+  // it may never have been told of in flight, but what it held may have been read, and its key was used
   books.changedKeys.add(hold.key);
+  books.changedAccounts.add(hold.account);
   if (!previous) {
     dropHold(books, hold);
     books.log.gone(callId);

@@ -80,7 +80,9 @@ function trackObjects<T extends object>(idOf: (object: T) => string): TrackedObj
 
   return {
     take(objects, changed) {
-      const due = new Set([...follow(objects), ...again]);
+      const due = new Set(follow(objects));
+      // what was edited or removed meanwhile is no more what it was
+      for (const object of again) if (byId.get(idOf(object)) === object) due.add(object);
       again.clear();
       if (!changed) return objects;
       for (const id of changed) {

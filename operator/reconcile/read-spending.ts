@@ -50,10 +50,9 @@ export function createSpendingReader(book: StatusBook, gatewayNamespace: string)
     const id = statusId({ kind: object.kind, ...object.metadata });
     const before = known.get(object);
     if (before && isSame(before, spending) && book.knowsSpending(id)) return;
-    known.set(object, spending);
     book.spent(id, words(), nowMs);
-    // an object that is not observed yet takes nothing
-    if (!book.knowsSpending(id)) due.again(object);
+    if (book.knowsSpending(id)) known.set(object, spending);
+    else due.again(object); // it is not observed yet, and nothing was noted
   }
 
   async function readAll<T extends ApiKey | Account>(objects: readonly T[], readOne: (object: T) => Promise<void>): Promise<void> {

@@ -400,6 +400,8 @@ local function settled(record, key, account, day, month)
   return reply
 end
 
+-- Fails where addJob would: asked before what is not taken back.
+local function seeJobs() call('ZCARD', base .. 'jq') end
 local function addJob(job, record, account, day, month)
   local name = base .. 'j:' .. job.channel .. '\n' .. job.id
   if call('EXISTS', name) == 1 then return end
@@ -422,6 +424,7 @@ local function listOf(instance)
   return list
 end
 local function enlist(instance, id) listOf(instance).changes[id] = true end
+-- Neither this nor a record is taken back, so a step that does both asks for the list before it writes the record.
 local function strike(instance, id) listOf(instance).changes[id] = false end
 local function writeList(list)
   local entering, leaving = {}, {}
@@ -449,6 +452,7 @@ local function bookHold(id, hold, cost, record, reaped)
   record.i, record.k, record.t, record.c, record.u = id, hold.k, whole(hold.t), digits(billed), digits(sub(cost, billed))
   record.ks, record.kr = answerOf(hold, key, day, month)
   hold.a = ZERO
+  listOf(hold.I)
   writeRecord(account.id, record, reaped and hold)
   -- last, as it is not taken back: who is in no list is never reaped
   strike(hold.I, id)
@@ -619,6 +623,7 @@ function step.settle(id, cost, p, o, status, duration, jobId, pollMs, channel, .
   if state == 'S' then return tell(before) end
   local record = { p = p, o = o ~= '' and o or hold.o, s = status, d = duration }
   local key, account, day, month
+  if jobId ~= '' then seeJobs() end
   if before then key, account, day, month = settleLate(id, hold, money(cost), record, before)
   else key, account, day, month = bookHold(id, hold, money(cost), record) end
   if jobId ~= '' then addJob({ id = jobId, pollMs = pollMs, channel = channel }, record, account.id, whole(hold.d), whole(hold.m)) end
@@ -860,6 +865,8 @@ function step.refill(id, uid, accountId, t, o, p, cost, unbilled, status, durati
   if key.last == 0 then key.last = now end
   saveKey(key)
   saveAccount(account)
+  if hold then listOf(hold.I) end
+  if jobId ~= '' then seeJobs() end
   writeRecord(accountId, record)
   if hold then strike(hold.I, id) end
   if jobId ~= '' then addJob({ id = jobId, pollMs = pollMs, channel = channel }, record, accountId, day, month) end
@@ -979,6 +986,7 @@ local function bookUsual(id, cost, p, o, status, duration)
     remaining = left < 0 and '0' or decimal(left, leftLow)
   end
   if o == '' then o = route end
+  listOf(instance)
   local state = 'S' .. append(accountId, id .. '\t' .. uid .. '\t' .. whole(t) .. '\t' .. o .. '\t' .. p .. '\t' .. decimal(billed, billedLow) .. '\t0\t' .. status .. '\t' .. duration
     .. '\t' .. spent .. '\t' .. remaining)
   strike(instance, id)

@@ -20,13 +20,17 @@ function scene() {
     const { spentNanoUsd = 0n, heldNanoUsd = 0n } = books.accounts.get(id) ?? {};
     return { spentNanoUsd, heldNanoUsd };
   };
-  const read = (): { readonly keys: readonly string[] | undefined; readonly accounts: readonly string[] | undefined } => {
+  /** Asks who is to be read; what is given reads them, then or later. */
+  const ask = () => {
     const changes = changesSince(books, mark);
     ({ mark } = changes);
-    for (const uid of changes.keys ?? KEYS) known.set(uid, keyNow(uid));
-    for (const id of changes.accounts ?? ACCOUNTS) known.set(id, accountNow(id));
-    return { keys: changes.keys?.toSorted(), accounts: changes.accounts?.toSorted() };
+    return (): { readonly keys: readonly string[] | undefined; readonly accounts: readonly string[] | undefined } => {
+      for (const uid of changes.keys ?? KEYS) known.set(uid, keyNow(uid));
+      for (const id of changes.accounts ?? ACCOUNTS) known.set(id, accountNow(id));
+      return { keys: changes.keys?.toSorted(), accounts: changes.accounts?.toSorted() };
+    };
   };
+  const read = () => ask()();
   const hold = (callId: string, { key = KEYS[0], account = ACCOUNTS[0], nowMs = NOON_MS } = {}): PendingHold => {
     const { pending } = placeHold(books, holdRequest(callId, 10n, { origin: { ...origin(callId), keyUid: key ?? '', account: account ?? '' } }), nowMs);
     assert.ok(pending);
@@ -37,7 +41,7 @@ function scene() {
     for (const uid of KEYS) assert.deepEqual(known.get(uid), keyNow(uid), uid);
     for (const id of ACCOUNTS) assert.deepEqual(known.get(id), accountNow(id), id);
   };
-  return { books, read, hold, assertKnown };
+  return { books, ask, read, hold, assertKnown };
 }
 
 const EVERYBODY = { keys: undefined, accounts: undefined };
@@ -77,6 +81,19 @@ describe('whose spending has changed', () => {
     assert.deepEqual(read(), { keys: ['key-1', 'key-2'], accounts: ['team/a'] });
     changesFiled(books);
     assert.equal(books.changedKeys.size + books.changedAccounts.size, 0);
+  });
+
+  it('is theirs whose hold came after it was asked for, was read, and is withdrawn', () => {
+    const { books, ask, read, hold, assertKnown } = scene();
+    hold('a');
+    settleCall(books, settlement('a', 4n), NOON_MS);
+    changesFiled(books);
+    const readAll = ask();
+    const pending = hold('b');
+    readAll();
+    withdrawHold(books, pending);
+    assert.deepEqual(read(), ONE);
+    assertKnown();
   });
 
   it('lets who reads only what is told know all, whatever happens', () => {

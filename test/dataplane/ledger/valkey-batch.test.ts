@@ -186,6 +186,33 @@ describe('a batch', { skip: valkey.skip }, async () => {
     assert.equal(await client.sendCommand(['EXISTS', `${other}c:a`]), 0);
   });
 
+  const ending = { ...settlement('a', 5n), origin: originOf('a', 'm') };
+  const settling = encodeStep(settleStep(ending, []));
+  const withJob = encodeStep(settleStep({ ...ending, job: { jobId: 'job', pollMs: 0 } }, []));
+  for (const [what, text, step, broken] of [
+    ['usual settlement', WHOLE, bookingOf('a', []), 'o:one'], ['settlement by the general steps', GENERAL, bookingOf('a', []), 'o:one'],
+    ['settlement that tells all', WHOLE, settling, 'o:one'], ['settlement with a job', WHOLE, withJob, 'jq'],
+  ] as const) {
+    it(`writes no record of a ${what} that fails, and leaves its hold in its list`, async () => {
+      const base = `{${randomUUID()}}:`;
+      const run = await found(base, text);
+      const word = async (asked: string) => parseReply((await run({ nowMs: NOON_MS, instance: 'one', steps: [asked] }))[1] ?? '')[0];
+      const held = (list: string) => client.sendCommand(['SISMEMBER', base + list, 'a']);
+      const records = () => client.sendCommand(['XLEN', `${base}s:team/a`]);
+      assert.equal(await word(admitting('a', [])), 'held');
+      await client.sendCommand(['COPY', `${base}o:one`, `${base}kept`]);
+      await client.sendCommand(['SET', base + broken, 'something else']);
+      assert.equal(await word(step), 'error');
+      assert.equal(await records(), 0);
+      if (broken !== 'o:one') assert.equal(await held('o:one'), 1);
+      await client.sendCommand(['DEL', base + broken]);
+      if (broken === 'o:one') await client.sendCommand(['RENAME', `${base}kept`, `${base}o:one`]);
+      assert.match(await word(step) ?? '', /^(?:booked|settled)$/);
+      assert.equal(await records(), 1);
+      assert.equal(await held('o:one'), 0);
+    });
+  }
+
   const later: readonly (readonly [period: QuotaPeriod, days: number, outcome: string])[] = [
     ['Never', 1, 'short'], ['Monthly', 1, 'short'], ['Daily', 1, 'held'], ['Never', 31, 'short'], ['Monthly', 31, 'held'],
   ];

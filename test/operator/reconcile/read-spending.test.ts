@@ -97,6 +97,18 @@ describe('reading what was spent', () => {
     assert.equal(spentUsd('one')?.remainingUsd, '2.00');
   });
 
+  it('says it anew of an object that was not observed when it was read, whatever its status said before', async () => {
+    const { book, read, spentUsd } = scene();
+    const resources = resourcesOf(key('one', '2'));
+    book.observe([], NOW_MS);
+    await read(resources);
+    const time = new Date(NOW_MS).toISOString();
+    const conditions = [{ type: 'QuotaLow', status: 'True' as const, reason: 'AboveThreshold', message: 'of another gateway', lastTransitionTime: time, observedGeneration: 1 }];
+    book.observe(OBSERVED, NOW_MS, (id) => id === 'ApiKey team/one' ? { observedGeneration: 1, conditions } : undefined);
+    await read(resources);
+    assert.equal(spentUsd('one')?.remainingUsd, '2.00');
+  });
+
   it('leaves out what counts for another gateway, and says where the ledger does not answer', async () => {
     const { read, reader } = scene();
     assert.deepEqual(await read(resourcesOf(key('one', '2', ', gatewayNamespace: elsewhere'))), []);
@@ -153,6 +165,19 @@ describe('reading from a ledger that tells whose spending has changed', () => {
     assert.deepEqual(await askedBy(ledger, () => read(RESOURCES)), ['team/two']);
     assert.equal(spentUsd('two')?.remainingUsd, '2.00');
     assert.deepEqual(await askedBy(ledger, () => read(RESOURCES)), []);
+  });
+
+  it('asks no more for an object that was not observed when it was read, and is another by now or gone', async () => {
+    const ledger = telling();
+    const { book, read, spent, spentUsd } = scene(ledger);
+    book.observe(OBSERVED.slice(0, 1), NOW_MS);
+    await read(RESOURCES);
+    book.observe(OBSERVED.slice(0, 2), NOW_MS);
+    spent.set('team/one', { ...NOTHING, spentNanoUsd: 500_000_000n });
+    const edited = { ...RESOURCES, apiKeys: resourcesOf(key('one', '3')).apiKeys };
+    assert.deepEqual(await askedBy(ledger, () => read(edited)), ['team/one']);
+    assert.equal(spentUsd('one')?.remainingUsd, '2.50');
+    assert.deepEqual(await askedBy(ledger, () => read(edited)), []);
   });
 
   it('asks for all when a period has ended, and when the clock is set back', async () => {

@@ -78,6 +78,22 @@ describe('the calculator in a browser', { skip: chromium.skip }, () => {
     assert.equal(await page.locator('[data-sum]').innerText(), '$63.00');
   });
 
+  test('what is typed while another model is asked for stays, also where the answer does not come', async () => {
+    const page = await browser.open({});
+    await page.goto(`${server.url}/pricing?calc=gpt-4o-mini`);
+    const typed = Promise.withResolvers<undefined>();
+    await page.route('**part=calculation*', async (route) => {
+      await typed.promise;
+      await route.abort();
+    });
+    await page.getByRole('combobox', { name: 'Model to price' }).selectOption('claude-sonnet-4-5');
+    for (const [name, value] of [['input', '1000000'], ['cached', '0'], ['output', '0']] as const) await page.locator(`#calc-${name}`).fill(value);
+    typed.resolve(undefined);
+    await page.waitForURL(/calc=claude-sonnet-4-5/);
+    assert.equal(await page.locator('#calc-input').inputValue(), '1000000');
+    assert.equal(await page.locator('[data-sum]').innerText(), '$3.00');
+  });
+
   test('what was chosen and typed before its script came counts as well', async () => {
     const page = await browser.open({});
     noteComplaints(page, browser.complaints);

@@ -132,23 +132,27 @@
     calculate();
   }
 
+  /** What is typed and chosen now. */
+  function query() {
+    remember();
+    return new URLSearchParams({ ...typed, calc: form.querySelector('[name=calc]').value, at: form.querySelector('[name=at]').value });
+  }
+
   /** The same counts with another model or group. */
   async function askPart() {
-    remember();
     asked.abort();
     asked = new AbortController();
     const { signal } = asked;
-    const query = new URLSearchParams({ ...typed, calc: form.querySelector('[name=calc]').value, at: form.querySelector('[name=at]').value });
     const part = document.getElementById('calculation');
     part.setAttribute('aria-busy', 'true');
     try {
-      const response = await fetch(`${location.pathname}?${query}&part=calculation`, { signal, headers: { accept: 'text/html' } });
+      const response = await fetch(`${location.pathname}?${query()}&part=calculation`, { signal, headers: { accept: 'text/html' } });
       if (!response.ok) throw new Error(`HTTP ${response.status}`);
       const answered = new DOMParser().parseFromString(await response.text(), 'text/html').getElementById('calculation');
       replacePart(part, answered);
     } catch {
       // Without scripts the same choice is a page load: whatever went wrong, that shows it.
-      if (!signal.aborted) location.assign(`${location.pathname}?${query}#calculator`);
+      if (!signal.aborted) location.assign(`${location.pathname}?${query()}#calculator`);
     }
   }
 
