@@ -30,8 +30,3 @@ function cleanTokens({ input, cached, cacheWrite5m, cacheWrite1h, output }: Toke
     cacheWrite1h: wholeNumber(cacheWrite1h), output: wholeNumber(output),
   };
 }
-
-/** The same amount, another object. */
-export function copyOf(amount: bigint): bigint {
-  return -(-amount);
-}

@@ -2,7 +2,8 @@
  * [P] How money moves, all in memory and each step whole before the next begins: a hold is granted or not, confirmed or
  * withdrawn, renewed, and settled once. The caller makes what is granted durable before it tells anyone (embedded.ts).
  */
-import { cleanProgress, copyOf, least, MAX_NANO_USD, notNegative, wholeNumber } from './amounts.ts';
+import { copyOfAmount } from '../snapshot/decimal.ts';
+import { cleanProgress, least, MAX_NANO_USD, notNegative, wholeNumber } from './amounts.ts';
 import { admitTo, findWindow, knownWindow, openAccount, openKey, recount, spend, tallyOf, trimPast } from './books.ts';
 import type { AccountBook, Books, Hold, KeyBook, SettledCall } from './books.ts';
 import { addJob } from './jobs.ts';
@@ -68,8 +69,8 @@ function takeLimits(key: KeyBook, account: AccountBook, limits: Limits): boolean
   if (account.seen && limits.accountGeneration < account.seen.generation) return false;
   if (!isKnown(key, account, limits)) {
     const { keyLimitNanoUsd } = limits;
-    key.seen = { generation: copyOf(limits.keyGeneration), limitNanoUsd: keyLimitNanoUsd === null ? null : copyOf(keyLimitNanoUsd), period: limits.period };
-    account.seen = { generation: copyOf(limits.accountGeneration), creditNanoUsd: copyOf(limits.accountCreditNanoUsd) };
+    key.seen = { generation: copyOfAmount(limits.keyGeneration), limitNanoUsd: keyLimitNanoUsd === null ? null : copyOfAmount(keyLimitNanoUsd), period: limits.period };
+    account.seen = { generation: copyOfAmount(limits.accountGeneration), creditNanoUsd: copyOfAmount(limits.accountCreditNanoUsd) };
   }
   return true;
 }

@@ -43,3 +43,8 @@ function writeFraction(billionths: number, minPlaces: number): string {
   while (end > minPlaces && digits.charCodeAt(end - 1) === ZERO) end--;
   return digits.slice(0, end).padEnd(minPlaces, '0');
 }
+
+/** The same amount, another object. */
+export function copyOfAmount(amount: bigint): bigint {
+  return -(-amount);
+}

@@ -3,6 +3,7 @@
  * in a table of its own, anew for each call, as each reckons its hash anew; and a call looks three times. Of a hundred thousand
  * keys each lies somewhere else in memory, a wait at every step; those that call again are therefore copied, side by side.
  */
+import { copyOfAmount } from '../snapshot/decimal.ts';
 import type { Credential, State } from './state.ts';
 
 /** As many as three hexadecimal digits tell apart; of two keys with the same place the later one has it. */
@@ -76,13 +77,13 @@ function copyOf({ key, notAfterMs }: Credential): Credential {
       namespace: copyOfText(key.namespace),
       name: copyOfText(key.name),
       prefix: copyOfText(key.prefix),
-      generation: copyOfNumber(key.generation),
+      generation: copyOfAmount(key.generation),
       enabled: key.enabled,
       refusal: key.refusal,
       expirationMs: key.expirationMs,
       group: copyOfText(key.group),
       account: copyOfText(key.account),
-      limitNanoUsd: limitNanoUsd === null ? null : copyOfNumber(limitNanoUsd),
+      limitNanoUsd: limitNanoUsd === null ? null : copyOfAmount(limitNanoUsd),
       period: key.period,
       whenShort: key.whenShort,
       models: key.models,
@@ -96,8 +97,4 @@ function copyOf({ key, notAfterMs }: Credential): Credential {
 function copyOfText(text: string): string {
   const copy = Buffer.from(text).toString();
   return copy === text ? copy : text;
-}
-
-function copyOfNumber(value: bigint): bigint {
-  return -(-value);
 }

@@ -1,7 +1,7 @@
 /** The calculator in a real Chromium: it counts as one types what the server would count, and works without scripts. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { BrowserContextOptions, Page } from 'playwright-core';
+import type { BrowserContextOptions, Page, Route } from 'playwright-core';
 import { servePrices } from '../../dataplane/pricing/price-server.ts';
 import type { PriceServer } from '../../dataplane/pricing/price-server.ts';
 import { REALISTIC, sampleState } from '../../dataplane/pricing/sample.ts';
@@ -14,6 +14,18 @@ const state = sampleState({
   tokens: [...REALISTIC.tokens ?? [], ['odd', 'Odd', '0.333333333', '8.333333333', '0.123456789', '1.1', '1.999999999'], ['dear', 'Odd', '9999999999', '9999999999', '1', '9999999999.999999999']],
   routed: [...REALISTIC.routed ?? [], 'odd', 'dear'],
 });
+
+/** Chooses another model, and types while it is asked for; what is given lets the answer come. */
+async function typeWhileAsking(page: Page, answer: (route: Route) => Promise<void>): Promise<() => void> {
+  const typed = Promise.withResolvers<undefined>();
+  await page.route('**part=calculation*', async (route) => {
+    await typed.promise;
+    await answer(route);
+  });
+  await page.getByRole('combobox', { name: 'Model to price' }).selectOption('claude-sonnet-4-5');
+  for (const [name, value] of [['input', '1000000'], ['cached', '0'], ['output', '0']] as const) await page.locator(`#calc-${name}`).fill(value);
+  return () => typed.resolve(undefined);
+}
 
 describe('the calculator in a browser', { skip: chromium.skip }, () => {
   const browser = suiteBrowser(chromium.path);
@@ -63,15 +75,9 @@ describe('the calculator in a browser', { skip: chromium.skip }, () => {
 
   test('what is typed while another model is asked for stays, and so does where one types', async () => {
     const page = await open('/pricing?calc=gpt-4o-mini');
-    const answered = Promise.withResolvers<undefined>();
-    await page.route('**part=calculation*', async (route) => {
-      await answered.promise;
-      await route.continue();
-    });
-    await page.getByRole('combobox', { name: 'Model to price' }).selectOption('claude-sonnet-4-5');
-    for (const [name, value] of [['input', '1000000'], ['cached', '0'], ['output', '0']] as const) await page.locator(`#calc-${name}`).fill(value);
+    const answer = await typeWhileAsking(page, (route) => route.continue());
     await page.locator('#calc-input').press('Home');
-    answered.resolve(undefined);
+    answer();
     await page.locator('[data-sum]', { hasText: /^\$3\.00$/ }).waitFor();
     await page.keyboard.type('2');
     assert.equal(await page.locator('#calc-input').inputValue(), '21000000');
@@ -81,14 +87,8 @@ describe('the calculator in a browser', { skip: chromium.skip }, () => {
   test('what is typed while another model is asked for stays, also where the answer does not come', async () => {
     const page = await browser.open({});
     await page.goto(`${server.url}/pricing?calc=gpt-4o-mini`);
-    const typed = Promise.withResolvers<undefined>();
-    await page.route('**part=calculation*', async (route) => {
-      await typed.promise;
-      await route.abort();
-    });
-    await page.getByRole('combobox', { name: 'Model to price' }).selectOption('claude-sonnet-4-5');
-    for (const [name, value] of [['input', '1000000'], ['cached', '0'], ['output', '0']] as const) await page.locator(`#calc-${name}`).fill(value);
-    typed.resolve(undefined);
+    const fail = await typeWhileAsking(page, (route) => route.abort());
+    fail();
     await page.waitForURL(/calc=claude-sonnet-4-5/);
     assert.equal(await page.locator('#calc-input').inputValue(), '1000000');
     assert.equal(await page.locator('[data-sum]').innerText(), '$3.00');
