@@ -11,6 +11,8 @@ if (Number.parseInt(process.versions.node, 10) < NEEDED) {
 } else {
   const { cacheCompiledModules } = await import('./compile-cache.js');
   cacheCompiledModules();
+  const { resolveSourcesFast } = await import('./resolve-sources.js');
+  resolveSourcesFast();
   const { main } = await import('./main.ts');
   process.exitCode = await main(process.argv);
 }

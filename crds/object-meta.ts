@@ -38,77 +38,74 @@ function wrongText(object: JsonObject, field: string, wanted: string): FieldErro
   return found === wanted ? [] : [fieldError([field], `Invalid value: ${JSON.stringify(found ?? '')}: must be ${wanted}`)];
 }
 
-/** Mistakes in an object's metadata, whatever its kind. */
+/** Mistakes in an object's metadata, whatever its kind. Ten thousand objects are looked at in a start: nothing is made for one that is right. */
 export function metadataErrors(metadata: Json | undefined): FieldError[] {
   if (metadata === undefined || metadata === null) return [NAMELESS];
   if (!isJsonObject(metadata)) return [wrongType(['metadata'], metadata, 'object')];
-  return [
-    ...metadataFieldErrors(metadata),
-    ...nameErrors(metadata['name']),
-    ...namespaceErrors(metadata['namespace']),
-    ...labelsErrors(metadata['labels']),
-    ...annotationsErrors(metadata['annotations']),
-  ];
+  const errors: FieldError[] = [];
+  addFieldErrors(errors, metadata);
+  addNameErrors(errors, metadata['name']);
+  addNamespaceErrors(errors, metadata['namespace']);
+  addLabelsErrors(errors, metadata['labels']);
+  addAnnotationsErrors(errors, metadata['annotations']);
+  return errors;
 }
 
-function metadataFieldErrors(metadata: JsonObject): FieldError[] {
-  return Object.entries(metadata).flatMap(([field, value]) => {
+function addFieldErrors(errors: FieldError[], metadata: JsonObject): void {
+  for (const field of Object.keys(metadata)) {
+    const value = metadata[field] ?? null;
     const type = Object.hasOwn(METADATA_FIELDS, field) ? METADATA_FIELDS[field] : undefined;
-    if (!type) return [fieldError(['metadata', field], 'unknown field')];
-    return value === null || jsonTypeName(value) === type ? [] : [wrongType(['metadata', field], value, type)];
-  });
+    if (!type) errors.push(fieldError(['metadata', field], 'unknown field'));
+    else if (value !== null && jsonTypeName(value) !== type) errors.push(wrongType(['metadata', field], value, type));
+  }
 }
 
-function nameErrors(name: Json | undefined): FieldError[] {
-  const path = ['metadata', 'name'];
-  if (name === undefined || name === null || name === '') return [NAMELESS];
-  if (typeof name !== 'string') return [];
-  if (name.length > MAX_NAME_LENGTH) return [fieldError(path, `Invalid value: ${shownJson(name)}: must be no more than ${MAX_NAME_LENGTH} bytes`)];
-  if (DNS_SUBDOMAIN.test(name)) return [];
-  const rule = 'a name consists of lower-case letters, digits, \'-\' and \'.\', with a letter or digit at both ends of each part';
-  return [fieldError(path, `Invalid value: ${shownJson(name)}: ${rule}`)];
+function addNameErrors(errors: FieldError[], name: Json | undefined): void {
+  if (name === undefined || name === null || name === '') errors.push(NAMELESS);
+  else if (typeof name === 'string' && (name.length > MAX_NAME_LENGTH || !DNS_SUBDOMAIN.test(name))) {
+    const rule = name.length > MAX_NAME_LENGTH ? `must be no more than ${MAX_NAME_LENGTH} bytes`
+      : 'a name consists of lower-case letters, digits, \'-\' and \'.\', with a letter or digit at both ends of each part';
+    errors.push(fieldError(['metadata', 'name'], `Invalid value: ${shownJson(name)}: ${rule}`));
+  }
 }
 
-function namespaceErrors(namespace: Json | undefined): FieldError[] {
-  if (typeof namespace !== 'string' || namespace === '') return [];
-  if (namespace.length <= MAX_LABEL_LENGTH && DNS_LABEL.test(namespace)) return [];
+function addNamespaceErrors(errors: FieldError[], namespace: Json | undefined): void {
+  if (typeof namespace !== 'string' || namespace === '') return;
+  if (namespace.length <= MAX_LABEL_LENGTH && DNS_LABEL.test(namespace)) return;
   const rule = `a namespace consists of lower-case letters, digits and '-', with a letter or digit at both ends, ${MAX_LABEL_LENGTH} characters at most`;
-  return [fieldError(['metadata', 'namespace'], `Invalid value: ${shownJson(namespace)}: ${rule}`)];
+  errors.push(fieldError(['metadata', 'namespace'], `Invalid value: ${shownJson(namespace)}: ${rule}`));
 }
 
-function labelsErrors(labels: Json | undefined): FieldError[] {
-  return entriesOf(labels).flatMap(([key, value]) => {
-    if (isQualifiedName(key) && typeof value === 'string' && isLabelValue(value)) return [];
+function addLabelsErrors(errors: FieldError[], labels: Json | undefined): void {
+  if (!isJsonObject(labels)) return;
+  for (const key of Object.keys(labels)) {
+    const value = labels[key] ?? null;
     const path = ['metadata', 'labels'];
-    if (typeof value !== 'string' && value !== null) return [wrongType(path, value, 'string')];
-    const wrongKey = isQualifiedName(key) ? [] : [fieldError(path, `Invalid value: ${shownJson(key)}: is not a label's key`)];
-    const wrongValue = isLabelValue(value ?? '') ? [] : [fieldError(path, `Invalid value: ${shownJson(value)}: is not a label's value`)];
-    return [...wrongKey, ...wrongValue];
-  });
+    if (typeof value !== 'string' && value !== null) {
+      errors.push(wrongType(path, value, 'string'));
+      continue;
+    }
+    if (!isQualifiedName(key)) errors.push(fieldError(path, `Invalid value: ${shownJson(key)}: is not a label's key`));
+    if (!isLabelValue(value ?? '')) errors.push(fieldError(path, `Invalid value: ${shownJson(value)}: is not a label's value`));
+  }
 }
 
-function annotationsErrors(annotations: Json | undefined): FieldError[] {
-  if (annotations === undefined) return [];
-  const errors = entriesOf(annotations).flatMap(([key, value]) => {
-    const path = ['metadata', 'annotations'];
-    if (typeof value !== 'string' && value !== null) return [wrongType(path, value, 'string')];
-    return isQualifiedName(key) || isQualifiedName(key.toLowerCase()) ? [] : [fieldError(path, `Invalid value: ${shownJson(key)}: is not an annotation's key`)];
-  });
-  const tooLong = isTooLong(entriesOf(annotations)) ? [fieldError(['metadata', 'annotations'], `Too long: may not be more than ${MAX_ANNOTATIONS_BYTES} bytes`)] : [];
-  return [...errors, ...tooLong];
-}
-
-function entriesOf(value: Json | undefined): [string, Json][] {
-  return isJsonObject(value) ? Object.entries(value) : [];
+function addAnnotationsErrors(errors: FieldError[], annotations: Json | undefined): void {
+  if (!isJsonObject(annotations)) return;
+  const path = ['metadata', 'annotations'];
+  for (const key of Object.keys(annotations)) {
+    const value = annotations[key] ?? null;
+    if (typeof value !== 'string' && value !== null) errors.push(wrongType(path, value, 'string'));
+    else if (!isQualifiedName(key) && !isQualifiedName(key.toLowerCase())) errors.push(fieldError(path, `Invalid value: ${shownJson(key)}: is not an annotation's key`));
+  }
+  if (isTooLong(annotations)) errors.push(fieldError(path, `Too long: may not be more than ${MAX_ANNOTATIONS_BYTES} bytes`));
 }
 
 /** `name` or `prefix/name`, as keys of labels and annotations are. */
 function isQualifiedName(key: string): boolean {
-  const [first = '', second, ...more] = key.split('/');
-  if (more.length > 0) return false;
-  if (second !== undefined && (first.length > MAX_NAME_LENGTH || !DNS_SUBDOMAIN.test(first))) return false;
-  const name = second ?? first;
-  return name.length <= MAX_LABEL_LENGTH && LABEL_NAME.test(name);
+  const slash = key.indexOf('/');
+  if (slash >= 0 && (slash > MAX_NAME_LENGTH || !DNS_SUBDOMAIN.test(key.slice(0, slash)))) return false;
+  return key.length - slash - 1 <= MAX_LABEL_LENGTH && LABEL_NAME.test(slash < 0 ? key : key.slice(slash + 1));
 }
 
 function isLabelValue(value: string): boolean {
@@ -116,10 +113,17 @@ function isLabelValue(value: string): boolean {
 }
 
 /** Few have so many characters that their bytes need counting. */
-function isTooLong(annotations: readonly [string, Json][]): boolean {
-  const texts = annotations.flatMap(([key, value]) => (typeof value === 'string' ? [key, value] : [key]));
-  const characters = texts.reduce((sum, { length }) => sum + length, 0);
-  return characters * MOST_BYTES_PER_CHARACTER > MAX_ANNOTATIONS_BYTES && texts.reduce((sum, text) => sum + byteLength(text), 0) > MAX_ANNOTATIONS_BYTES;
+function isTooLong(annotations: JsonObject): boolean {
+  return sizeOf(annotations, ({ length }) => length) * MOST_BYTES_PER_CHARACTER > MAX_ANNOTATIONS_BYTES && sizeOf(annotations, byteLength) > MAX_ANNOTATIONS_BYTES;
+}
+
+function sizeOf(annotations: JsonObject, measure: (text: string) => number): number {
+  let sum = 0;
+  for (const key of Object.keys(annotations)) {
+    const value = annotations[key];
+    sum += measure(key) + (typeof value === 'string' ? measure(value) : 0);
+  }
+  return sum;
 }
 
 function byteLength(text: string): number {

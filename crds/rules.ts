@@ -6,6 +6,7 @@ import { Environment, type ParseResult } from '@marcbachmann/cel-js';
 import { fieldError, type FieldError, type FieldPath, type Segment } from './field-path.ts';
 import { isJsonObject, shownJson, type Json, type JsonObject } from './json.ts';
 import type { Rule, SchemaNode } from './kind-schema.ts';
+import { plainRule, type CertainlyHolds } from './plain-rules.ts';
 
 /** Texts per rule. */
 const MOST_REMEMBERED = 1000;
@@ -16,6 +17,7 @@ export type RulesCheck = (value: Json, isBlocked: (path: FieldPath) => boolean) 
 interface CompiledRule {
   readonly rule: Rule;
   readonly evaluate: ParseResult;
+  readonly certainlyHolds: CertainlyHolds | undefined;
   /** Texts that the rule has found right: ten thousand keys name the same few groups, and matching is dear. */
   readonly right: Set<Json>;
 }
@@ -42,7 +44,7 @@ export function compileRules(root: SchemaNode): RulesCheck {
 function compileNode(node: SchemaNode, environment: Environment): CompiledNode | undefined {
   const rules = (node['x-kubernetes-validations'] ?? [])
     .filter((rule) => !/\boldSelf\b/.test(rule.rule))
-    .map((rule) => ({ rule, evaluate: environment.parse(rule.rule), right: new Set<Json>() }));
+    .map((rule) => ({ rule, evaluate: environment.parse(rule.rule), certainlyHolds: plainRule(rule.rule), right: new Set<Json>() }));
   const properties = new Map<string, CompiledNode>();
   for (const [field, child] of Object.entries(node.properties ?? {})) {
     const compiled = compileNode(child, environment);
@@ -89,8 +91,8 @@ function checkBelow(compiled: CompiledNode, subject: Subject, { found, segment }
   found.path.pop();
 }
 
-function judge({ rule, evaluate, right }: CompiledRule, { value, self }: Subject, { path, errors, isBlocked }: Found): void {
-  if (right.has(value)) return;
+function judge({ rule, evaluate, certainlyHolds, right }: CompiledRule, { value, self }: Subject, { path, errors, isBlocked }: Found): void {
+  if (certainlyHolds?.(value) || right.has(value)) return;
   try {
     if (evaluate({ self }) === true) remember(right, value);
     else errors.push(fieldError(placeOf(rule, path), reasonPrefix(rule, value) + rule.message));

@@ -50,6 +50,11 @@ export function admit(schema: KindSchema, object: JsonObject): Admission {
   return admission;
 }
 
+/** The same of an object of which all but the metadata is as it was admitted before, without mistakes. */
+export function admitKnown(schema: KindSchema, object: JsonObject): Admission {
+  return admitMetadata(object, checksOf(schema));
+}
+
 function admitWhole(schema: KindSchema, object: JsonObject, checks: Checks): Admission {
   const { object: { status: _, ...normalised }, errors: unknown } = normalise(object, schema.root);
   const shape = [...identityErrors(object, schema), ...checks.structure(normalised)];
@@ -65,7 +70,11 @@ function admitMetadata(object: JsonObject, { objectRules }: Checks): Admission {
 
 function blockedBy(shape: readonly FieldError[]): (path: FieldPath) => boolean {
   const blocking = shape.filter((error) => error.blocksRules);
-  return (path) => blocking.some((error) => isWithin(error.segments, path));
+  return blocking.length === 0 ? notBlocked : (path) => blocking.some((error) => isWithin(error.segments, path));
+}
+
+function notBlocked(): boolean {
+  return false;
 }
 
 function checksOf(schema: KindSchema): Checks {

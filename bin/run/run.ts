@@ -4,6 +4,7 @@
  */
 import { flushCompileCache } from 'node:module';
 import { resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Ledger } from '../../dataplane/ledger/ledger.ts';
 import { createLogger } from '../../dataplane/telemetry/log.ts';
@@ -49,6 +50,9 @@ interface Parts {
   /** Keys made while it started, and not told yet. */
   readonly minted: ReadonlySet<string>;
 }
+
+/** A probe that comes every few milliseconds is answered within it. */
+const CONSOLE_AFTER_MS = 25;
 
 /** Runs until told to stop; resolves with the exit code. */
 export async function run(flags: RunFlags): Promise<number> {
@@ -112,9 +116,10 @@ async function startDemo(address: Address): Promise<DemoProvider> {
   return startDemoProvider(address);
 }
 
-/** It comes after the gateway answers, and is loaded only then. */
+/** It comes after the gateway answers, and is loaded only when the first calls and probes have had their turn. */
 async function openConsole(flags: RunFlags, { gateway, dataDir, log }: { readonly gateway: Gateway; readonly dataDir: string; readonly log: Logger }): Promise<MachineConsole | undefined> {
   if (flags.console === false) return undefined;
+  await delay(CONSOLE_AFTER_MS);
   const { startMachineConsole } = await import('./console.ts');
   const asked = typeof flags.console === 'object' ? flags.console : undefined;
   const machine = await startMachineConsole({

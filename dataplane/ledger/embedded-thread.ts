@@ -107,9 +107,10 @@ export function openFileThread(settings: FileSettings): Promise<OpenFile> {
   const worker = new Worker(new URL('embedded-worker.ts', import.meta.url), { workerData: settings, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB } });
   const thread = new FileThread(worker);
   return new Promise((resolve, reject) => {
-    worker.once('message', (answer: FileAnswer) => {
+    // node itself sends messages from a thread, of the files that it loads, where it watches them
+    worker.on('message', (answer: FileAnswer) => {
       if (answer.type === 'Opened') resolve({ thread, mark: answer.mark, stored: answer.stored });
-      else reject(new Error(answer.type === 'NotOpened' ? answer.reason : 'an answer before the file was open'));
+      else if (answer.type === 'NotOpened') reject(new Error(answer.reason));
     });
     worker.once('error', reject);
     worker.once('exit', () => reject(new Error('the file\'s thread ended before the file was open')));

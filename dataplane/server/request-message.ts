@@ -2,8 +2,8 @@
  * node's request, whose body can be taken as it is parsed. Going through the request's stream, a small body takes three turns of
  * the queue of ticks and a dozen of the stream's steps; what is parsed by then waits for nothing.
  */
-import { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
+import { nodeHttp } from '../node-http.ts';
 
 /** Told of a body in order: all of its pieces, then its end; or that it breaks off, at any point before. */
 export interface BodySink {
@@ -13,7 +13,7 @@ export interface BodySink {
 }
 
 /** For node's `IncomingMessage` option. A stream like any other until somebody takes its body. */
-export class RequestMessage extends IncomingMessage {
+export class RequestMessage extends nodeHttp.IncomingMessage {
   static {
     // node asks it whether all was read, by whichever way; for TypeScript it is no accessor, and cannot be overridden as one
     const ofStream = Reflect.getOwnPropertyDescriptor(Readable.prototype, 'readableEnded')?.get;

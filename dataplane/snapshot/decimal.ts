@@ -3,7 +3,7 @@
  * point and 9 after; everything behind it counts in billionths (10^-9), as BigInt. No float takes part.
  */
 
-const DECIMAL = /^(-?)(\d{1,10})(?:\.(\d{1,9}))?$/;
+const DECIMAL = /^-?\d{1,10}(?:\.\d{1,9})?$/;
 const PLACES = 9;
 const ZERO = 0x30;
 export const ONE_E9 = 1_000_000_000n;
@@ -11,11 +11,10 @@ const LARGEST_EXACT = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** Billionths of a decimal string ("1.5" → 1_500_000_000n), or undefined where it is not one. */
 export function parseDecimal(text: string): bigint | undefined {
-  const match = DECIMAL.exec(text);
-  if (!match) return undefined;
-  const [, sign, whole = '', fraction = ''] = match;
-  const magnitude = BigInt(whole) * ONE_E9 + BigInt(fraction.padEnd(PLACES, '0'));
-  return sign ? -magnitude : magnitude;
+  if (!DECIMAL.test(text)) return undefined;
+  const point = text.indexOf('.');
+  const [whole, fraction] = point < 0 ? [text, ''] : [text.slice(0, point), text.slice(point + 1)];
+  return BigInt(whole + fraction.padEnd(PLACES, '0'));
 }
 
 /**

@@ -22,22 +22,32 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 
 /** Every mistake in a Secret or Namespace. */
 export function coreErrors(kind: CoreKind, object: JsonObject): FieldError[] {
-  const wrongVersion = object['apiVersion'] === 'v1' ? [] : [fieldError(['apiVersion'], `must be v1 for the kind ${kind}`)];
-  const unknown = Object.keys(object).filter((field) => !FIELDS[kind].has(field)).map((field) => fieldError([field], 'unknown field'));
-  return [...wrongVersion, ...unknown, ...metadataErrors(object['metadata']), ...(kind === 'Secret' ? secretErrors(object) : [])];
+  const errors: FieldError[] = [];
+  if (object['apiVersion'] !== 'v1') errors.push(fieldError(['apiVersion'], `must be v1 for the kind ${kind}`));
+  for (const field of Object.keys(object)) if (!FIELDS[kind].has(field)) errors.push(fieldError([field], 'unknown field'));
+  const inMetadata = metadataErrors(object['metadata']);
+  if (inMetadata.length > 0) errors.push(...inMetadata);
+  if (kind === 'Secret') addSecretErrors(errors, object);
+  return errors;
 }
 
 /** A Secret's entries as text. stringData wins over data, as on an API server. Call it only where coreErrors found nothing. */
 export function secretData(object: JsonObject): ReadonlyMap<string, string> {
   const data = new Map<string, string>();
-  for (const [name, value] of textEntries(object['data'])) data.set(name, Buffer.from(value.replace(/\s/g, ''), 'base64').toString('utf8'));
-  for (const [name, value] of textEntries(object['stringData'])) data.set(name, value);
+  eachText(object['data'], (name, value) => data.set(name, Buffer.from(value.replace(/\s/g, ''), 'base64').toString('utf8')));
+  eachText(object['stringData'], (name, value) => data.set(name, value));
   return data;
+}
+
+/** Whether it is one of Kubernetes' own. */
+export function isCoreKind(kind: unknown): kind is CoreKind {
+  return kind === 'Secret' || kind === 'Namespace';
 }
 
 /** Labels or annotations as strings; null is the empty string, as on an API server. */
 export function stringMap(value: Json | undefined): Labels {
   if (!isJsonObject(value)) return NONE;
+  if (isLabels(value)) return value;
   const map: Record<string, string> = {};
   for (const key of Object.keys(value)) {
     const text = value[key];
@@ -46,26 +56,45 @@ export function stringMap(value: Json | undefined): Labels {
   return map;
 }
 
-function secretErrors(object: JsonObject): FieldError[] {
-  return [
-    ...mapErrors('data', object['data'], (text) => BASE64.test(text.replace(/\s/g, '')) ? undefined : 'must be base64; plain text belongs into stringData'),
-    ...mapErrors('stringData', object['stringData'], () => undefined),
-    ...(object['type'] === undefined || typeof object['type'] === 'string' ? [] : [fieldError(['type'], 'must be a string')]),
-  ];
+function isLabels(value: JsonObject): value is JsonObject & Labels {
+  for (const key of Object.keys(value)) if (typeof value[key] !== 'string') return false;
+  return true;
 }
 
-function mapErrors(field: string, value: Json | undefined, faultOf: (text: string) => string | undefined): FieldError[] {
-  if (value === undefined || value === null) return [];
-  if (!isJsonObject(value)) return [fieldError([field], 'must be a map of strings')];
-  return Object.entries(value).flatMap(([name, text]) => {
-    if (!ENTRY_NAME.test(name)) return [fieldError([field, name], 'an entry\'s name consists of letters, digits, \'-\', \'_\' and \'.\'')];
-    if (typeof text !== 'string') return [fieldError([field, name], 'must be a string; put it in quotes')];
-    const fault = faultOf(text);
-    return fault === undefined ? [] : [fieldError([field, name], fault)];
-  });
+function addSecretErrors(errors: FieldError[], object: JsonObject): void {
+  addMapErrors(errors, { field: 'data', value: object['data'], faultOf: faultOfBase64 });
+  addMapErrors(errors, { field: 'stringData', value: object['stringData'], faultOf: () => undefined });
+  if (object['type'] !== undefined && typeof object['type'] !== 'string') errors.push(fieldError(['type'], 'must be a string'));
 }
 
-function textEntries(value: Json | undefined): [string, string][] {
-  if (!isJsonObject(value)) return [];
-  return Object.entries(value).flatMap(([name, text]): [string, string][] => typeof text === 'string' ? [[name, text]] : []);
+function faultOfBase64(text: string): string | undefined {
+  return BASE64.test(text.replace(/\s/g, '')) ? undefined : 'must be base64; plain text belongs into stringData';
+}
+
+interface MapField {
+  readonly field: string;
+  readonly value: Json | undefined;
+  readonly faultOf: (text: string) => string | undefined;
+}
+
+function addMapErrors(errors: FieldError[], { field, value, faultOf }: MapField): void {
+  if (value === undefined || value === null) return;
+  if (!isJsonObject(value)) return void errors.push(fieldError([field], 'must be a map of strings'));
+  for (const name of Object.keys(value)) {
+    const fault = faultOfEntry(name, value[name], faultOf);
+    if (fault !== undefined) errors.push(fieldError([field, name], fault));
+  }
+}
+
+function faultOfEntry(name: string, text: Json | undefined, faultOf: MapField['faultOf']): string | undefined {
+  if (!ENTRY_NAME.test(name)) return 'an entry\'s name consists of letters, digits, \'-\', \'_\' and \'.\'';
+  return typeof text === 'string' ? faultOf(text) : 'must be a string; put it in quotes';
+}
+
+function eachText(value: Json | undefined, take: (name: string, text: string) => void): void {
+  if (!isJsonObject(value)) return;
+  for (const name of Object.keys(value)) {
+    const text = value[name];
+    if (typeof text === 'string') take(name, text);
+  }
 }

@@ -7,8 +7,9 @@ import { sameEntries } from '../store/kept-list.ts';
 import { buildResources } from '../store/resources.ts';
 import type { Labels, Resources, SecretObject } from '../store/resources.ts';
 import type { Generations } from './generations.ts';
+import { KnownContents } from './known-content.ts';
 import { parseDocuments } from './parse-document.ts';
-import type { Manifest, ParseOptions, ParsedDocument } from './parse-document.ts';
+import type { Manifest, ParseOptions, ParsedDocument, ResourceManifest } from './parse-document.ts';
 import { compareProblems } from './problem.ts';
 import type { ConfigProblem } from './problem.ts';
 import type { FileText } from './scan-folder.ts';
@@ -40,9 +41,10 @@ interface PlacedDocument {
 }
 
 /** A loader that remembers the documents of its last load, and gives the same objects for the same documents. */
-export function createLoader(options: ParseOptions, generations: Generations): LoadFolder {
+export function createLoader(given: ParseOptions, generations: Generations): LoadFolder {
+  const options = { ...given, known: new KnownContents() };
   let remembered = new Map<string, ParsedDocument[]>();
-  const kept: Kept = { numbering: rememberNumbered(generations), namespaces: new Map() };
+  const kept: Kept = { generations, namespaces: new Map() };
   return (files) => {
     const used = new Map<string, ParsedDocument[]>();
     const documents: PlacedDocument[] = [];
@@ -60,7 +62,7 @@ export function createLoader(options: ParseOptions, generations: Generations): L
 
 /** From one load to the next. */
 interface Kept {
-  readonly numbering: Numbering;
+  readonly generations: Generations;
   namespaces: ReadonlyMap<string, Labels>;
 }
 
@@ -74,9 +76,9 @@ function collect(documents: readonly PlacedDocument[], kept: Kept): LoadedFolder
     const before = id === undefined ? undefined : origins.get(id);
     if (before) problems.push(duplicate(placed, before));
     else if (id !== undefined) origins.set(id, originOf(placed));
-    if (manifest && !before) manifests.push({ manifest, changedMs: placed.changedMs });
+    if (manifest && id !== undefined && !before) manifests.push({ id, manifest, changedMs: placed.changedMs });
   }
-  kept.numbering.retain(origins);
+  kept.generations.retain(origins);
   return { resources: gatherManifests(manifests, kept), origins, problems: problems.sort(compareProblems) };
 }
 
@@ -94,6 +96,7 @@ function duplicate(placed: PlacedDocument, before: Origin): ConfigProblem {
 }
 
 interface PlacedManifest {
+  readonly id: string;
   readonly manifest: Manifest;
   /** Of its file. */
   readonly changedMs: number | undefined;
@@ -105,34 +108,19 @@ function gatherManifests(manifests: readonly PlacedManifest[], kept: Kept): Reso
   const objects: Resource[] = [];
   const secrets: SecretObject[] = [];
   const namespaces = new Map<string, Labels>();
-  for (const { manifest, changedMs } of manifests) {
+  for (const { id, manifest, changedMs } of manifests) {
     if (manifest.sort === 'Secret') secrets.push(manifest.secret);
     else if (manifest.sort === 'Namespace') namespaces.set(manifest.name, manifest.labels);
-    else objects.push(kept.numbering.withGeneration(manifest.object, changedMs));
+    else objects.push(withGeneration(manifest, kept.generations.assign(id, manifest.object.spec, changedMs)));
   }
   for (const { metadata } of objects) if (!namespaces.has(metadata.namespace)) namespaces.set(metadata.namespace, NO_LABELS);
   if (!sameEntries(kept.namespaces, namespaces)) kept.namespaces = namespaces;
   return buildResources({ objects, secrets, namespaces: kept.namespaces });
 }
 
-interface Numbering {
-  /** The object with its generation: the same one as long as both are the same, so that what is made of it is not made anew. */
-  withGeneration(object: Resource, changedMs: number | undefined): Resource;
-  retain: Generations['retain'];
-}
-
-function rememberNumbered(generations: Generations): Numbering {
-  const numbered = new WeakMap<Resource, Resource>();
-  return {
-    withGeneration(object, changedMs) {
-      const { kind, metadata, spec } = object;
-      const generation = generations.assign(`${kind} ${metadata.namespace}/${metadata.name}`, spec, changedMs);
-      const before = numbered.get(object);
-      if (before?.metadata.generation === generation) return before;
-      const now = { ...object, metadata: { ...metadata, generation } };
-      numbered.set(object, now);
-      return now;
-    },
-    retain: (ids) => generations.retain(ids),
-  };
+/** The same object as long as both are the same, so that what is made of it is not made anew. */
+function withGeneration(manifest: ResourceManifest, generation: number): Resource {
+  const { object, numbered } = manifest;
+  if (numbered?.metadata.generation === generation) return numbered;
+  return manifest.numbered = { ...object, metadata: { ...object.metadata, generation } };
 }

@@ -7,11 +7,14 @@ import { fieldError } from '#crds/field-path.ts';
 import { isJsonObject } from '#crds/json.ts';
 import type { JsonObject } from '#crds/json.ts';
 import type { KindSchema } from '#crds/kind-schema.ts';
-import { admit } from '#crds/schema.ts';
-import type { Resource } from '#crds/types.gen.ts';
+import { admit, admitKnown } from '#crds/schema.ts';
+import type { Admission } from '#crds/schema.ts';
+import type { ObjectMeta, Resource } from '#crds/types.gen.ts';
 import type { Labels, SecretObject } from '../store/resources.ts';
-import { CORE_KINDS, coreErrors, secretData, stringMap } from './core-objects.ts';
+import { CORE_KINDS, coreErrors, isCoreKind, secretData, stringMap } from './core-objects.ts';
 import type { CoreKind } from './core-objects.ts';
+import { cutMetadata } from './known-content.ts';
+import type { CutText, KnownContent, KnownContents } from './known-content.ts';
 import { locate } from './locate.ts';
 import { parsePlainYaml } from './plain-yaml.ts';
 import { yaml } from './yaml.ts';
@@ -20,13 +23,22 @@ export interface ParseOptions {
   readonly kinds: ReadonlyMap<string, KindSchema>;
   /** Where objects without a namespace live. */
   readonly defaultNamespace: string;
+  /** What was read before with the same kinds. */
+  readonly known?: KnownContents;
 }
 
 /** A manifest's content. */
 export type Manifest =
-  | { readonly sort: 'Resource'; readonly object: Resource }
+  | ResourceManifest
   | { readonly sort: 'Secret'; readonly secret: SecretObject }
   | { readonly sort: 'Namespace'; readonly name: string; readonly labels: Labels };
+
+export interface ResourceManifest {
+  readonly sort: 'Resource';
+  readonly object: Resource;
+  /** The object with its generation, as it was given out last. */
+  numbered?: Resource;
+}
 
 /** A mistake at a line and column of the document, both from 1. */
 interface DocumentProblem {
@@ -55,10 +67,28 @@ export function parseDocuments(text: string, options: ParseOptions): ParsedDocum
 
 /** A document in plain YAML with a good object in it; undefined otherwise, since only the whole parser knows where its mistakes are. */
 function parsePlain(text: string, options: ParseOptions): ParsedDocument | undefined {
+  const cut = options.known && cutMetadata(text);
+  const again = cut && parseAgain(cut, options);
+  if (again) return again;
   const plain = parsePlainYaml(text);
   if (!plain) return undefined;
-  const { id, manifest, errors } = readObject(plain.object, options);
-  return id === undefined || !manifest || errors.length > 0 ? undefined : { line: plain.line, id, manifest, problems: [] };
+  const read = readObject(plain.object, options);
+  const document = withoutMistakes(read, plain.line);
+  if (document && cut && read.content) options.known?.remember(cut.rest, { line: plain.line, ...read.content });
+  return document;
+}
+
+/** A document of which only the metadata is new. */
+function parseAgain(cut: CutText, { known, defaultNamespace }: ParseOptions): ParsedDocument | undefined {
+  const before = known?.get(cut.rest);
+  const metadata = before && parsePlainYaml(cut.metadata)?.object['metadata'];
+  if (!before || !isJsonObject(metadata)) return undefined;
+  const admission = admitKnown(before.schema, { ...before.content, metadata });
+  return withoutMistakes(readAdmitted(before.schema, admission, { metadata, defaultNamespace }), before.line);
+}
+
+function withoutMistakes({ id, manifest, errors }: ReadObject, line: number): ParsedDocument | undefined {
+  return id === undefined || !manifest || errors.length > 0 ? undefined : { line, id, manifest, problems: [] };
 }
 
 function parseWhole(text: string, options: ParseOptions): ParsedDocument[] {
@@ -102,13 +132,14 @@ function toObject(document: Document): JsonObject | string {
 interface ReadObject {
   readonly id?: string;
   readonly manifest?: Manifest;
+  /** Of one of the five kinds, admitted. */
+  readonly content?: Omit<KnownContent, 'line'>;
   readonly errors: readonly FieldError[];
 }
 
 function readObject(object: JsonObject, options: ParseOptions): ReadObject {
   const kind = object['kind'];
-  const core = CORE_KINDS.find((name) => name === kind);
-  if (core) return readCore(core, object, options.defaultNamespace);
+  if (isCoreKind(kind)) return readCore(kind, object, options.defaultNamespace);
   const schema = typeof kind === 'string' ? options.kinds.get(kind) : undefined;
   if (schema) return readResource(schema, object, options.defaultNamespace);
   const known = [...options.kinds.keys(), ...CORE_KINDS].join(', ');
@@ -117,23 +148,19 @@ function readObject(object: JsonObject, options: ParseOptions): ReadObject {
 }
 
 function readResource(schema: KindSchema, object: JsonObject, defaultNamespace: string): ReadObject {
-  const { object: admitted, errors } = admit(schema, object);
-  const { name, namespace } = identityOf(object, defaultNamespace);
-  const id = `${schema.kind} ${namespace}/${name}`;
+  const admission = admit(schema, object);
   const metadata = isJsonObject(object['metadata']) ? object['metadata'] : {};
+  const { metadata: _, ...content } = admission.object;
+  return { ...readAdmitted(schema, admission, { metadata, defaultNamespace }), content: { schema, content } };
+}
+
+function readAdmitted(schema: KindSchema, { object: admitted, errors }: Admission, { metadata, defaultNamespace }: { readonly metadata: JsonObject; readonly defaultNamespace: string }): ReadObject {
+  const { name, namespace } = identityOf({ metadata }, defaultNamespace);
+  const id = `${schema.kind} ${namespace}/${name}`;
   const created = metadata['creationTimestamp'];
   const all = typeof created === 'string' && Number.isNaN(Date.parse(created)) ? [...errors, fieldError(['metadata', 'creationTimestamp'], 'must be an RFC 3339 time')] : errors;
-  const placed: unknown = {
-    ...admitted,
-    metadata: {
-      name,
-      namespace,
-      uid: `${namespace}/${name}`,
-      ...(typeof created === 'string' ? { creationTimestamp: created } : {}),
-      labels: stringMap(metadata['labels']),
-      annotations: stringMap(metadata['annotations']),
-    },
-  };
+  const own: ObjectMeta = { name, namespace, uid: `${namespace}/${name}`, labels: stringMap(metadata['labels']), annotations: stringMap(metadata['annotations']) };
+  const placed: unknown = { ...admitted, metadata: typeof created === 'string' ? { ...own, creationTimestamp: created } : own };
   return { id, errors: all, ...(isAdmitted(placed, all) ? { manifest: { sort: 'Resource', object: placed } } : {}) };
 }
 

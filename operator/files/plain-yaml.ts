@@ -59,12 +59,30 @@ const SINGLE_QUOTED = new RegExp(`'(?:(?!')[${TEXT}])*'`, 'y');
 const CONSTANTS: ReadonlySet<string> = new Set(['true', 'True', 'TRUE', 'false', 'False', 'FALSE', 'null', 'Null', 'NULL']);
 const LINE_BREAK = 0x0a;
 const SPACE = 0x20;
+const DOUBLE_QUOTE = 0x22;
 const HASH = 0x23;
+const SINGLE_QUOTE = 0x27;
+const DASH = 0x2d;
 const DIGIT_0 = 0x30;
 const DIGIT_9 = 0x39;
+const LEFT_BRACKET = 0x5b;
+const LEFT_BRACE = 0x7b;
+
+/** What patterns took of block YAML before, each in a place that its text says: thousands of manifests have the same keys and many of the same values. */
+const knownKeys: (string | undefined)[] = Array.from({ length: 256 });
+const knownRests: (KnownRest | undefined)[] = Array.from({ length: 1024 });
+
+/** What stood from the beginning of a value to the end of its line. */
+interface KnownRest {
+  readonly text: string;
+  readonly value: Json;
+}
+
+/** Where V8 makes a copy of a piece of a text: what is longer keeps all of the text that it was cut out of. */
+const COPIED_CHARACTERS = 12;
 
 function readDocument(reader: Reader): JsonObject {
-  const isFlow = reader.text[reader.at] === '{';
+  const isFlow = reader.text.charCodeAt(reader.at) === LEFT_BRACE;
   const object = isFlow ? readFlowMap(reader) : readMap(reader);
   if (isFlow) endLine(reader);
   if (reader.column !== -1) throw NOT_PLAIN;
@@ -76,12 +94,41 @@ function readMap(reader: Reader): JsonObject {
   const { column } = reader;
   const object: Record<string, Json> = {};
   do {
-    const { text, at } = reader;
-    expectMatch(reader, BLOCK_KEY);
-    define(object, text.slice(at, text.indexOf(':', at)), readEntry(reader, column));
+    const key = readBlockKey(reader);
+    const value = readEntry(reader, column);
+    if (Object.hasOwn(object, key)) throw NOT_PLAIN;
+    object[key] = value;
   } while (reader.column === column);
   if (reader.column > column) throw NOT_PLAIN;
   return object;
+}
+
+/** A key with its colon, and the spaces before a value on the same line. */
+function readBlockKey(reader: Reader): string {
+  const { text, at } = reader;
+  const colon = text.indexOf(':', at);
+  const place = (text.charCodeAt(at) * 7 + text.charCodeAt(colon - 1) * 3 + colon - at) & 255;
+  const known = knownKeys[place];
+  if (known !== undefined && known.length === colon - at && text.startsWith(known, at) && endsKey(reader, colon)) return known;
+  expectMatch(reader, BLOCK_KEY);
+  const [key = ''] = Object.keys({ [text.slice(at, colon)]: true }); // the name that V8 has for it
+  if (isForbidden(key)) throw NOT_PLAIN;
+  knownKeys[place] = key;
+  return key;
+}
+
+/** Steps over a colon, where the line ends with it or one space and a value follow it. */
+function endsKey(reader: Reader, colon: number): boolean {
+  const { text } = reader;
+  const next = text.charCodeAt(colon + 1);
+  if (next === LINE_BREAK) {
+    reader.at = colon + 1;
+    return true;
+  }
+  const first = text.charCodeAt(colon + 2);
+  if (next !== SPACE || first === SPACE || first === HASH || first === LINE_BREAK) return false;
+  reader.at = colon + 2;
+  return true;
 }
 
 /** What follows a key: on its line, or on further lines below it. */
@@ -113,7 +160,7 @@ function atLineEnd({ text, at }: Reader): boolean {
 
 /** "- " and something on the same line. */
 function startsItem({ text, at }: Reader): boolean {
-  return text[at] === '-' && text[at + 1] === ' ';
+  return text.charCodeAt(at) === DASH && text.charCodeAt(at + 1) === SPACE;
 }
 
 function atBlockKey({ text, at }: Reader): boolean {
@@ -122,17 +169,33 @@ function atBlockKey({ text, at }: Reader): boolean {
 }
 
 function readLineRest(reader: Reader): Json {
+  const { text, at } = reader;
+  const end = text.indexOf('\n', at);
+  if (end < 0 || end - at > COPIED_CHARACTERS) return readNewRest(reader);
+  const place = (text.charCodeAt(at) * 31 + text.charCodeAt(end - 1) * 7 + text.charCodeAt(end - 2) * 3 + end - at) & 1023;
+  const known = knownRests[place];
+  if (known?.text.length === end - at && text.startsWith(known.text, at)) {
+    reader.at = end + 1;
+    nextLine(reader);
+    return known.value;
+  }
+  const value = readNewRest(reader);
+  if (typeof value !== 'object') knownRests[place] = { text: text.slice(at, end), value };
+  return value;
+}
+
+function readNewRest(reader: Reader): Json {
   const value = readValue(reader);
   endLine(reader);
   return value;
 }
 
 function readValue(reader: Reader): Json {
-  switch (reader.text[reader.at]) {
-    case '{': return deeper(reader, readFlowMap);
-    case '[': return deeper(reader, readFlowList);
-    case '"': return expectMatch(reader, DOUBLE_QUOTED).slice(1, -1);
-    case '\'': return expectMatch(reader, SINGLE_QUOTED).slice(1, -1);
+  switch (reader.text.charCodeAt(reader.at)) {
+    case LEFT_BRACE: return deeper(reader, readFlowMap);
+    case LEFT_BRACKET: return deeper(reader, readFlowList);
+    case DOUBLE_QUOTE: return expectMatch(reader, DOUBLE_QUOTED).slice(1, -1);
+    case SINGLE_QUOTE: return expectMatch(reader, SINGLE_QUOTED).slice(1, -1);
     default: return readPlainScalar(reader);
   }
 }
@@ -182,8 +245,13 @@ function advance(reader: Reader): void {
 }
 
 function define(object: Record<string, Json>, key: string, value: Json): void {
-  if (Object.hasOwn(object, key) || isConstant(key) || key === '__proto__') throw NOT_PLAIN;
+  if (Object.hasOwn(object, key) || isForbidden(key)) throw NOT_PLAIN;
   object[key] = value;
+}
+
+/** As a key. */
+function isForbidden(key: string): boolean {
+  return isConstant(key) || key === '__proto__';
 }
 
 /** The set is asked only where it may know: most words are longer. */
@@ -223,11 +291,13 @@ function nextLine(reader: Reader): void {
   const { text, at } = reader;
   skipSpaces(reader);
   const next = text.charCodeAt(reader.at);
+  let start = at;
   if (next === LINE_BREAK || next === HASH) {
     reader.at = at;
     expectMatch(reader, BETWEEN);
+    start = text.lastIndexOf('\n', reader.at - 1) + 1;
   }
-  reader.column = reader.at === text.length ? -1 : reader.at - text.lastIndexOf('\n', reader.at - 1) - 1;
+  reader.column = reader.at === text.length ? -1 : reader.at - start;
 }
 
 function countLines(text: string, end: number): number {

@@ -9,11 +9,14 @@ interface DocumentText {
   readonly firstLine: number;
 }
 
+const SEPARATOR = '---';
 const BEGINNING = /^---(?=\s|$)/gm;
 
 /** The documents of a stream, in order; their texts together are the stream. */
 export function splitDocuments(stream: string): DocumentText[] {
-  const starts = [0, ...[...stream.matchAll(BEGINNING)].map(({ index }) => index).filter((index) => index > 0)];
+  const starts = [0];
+  BEGINNING.lastIndex = 1;
+  while (BEGINNING.test(stream)) starts.push(BEGINNING.lastIndex - SEPARATOR.length);
   let firstLine = 0;
   return starts.map((start, position) => {
     const document = { text: stream.slice(start, starts[position + 1]), firstLine };

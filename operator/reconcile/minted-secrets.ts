@@ -24,7 +24,7 @@ export interface MintedSecrets extends KeySecrets {
   discard(id: string): Promise<void>;
 }
 
-const FILE = /^(?<name>.+)\.yaml$/;
+const EXTENSION = '.yaml';
 const OWNER_ONLY_FILE = 0o600;
 const OWNER_ONLY_FOLDER = 0o700;
 
@@ -101,10 +101,10 @@ async function readSecrets(folder: string, before: FoundSecrets, read: ReadText)
   const unreadable = new Map<string, string>();
   for (const namespace of await namesIn(folder)) {
     for (const file of await namesIn(join(folder, namespace))) {
-      const name = FILE.exec(file)?.groups?.['name'];
-      if (name === undefined) continue;
-      const id = namespacedName({ namespace, name });
-      const secret = await readSecret(`${folder}/${namespace}/${file}`, id, read);
+      if (!file.endsWith(EXTENSION)) continue;
+      const id = namespacedName({ namespace, name: file.slice(0, -EXTENSION.length) });
+      const reading = readSecret(`${folder}/${namespace}/${file}`, id, read);
+      const secret = reading instanceof Promise ? await reading : reading;
       if (typeof secret === 'object') secrets.set(id, secret);
       else if (secret !== undefined) {
         unreadable.set(id, secret);
@@ -117,12 +117,19 @@ async function readSecrets(folder: string, before: FoundSecrets, read: ReadText)
 }
 
 /** The Secret, what is wrong with its file, or undefined where it has just been deleted. */
-async function readSecret(path: string, id: string, read: ReadText): Promise<SecretObject | string | undefined> {
+type FoundSecret = SecretObject | string | undefined;
+
+function readSecret(path: string, id: string, read: ReadText): FoundSecret | Promise<FoundSecret> {
   try {
-    return parseSecret(await read(path), path, id);
+    const text = read(path);
+    return typeof text === 'string' ? parseSecret(text, path, id) : text.then((read) => parseSecret(read, path, id)).catch(withoutSecret);
   } catch (error) {
-    return isMissing(error) ? undefined : wordsOf(error);
+    return withoutSecret(error);
   }
+}
+
+function withoutSecret(error: unknown): string | undefined {
+  return isMissing(error) ? undefined : wordsOf(error);
 }
 
 /** Entries of a folder, without those that begin with a dot; none where there is no folder. */

@@ -64,6 +64,7 @@ export function keepMapped<T, R>(): KeptMap<T, R> {
   };
 
   function remap(items: readonly T[], map: (item: T) => R): R[] {
+    if (before.length === 0) return items.map(map);
     if (items.length === before.length) {
       const next = results.slice();
       for (let at = 0; at < items.length; at++) {

@@ -19,6 +19,7 @@ export const PREVIOUS_ANNOTATION = 'modelgateway.dev/previous-keys';
 const SHA256_HEX = /^[0-9a-f]{64}$/;
 /** As many as a status lists. */
 const MOST_PREVIOUS = 16;
+const NONE: readonly PreviousKey[] = [];
 
 /** A replaced key that still opens the gateway for a while. */
 export interface PreviousKey {
@@ -55,6 +56,7 @@ export function rotationOf(secret: SecretObject): number {
 
 /** The replaced keys that still work at this moment; the latest to end come first. What cannot be read opens nothing. */
 export function previousKeysOf(secret: SecretObject, nowMs: number): readonly PreviousKey[] {
+  if (secret.annotations[PREVIOUS_ANNOTATION] === undefined) return NONE;
   return parsePrevious(secret.annotations[PREVIOUS_ANNOTATION])
     .filter(({ notAfterMs }) => notAfterMs > nowMs)
     .sort((a, b) => b.notAfterMs - a.notAfterMs)

@@ -18,10 +18,11 @@ const known = new WeakMap<readonly unknown[], { readonly now: readonly unknown[]
 /** Lists are not changed once they are given out. An item that has only moved may be among both. */
 export function listChanges<T>(before: readonly T[], now: readonly T[]): ListChanges<T> {
   if (before === now) return NONE;
+  if (before.length === 0) return { removed: [], added: now };
   const last = known.get(before);
   if (last?.now === now && areOf(last.changes, now)) return last.changes;
   const changes = changesByPlace(before, now) ?? changesBetween(before, now);
-  if (before.length > 0) known.set(before, { now, changes });
+  known.set(before, { now, changes });
   return changes;
 }
 

@@ -114,6 +114,6 @@ export function withSecrets(resources: Resources, further: ReadonlyMap<string, S
 export function freezeDeep<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
-  for (const part of Object.values(value)) freezeDeep(part);
+  for (const field in value) freezeDeep(value[field]); // all of its own: plain objects and lists inherit none
   return value;
 }

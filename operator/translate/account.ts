@@ -5,7 +5,7 @@ import type { Account } from '#crds/types.gen.ts';
 import type { Account as AccountMessage } from '#snapshot/snapshot.gen.ts';
 import { findingsOf } from '../status/findings.ts';
 import { formatUsd } from '../status/spending.ts';
-import { readFields, refuseInvalid } from './translated.ts';
+import { FieldReader, refuseInvalid } from './translated.ts';
 import type { Translated } from './translated.ts';
 
 /** The API's bound on money, which also keeps every sum within int64. */
@@ -14,7 +14,7 @@ const MOST_CREDIT_NANO_USD = 9_000_000_000_000_000_000n;
 /** Sums up the grants. */
 export function translateAccount(account: Account): Translated<AccountMessage> {
   const findings = findingsOf(account);
-  const fields = readFields();
+  const fields = new FieldReader();
   let credit = 0n;
   for (const { name, usd } of account.spec.grants ?? []) credit += fields.decimal(`spec.grants "${name}": usd`, usd);
   const bounded = credit <= MOST_CREDIT_NANO_USD && credit >= -MOST_CREDIT_NANO_USD;

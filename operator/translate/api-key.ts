@@ -14,8 +14,8 @@ import type { Labels } from '../store/resources.ts';
 import type { TranslatedGroup } from './group.ts';
 import type { KeyMaterial } from './key-material.ts';
 import { admitsNamespace } from './references.ts';
-import { readFields } from './translated.ts';
-import type { FieldReader, Translated } from './translated.ts';
+import { FieldReader } from './translated.ts';
+import type { Translated } from './translated.ts';
 import { listNames } from './words.ts';
 
 const PERIODS = { Never: Period.NEVER, Daily: Period.DAILY, Monthly: Period.MONTHLY } as const;
@@ -72,44 +72,60 @@ type Check = (key: GatheredKey, context: KeyContext) => Refused | undefined;
 /** In the order in which they decide the reason; the message has what all of them say. */
 const CHECKS: readonly Check[] = [checkStrength, checkConflict, checkGroup, checkAccount];
 
+const NO_HASHES: readonly string[] = [];
+
 /** The hashes that a key claims, the one in force first. */
-export function claimedHashes({ material }: GatheredKey): string[] {
-  return material.state === 'Present' ? [material.sha256, ...material.previous.map(({ sha256 }) => sha256)] : [];
+export function claimedHashes({ material }: GatheredKey): readonly string[] {
+  if (material.state !== 'Present') return NO_HASHES;
+  return material.previous.length === 0 ? [material.sha256] : [material.sha256, ...material.previous.map(({ sha256 }) => sha256)];
 }
 
-/** One key and everything that is to be said of it. */
+/** One key and everything that is to be said of it. Ten thousand are translated at a start, nearly all of them with nothing to say. */
 export function translateKey(key: GatheredKey, context: KeyContext): TranslatedKey {
-  const fields = readFields();
+  const fields = new FieldReader();
   const limits = readLimits(key.apiKey, fields);
-  const refusals = [...checkFields(fields), ...CHECKS.flatMap((check) => check(key, context) ?? [])];
-  const findings: Findings = {
-    ...findingsOf(key.apiKey),
-    ...(refusals[0] ? { refused: { reason: refusals[0].reason, message: refusals.map(({ message }) => message).join(' ') } } : {}),
-    ...sayModels(key.apiKey, context),
-    ...sayReadiness(key, limits, context),
-    fields: keyFields(key.material),
-  };
+  const refusals = refusalsOf(key, fields, context);
   const hashes = hashesInForce(key, context);
   const group = key.apiKey.spec.groupRef.name;
+  const findings: Mutable<Findings> = findingsOf(key.apiKey);
+  findings.fields = keyFields(key.material);
+  findings.published = hashes.length > 0;
+  const [first] = refusals;
+  if (first) findings.refused = { reason: first.reason, message: refusals.map(({ message }) => message).join(' ') };
+  const [onModels, onReadiness] = [sayModels(key.apiKey, context), sayReadiness(key, limits, context)];
+  if (onModels) Object.assign(findings, onModels);
+  if (onReadiness) findings.notReady = onReadiness;
   if (hashes.length === 0) return { group, findings };
-  return { group, findings, message: { ...keyMessage(key, findings, limits), hashes, refusal: refusals[0]?.refusal ?? '' } };
+  return { group, findings, message: keyMessage(key, limits, { hashes, refusal: first?.refusal ?? '' }) };
+}
+
+type Mutable<T> = { -readonly [Field in keyof T]: T[Field] };
+
+function refusalsOf(key: GatheredKey, fields: FieldReader, context: KeyContext): readonly Refused[] {
+  const refusals = checkFields(fields);
+  for (const check of CHECKS) {
+    const refused = check(key, context);
+    if (refused) refusals.push(refused);
+  }
+  return refusals;
 }
 
 interface KeyLimits {
-  readonly limitNanoUsd?: bigint;
-  readonly expirationMs?: bigint;
+  readonly limitNanoUsd: bigint | undefined;
+  readonly expirationMs: bigint | undefined;
 }
 
 function readLimits({ spec }: ApiKey, fields: FieldReader): KeyLimits {
   const { limitUsd } = spec.quota;
   return {
-    ...(limitUsd === UNLIMITED ? {} : { limitNanoUsd: fields.decimal('spec.quota.limitUsd', limitUsd) }),
-    ...(spec.expirationTime === undefined ? {} : { expirationMs: fields.time('spec.expirationTime', spec.expirationTime) }),
+    limitNanoUsd: limitUsd === UNLIMITED ? undefined : fields.decimal('spec.quota.limitUsd', limitUsd),
+    expirationMs: spec.expirationTime === undefined ? undefined : fields.time('spec.expirationTime', spec.expirationTime),
   };
 }
 
-function keyMessage({ apiKey, material }: GatheredKey, { uid, namespace, name, generation }: Findings, limits: KeyLimits): Omit<Key, 'hashes' | 'refusal'> {
+function keyMessage({ apiKey, material }: GatheredKey, { limitNanoUsd, expirationMs }: KeyLimits, { hashes, refusal }: Pick<Key, 'hashes' | 'refusal'>): Key {
   const { spec } = apiKey;
+  const { uid, namespace, name, generation } = findingsOf(apiKey);
   return {
     uid,
     namespace,
@@ -119,11 +135,14 @@ function keyMessage({ apiKey, material }: GatheredKey, { uid, namespace, name, g
     enabled: spec.enabled,
     group: spec.groupRef.name,
     account: accountIdOf(apiKey),
-    ...limits,
+    limitNanoUsd,
+    expirationMs,
     period: PERIODS[spec.quota.period],
     whenShort: WHEN_SHORT[spec.quota.whenShort],
     models: spec.models && { names: spec.models },
-    ...(spec.maxConcurrency === undefined ? {} : { maxConcurrency: spec.maxConcurrency }),
+    maxConcurrency: spec.maxConcurrency,
+    hashes,
+    refusal,
   };
 }
 
@@ -132,6 +151,7 @@ function hashesInForce(key: GatheredKey, { losses }: KeyContext): KeyHash[] {
   if (key.material.state !== 'Present') return [];
   const { sha256, previous } = key.material;
   const lost = losses.get(key);
+  if (previous.length === 0 && !lost) return [{ sha256 }];
   return [
     { sha256 },
     ...previous.filter((old) => old.sha256 !== sha256).map((old) => ({ sha256: old.sha256, notAfterMs: BigInt(old.notAfterMs) })),
@@ -193,36 +213,34 @@ function checkAccount({ apiKey }: GatheredKey, { accounts, foreignAccounts }: Ke
 }
 
 /** Models of the key's own list that its group does not have: it works with the others, if there are any. */
-function sayModels({ spec }: ApiKey, { groups }: KeyContext): Pick<Findings, 'remark' | 'notReady'> {
+function sayModels({ spec }: ApiKey, { groups }: KeyContext): Pick<Findings, 'remark' | 'notReady'> | undefined {
   const group = groups.get(spec.groupRef.name);
-  if (!spec.models || !group || group.findings.refused) return {};
+  if (!spec.models || !group || group.findings.refused) return undefined;
   const missing = spec.models.filter((name) => !group.models.has(name));
-  if (missing.length === 0) return {};
+  if (missing.length === 0) return undefined;
   const finding = { reason: 'ModelNotFound', message: `The Group "${spec.groupRef.name}" has no model ${listNames(missing)}, which spec.models names.` } as const;
   return missing.length === spec.models.length ? { remark: finding, notReady: finding } : { remark: finding };
 }
 
 /** Why a key that may be used cannot be used now. */
-function sayReadiness({ apiKey, material }: GatheredKey, { expirationMs }: KeyLimits, context: KeyContext): Pick<Findings, 'notReady'> {
+function sayReadiness({ apiKey, material }: GatheredKey, { expirationMs }: KeyLimits, context: KeyContext): Findings['notReady'] {
   const failure = context.mintFailures.get(namespacedName(apiKey.metadata));
   if (material.state === 'Missing') {
-    if (failure === undefined || material.finding.reason !== 'SecretPending') return { notReady: material.finding };
-    return { notReady: { reason: 'SecretPending', message: `${material.finding.message} It could not be written: ${failure}. It is tried again.` } };
+    if (failure === undefined || material.finding.reason !== 'SecretPending') return material.finding;
+    return { reason: 'SecretPending', message: `${material.finding.message} It could not be written: ${failure}. It is tried again.` };
   }
-  if (!apiKey.spec.enabled) return { notReady: { reason: 'Disabled', message: 'spec.enabled is false.' } };
+  if (!apiKey.spec.enabled) return { reason: 'Disabled', message: 'spec.enabled is false.' };
   if (expirationMs !== undefined && expirationMs <= BigInt(context.nowMs))
-    return { notReady: { reason: 'Expired', message: `The key expired at ${apiKey.spec.expirationTime}.` } };
-  if (failure === undefined) return {};
-  return { notReady: { reason: 'SecretPending', message: `The new key of rotation ${apiKey.spec.key.rotation} could not be written: ${failure}. It is tried again; until then the old key works.` } };
+    return { reason: 'Expired', message: `The key expired at ${apiKey.spec.expirationTime}.` };
+  if (failure === undefined) return undefined;
+  return { reason: 'SecretPending', message: `The new key of rotation ${apiKey.spec.key.rotation} could not be written: ${failure}. It is tried again; until then the old key works.` };
 }
 
 function keyFields(material: KeyMaterial): StatusFields {
   if (material.state !== 'Present') return {};
   const { sha256, prefix, rotation, previous } = material;
-  return {
-    keyHash: sha256,
-    keyPrefix: prefix,
-    ...(rotation === undefined ? {} : { keyRotation: rotation }),
-    ...(previous.length === 0 ? {} : { previousKeys: previous.map((old) => ({ keyHash: old.sha256, expirationTime: formatTime(old.notAfterMs) })) }),
-  };
+  const fields: Mutable<StatusFields> = { keyHash: sha256, keyPrefix: prefix };
+  if (rotation !== undefined) fields.keyRotation = rotation;
+  if (previous.length > 0) fields.previousKeys = previous.map((old) => ({ keyHash: old.sha256, expirationTime: formatTime(old.notAfterMs) }));
+  return fields;
 }

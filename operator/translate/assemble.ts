@@ -56,7 +56,8 @@ export function assemble(parts: TranslatedParts, nowMs: number, memory: Translat
 }
 
 function findingsToSay({ findings, message }: Translated<unknown>): Findings {
-  return freezeDeep({ ...findings, published: message !== undefined });
+  const published = message !== undefined;
+  return freezeDeep(findings.published === published ? findings : { ...findings, published });
 }
 
 function messageOf({ findings, message }: TranslatedKey): Key {

@@ -8,7 +8,7 @@ import type { Group as GroupMessage, GroupRoute as GroupRouteMessage, NameFilter
 import { findingsOf } from '../status/findings.ts';
 import type { Finding, Findings } from '../status/findings.ts';
 import { selectRoutes } from './references.ts';
-import { readFields, refuseInvalid } from './translated.ts';
+import { FieldReader, refuseInvalid } from './translated.ts';
 import type { Translated } from './translated.ts';
 import { listNames } from './words.ts';
 
@@ -72,7 +72,7 @@ interface Access {
 }
 
 function finish(group: Group, { models, access, faults, serves }: Access): TranslatedGroup {
-  const fields = readFields();
+  const fields = new FieldReader();
   const priceRatioE9 = fields.decimal('spec.priceRatio', group.spec.priceRatio);
   const findings: Findings = { ...findingsOf(group), ...joinFaults(faults, { serves, models }) };
   if (fields.faults.length > 0) return { group, models: new Set(), ...refuseInvalid(findings, fields.faults) };

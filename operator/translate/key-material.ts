@@ -13,6 +13,7 @@ const PREFIX = 'sk-';
 const SHORTEST_KEY = 32;
 const LONGEST_KEY = 512;
 const SHOWN_CHARACTERS = 8;
+const NO_PREVIOUS: readonly PreviousKey[] = [];
 
 /** A key that works. */
 interface PresentKey {
@@ -47,7 +48,7 @@ export function readKeyMaterial(apiKey: ApiKey, secret: SecretObject | undefined
     sha256: hash('sha256', key, 'hex'),
     prefix: key.slice(0, SHOWN_CHARACTERS),
     rotation: generated ? rotationOf(secret) : undefined,
-    previous: generated ? previousKeysOf(secret, nowMs) : [],
+    previous: generated ? previousKeysOf(secret, nowMs) : NO_PREVIOUS,
   };
 }
 

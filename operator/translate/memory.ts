@@ -74,14 +74,15 @@ function compareTranslated({ findings: a }: TranslatedKey, { findings: b }: Tran
   return compareText(a.namespace, b.namespace) || compareText(a.name, b.name);
 }
 
-function momentsOfKey({ apiKey: { spec }, material }: GatheredKey): number[] {
-  const moments = material.state === 'Present' ? material.previous.map(({ notAfterMs }) => notAfterMs) : [];
-  if (spec.expirationTime !== undefined) moments.push(Date.parse(spec.expirationTime));
-  return moments;
+const NO_MOMENTS: readonly number[] = [];
+
+function momentsOfKey({ apiKey: { spec }, material }: GatheredKey): readonly number[] {
+  const ends = material.state === 'Present' && material.previous.length > 0 ? material.previous.map(({ notAfterMs }) => notAfterMs) : NO_MOMENTS;
+  return spec.expirationTime === undefined ? ends : [...ends, Date.parse(spec.expirationTime)];
 }
 
-/** An expiration, and the ends of overlaps. */
-function momentsOfMessage({ message }: TranslatedKey): number[] {
-  if (!message) return [];
+/** An expiration, and the ends of overlaps; of most keys neither. */
+function momentsOfMessage({ message }: TranslatedKey): readonly number[] {
+  if (!message || (message.expirationMs === undefined && message.hashes.length === 1 && message.hashes[0]?.notAfterMs === undefined)) return NO_MOMENTS;
   return [message.expirationMs, ...message.hashes.map(({ notAfterMs }) => notAfterMs)].flatMap((ms) => ms === undefined ? [] : [Number(ms)]);
 }

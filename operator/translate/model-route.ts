@@ -8,7 +8,7 @@ import { findingsOf } from '../status/findings.ts';
 import type { Finding, Findings } from '../status/findings.ts';
 import { findCredential } from './references.ts';
 import type { Credential, SecretsToLookIn } from './references.ts';
-import { readFields, refuseInvalid } from './translated.ts';
+import { FieldReader, refuseInvalid } from './translated.ts';
 import type { Translated } from './translated.ts';
 import { listNames } from './words.ts';
 
@@ -35,7 +35,7 @@ interface FoundChannel {
 /** One route with the channels that can be used. */
 export function translateRoute(route: ModelRoute, { lookup, priced }: RouteContext): Translated<ModelRouteMessage> {
   const { spec, metadata } = route;
-  const fields = readFields();
+  const fields = new FieldReader();
   for (const { name, baseUrl } of spec.channels) fields.expect(URL.canParse(baseUrl), `spec.channels "${name}": baseUrl is not a URL`);
   if (fields.faults.length > 0) return refuseInvalid(findingsOf(route), fields.faults);
 

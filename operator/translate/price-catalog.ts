@@ -8,8 +8,8 @@ import { findingsOf } from '../status/findings.ts';
 import type { Findings } from '../status/findings.ts';
 import { namespacedName } from '../store/resources.ts';
 import { compareText, listNames } from './words.ts';
-import { readFields, refuseInvalid } from './translated.ts';
-import type { FieldReader, Translated } from './translated.ts';
+import { FieldReader, refuseInvalid } from './translated.ts';
+import type { Translated } from './translated.ts';
 
 /** The API's defaults of a Token price; they cannot stand in the schema, because a Request price must not have them. */
 const DEFAULT_RATIO = '1';
@@ -26,7 +26,7 @@ export interface GatheredCatalog {
 
 /** Reads a catalog's decimals. */
 export function gatherCatalog(catalog: PriceCatalog): GatheredCatalog {
-  const fields = readFields();
+  const fields = new FieldReader();
   const ratioBaseUsdE9 = fields.decimal('spec.ratioBaseUsd', catalog.spec.ratioBaseUsd);
   fields.expect(ratioBaseUsdE9 > 0n, 'spec.ratioBaseUsd must be above 0; to give models away, set their modelRatio to "0"');
   const prices = catalog.spec.models.map((model) => readPrice(fields, model)).sort((a, b) => compareText(a.name, b.name));

@@ -12,37 +12,33 @@ export interface Translated<Message> {
   readonly findings: Findings;
 }
 
-/** Reads fields exactly and notes every one that cannot be read, so that an object is refused with all its faults at once. */
-export interface FieldReader {
-  readonly faults: readonly string[];
-  /** Billionths of a decimal string. */
-  decimal(path: string, text: string): bigint;
-  /** Milliseconds since the epoch of an RFC 3339 time. */
-  time(path: string, text: string): bigint;
-  /** Notes a fault where the condition does not hold. */
-  expect(holds: boolean, fault: string): void;
-}
+/** Reads fields exactly and notes every one that cannot be read, so that an object is refused with all its faults at once. One for each object. */
+export class FieldReader {
+  readonly #faults: string[] = [];
 
-/** A reader for one object. */
-export function readFields(): FieldReader {
-  const faults: string[] = [];
-  return {
-    faults,
-    decimal(path, text) {
-      const value = parseDecimal(text);
-      if (value === undefined) faults.push(`${path} is not a decimal`);
-      return value ?? 0n;
-    },
-    time(path, text) {
-      const ms = Date.parse(text);
-      if (!Number.isNaN(ms)) return BigInt(ms);
-      faults.push(`${path} is not a time`);
-      return 0n;
-    },
-    expect(holds, fault) {
-      if (!holds) faults.push(fault);
-    },
-  };
+  get faults(): readonly string[] {
+    return this.#faults;
+  }
+
+  /** Billionths of a decimal string. */
+  decimal(path: string, text: string): bigint {
+    const value = parseDecimal(text);
+    if (value === undefined) this.#faults.push(`${path} is not a decimal`);
+    return value ?? 0n;
+  }
+
+  /** Milliseconds since the epoch of an RFC 3339 time. */
+  time(path: string, text: string): bigint {
+    const ms = Date.parse(text);
+    if (!Number.isNaN(ms)) return BigInt(ms);
+    this.#faults.push(`${path} is not a time`);
+    return 0n;
+  }
+
+  /** Notes a fault where the condition does not hold. */
+  expect(holds: boolean, fault: string): void {
+    if (!holds) this.#faults.push(fault);
+  }
 }
 
 /** Findings of an object with fields that cannot be used. */

@@ -291,6 +291,19 @@ describe('mgw run, while it runs', () => {
     assert.equal(await end(demo.cli), 0);
   });
 
+  it('answers where node restarts it at each edit of the code, as for npm run dev', async () => {
+    await using demo = await startDemo();
+    await using folder = await quickstart(demo.url);
+    await using cli = startMgw(['run', '--config', join(folder.path, 'manifests'), '--data', join(folder.path, 'data'), ...FREE_PORTS], { nodeFlags: ['--watch'] });
+    const { url } = await addressOf(cli);
+    const [, key = ''] = await cli.until(/once; it is kept in \S+: (sk-\w{48})/);
+    assert.equal((await chat(url, key, 'hello')).status, 200);
+    cli.kill('SIGTERM');
+    await cli.until(/"msg":"ended"/);
+    await cli.finished;
+    assert.equal(await end(demo.cli), 0);
+  });
+
   it('ends at once on a second signal, with 1', async () => {
     await using demo = await startDemo();
     await using folder = await quickstart(demo.url);

@@ -27,12 +27,14 @@ interface CliOptions {
   /** MGW_ variables; the test's own are not handed on. `mgw run` has no console where they do not name one: its default port may be another test's. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** Of node itself. */
+  readonly nodeFlags?: readonly string[];
 }
 
 /** Starts `mgw` with these arguments. */
-export function startMgw(args: readonly string[], { env = {}, cwd }: CliOptions = {}): RunningCli {
+export function startMgw(args: readonly string[], { env = {}, cwd, nodeFlags = [] }: CliOptions = {}): RunningCli {
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('MGW_') && !name.startsWith('NODE_')));
-  const child = spawn(process.execPath, [MGW, ...args], { env: { ...inherited, NO_COLOR: '1', ...(args[0] === 'run' ? { MGW_CONSOLE: 'off' } : {}), ...env }, stdio: ['ignore', 'pipe', 'pipe'], ...(cwd ? { cwd } : {}) });
+  const child = spawn(process.execPath, [...nodeFlags, MGW, ...args], { env: { ...inherited, NO_COLOR: '1', ...(args[0] === 'run' ? { MGW_CONSOLE: 'off' } : {}), ...env }, stdio: ['ignore', 'pipe', 'pipe'], ...(cwd ? { cwd } : {}) });
   const output = { stdout: '', stderr: '' };
   const waiting = new Set<() => void>();
   for (const name of ['stdout', 'stderr'] as const) {
