@@ -68,8 +68,12 @@ interface Plan extends SecretMaking {
 interface Candidate {
   readonly metadata: ApiKey['metadata'];
   readonly apiKey: ApiKey;
+  /** "namespace/name" of its Secret. */
+  readonly id: string;
   readonly plan: Plan | string;
 }
+
+const NO_CANDIDATES: readonly Candidate[] = [];
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_CHARACTERS = 48;
@@ -81,8 +85,7 @@ export async function mintKeys(resources: Resources, nowMs: number, options: Min
   const { minted } = options;
   const failures = new Map<string, string>();
   const plans = new Map<string, Plan>();
-  for (const { apiKey, plan } of candidatesAmong(resources, nowMs, options)) {
-    const id = secretIdOf(apiKey);
+  for (const { apiKey, id, plan } of candidatesAmong(resources, nowMs, options)) {
     if (plans.has(id)) continue; // two ApiKeys name one Secret: the older one's key goes there
     if (typeof plan === 'string') failures.set(namespacedName(apiKey.metadata), plan);
     else plans.set(id, plan);
@@ -98,10 +101,11 @@ export async function mintKeys(resources: Resources, nowMs: number, options: Min
 function candidatesAmong(resources: Resources, nowMs: number, { minted, gatewayNamespace, memory }: MintOptions): Candidate[] {
   const unsettled: ApiKey[] = [];
   const found = keysToLookAt(resources, memory).flatMap((apiKey) => {
-    if (apiKey.spec.gatewayNamespace !== gatewayNamespace || apiKey.spec.key.type !== 'Generated') return [];
-    const plan = planFor(apiKey, { resources, minted, nowMs });
-    if (plan !== undefined || !isSettled(apiKey, resources)) unsettled.push(apiKey);
-    return plan === undefined ? [] : [{ metadata: apiKey.metadata, apiKey, plan }];
+    if (apiKey.spec.gatewayNamespace !== gatewayNamespace || apiKey.spec.key.type !== 'Generated') return NO_CANDIDATES;
+    const id = secretIdOf(apiKey);
+    const plan = planFor(apiKey, id, { resources, minted, nowMs });
+    if (plan !== undefined || !isSettled(apiKey, resources.secrets.get(id))) unsettled.push(apiKey);
+    return plan === undefined ? NO_CANDIDATES : [{ metadata: apiKey.metadata, apiKey, id, plan }];
   });
   if (memory) memory.last = { apiKeys: resources.apiKeys, secrets: resources.secrets, unsettled };
   return found.sort(compareSeniority);
@@ -117,8 +121,7 @@ function keysToLookAt({ apiKeys, secrets }: Resources, memory: MintMemory | unde
 }
 
 /** Its own Secret is there: whatever is to be done next begins with another version of either. */
-function isSettled(apiKey: ApiKey, { secrets }: Resources): boolean {
-  const secret = secrets.get(secretIdOf(apiKey));
+function isSettled(apiKey: ApiKey, secret: SecretObject | undefined): boolean {
   return secret !== undefined && isMadeFor(secret, apiKey);
 }
 
@@ -136,8 +139,7 @@ interface PlanContext {
 }
 
 /** What is to be made for an ApiKey; nothing, or why nothing can be. */
-function planFor(apiKey: ApiKey, { resources, minted, nowMs }: PlanContext): Plan | string | undefined {
-  const id = secretIdOf(apiKey);
+function planFor(apiKey: ApiKey, id: string, { resources, minted, nowMs }: PlanContext): Plan | string | undefined {
   const before = minted.find(id, resources);
   const previous = before ? previousIn(before, apiKey, nowMs) : [];
   if (!previous) return undefined;

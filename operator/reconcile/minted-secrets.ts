@@ -2,7 +2,7 @@
  * The Secrets of generated keys on one machine: `<data>/secrets/<namespace>/<name>.yaml`, v1 Secret manifests that only their
  * owner can read. A write is on disk before it counts. Files are read at the start and whenever the folder changes.
  */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { formatSecret, parseSecret } from '../files/secret-file.ts';
@@ -33,7 +33,7 @@ export async function openMintedSecrets(dataDir: string): Promise<MintedSecrets>
   const folder = join(dataDir, 'secrets');
   await makeFolder(folder);
   // nobody else is waiting yet, and to wait for each of ten thousand files takes longer than to read it
-  let found = await readSecrets(folder, { secrets: new Map(), unreadable: new Map() }, (path) => readFileSync(path, 'utf8'));
+  let found = await readSecrets(folder, { secrets: new Map(), unreadable: new Map() }, AT_ONCE);
   /** What was written while a reload was reading: it may have missed it. */
   let writtenMeanwhile: Map<string, SecretObject> | undefined;
   /** The last view, as long as nothing in it is another: what was made of the same Secrets is not made anew. */
@@ -45,7 +45,7 @@ export async function openMintedSecrets(dataDir: string): Promise<MintedSecrets>
     async reload() {
       const before = fingerprint(found);
       const written = writtenMeanwhile = new Map<string, SecretObject>();
-      const { secrets, unreadable } = await readSecrets(folder, found, (path) => readFile(path, 'utf8'));
+      const { secrets, unreadable } = await readSecrets(folder, found, IN_TURNS);
       writtenMeanwhile = undefined;
       found = { secrets: new Map([...secrets, ...written]), unreadable };
       joined = undefined;
@@ -94,13 +94,20 @@ function sameSecrets(before: Resources['secrets'], now: Resources['secrets']): b
   return before.size === now.size && [...now].every(([id, secret]) => before.get(id) === secret);
 }
 
-type ReadText = (path: string) => string | Promise<string>;
+/** How the folder is read. */
+interface Disk {
+  readonly list: (folder: string) => string[] | Promise<string[]>;
+  readonly read: (path: string) => string | Promise<string>;
+}
 
-async function readSecrets(folder: string, before: FoundSecrets, read: ReadText): Promise<FoundSecrets> {
+const AT_ONCE: Disk = { list: (folder) => readdirSync(folder), read: (path) => readFileSync(path, 'utf8') };
+const IN_TURNS: Disk = { list: (folder) => readdir(folder), read: (path) => readFile(path, 'utf8') };
+
+async function readSecrets(folder: string, before: FoundSecrets, { list, read }: Disk): Promise<FoundSecrets> {
   const secrets = new Map<string, SecretObject>();
   const unreadable = new Map<string, string>();
-  for (const namespace of await namesIn(folder)) {
-    for (const file of await namesIn(join(folder, namespace))) {
+  for (const namespace of await namesIn(folder, list)) {
+    for (const file of await namesIn(join(folder, namespace), list)) {
       if (!file.endsWith(EXTENSION)) continue;
       const id = namespacedName({ namespace, name: file.slice(0, -EXTENSION.length) });
       const reading = readSecret(`${folder}/${namespace}/${file}`, id, read);
@@ -119,7 +126,7 @@ async function readSecrets(folder: string, before: FoundSecrets, read: ReadText)
 /** The Secret, what is wrong with its file, or undefined where it has just been deleted. */
 type FoundSecret = SecretObject | string | undefined;
 
-function readSecret(path: string, id: string, read: ReadText): FoundSecret | Promise<FoundSecret> {
+function readSecret(path: string, id: string, read: Disk['read']): FoundSecret | Promise<FoundSecret> {
   try {
     const text = read(path);
     return typeof text === 'string' ? parseSecret(text, path, id) : text.then((read) => parseSecret(read, path, id)).catch(withoutSecret);
@@ -133,8 +140,8 @@ function withoutSecret(error: unknown): string | undefined {
 }
 
 /** Entries of a folder, without those that begin with a dot; none where there is no folder. */
-async function namesIn(folder: string): Promise<string[]> {
-  return (await unlessGone(readdir(folder)) ?? []).filter((name) => !name.startsWith('.')).sort();
+async function namesIn(folder: string, list: Disk['list']): Promise<string[]> {
+  return (await unlessGone(Promise.try(list, folder)) ?? []).filter((name) => !name.startsWith('.')).sort();
 }
 
 async function makeFolder(folder: string): Promise<void> {
