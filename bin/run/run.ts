@@ -10,6 +10,7 @@ import type { Ledger } from '../../dataplane/ledger/ledger.ts';
 import { createLogger } from '../../dataplane/telemetry/log.ts';
 import type { LogOptions } from '../../dataplane/telemetry/log.ts';
 import type { DemoProvider } from '../../demo/provider.ts';
+import type { MintedKey } from '../../operator/reconcile/mint-keys.ts';
 import { DEMO_ADDRESS } from '../defaults.ts';
 import { openLedger } from '../open-ledger.ts';
 import { urlOf } from '../options.ts';
@@ -19,7 +20,7 @@ import { assertFolder, defaultDataFolder, prepareDataFolder, shortPath } from '.
 import { startGateway } from './gateway.ts';
 import type { Gateway } from './gateway.ts';
 import { helloText } from './hello.ts';
-import { keyFiles } from './key-files.ts';
+import { keyFilePath, keyFiles } from './key-files.ts';
 import { explainStart } from './start-errors.ts';
 import { listenStopSignals, sayEnded } from './stop-signals.ts';
 
@@ -88,9 +89,9 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
       configDir: flags.config, dataDir, ledger: opening, log,
       gatewayNamespace: flags.gatewayNamespace, listen: flags.listen, admin: flags.admin, maxBodyBytes: flags.maxBody, ...(flags.maxBuffered === undefined ? {} : { maxBufferedBytes: flags.maxBuffered }),
       print: (line) => process.stderr.write(`${line}\n`),
-      onMinted({ namespace, name, key }) {
-        if (flags.hello && !answering) minted.add(key);
-        else tellKey(`${namespace}/${name}`, key, dataDir);
+      onMinted(made) {
+        if (flags.hello && !answering) minted.add(made.key);
+        else tellKey(made, dataDir);
       },
     }), (each) => each.stop());
     const console = started.adopt(await openConsole(flags, { gateway, dataDir, log }), (each) => each?.close());
@@ -132,9 +133,8 @@ async function openConsole(flags: RunFlags, { gateway, dataDir, log }: { readonl
 }
 
 /** Its one and only time. */
-function tellKey(apiKey: string, key: string, dataDir: string): void {
-  const file = keyFiles(dataDir).find((each) => each.key === key);
-  process.stdout.write(`key of ApiKey ${apiKey}, printed only this once${file ? `; it is kept in ${shortPath(file.path)}` : ''}: ${key}\n`);
+function tellKey({ namespace, name, key, secretName }: MintedKey, dataDir: string): void {
+  process.stdout.write(`key of ApiKey ${namespace}/${name}, printed only this once; it is kept in ${shortPath(keyFilePath(dataDir, { namespace, name: secretName }))}: ${key}\n`);
 }
 
 /** Tells of one key: one that was made just now, if there is such a one. Further new ones get a line each. */

@@ -23,9 +23,9 @@ interface FolderWatch {
 const QUIET_MS = 40;
 /** … but at the latest after this. */
 const LATEST_MS = 250;
-/** Between two looks at all files; longer where one takes long. */
+/** Between two looks at all files; where one takes long, it is a hundredth of the time. */
 const RESCAN_MS = 400;
-const RESCAN_SHARE = 20;
+const RESCAN_SHARE = 100;
 
 /** Watches until it is stopped. `signature`: of the scan that the caller knows already; without one, onChange is called at once. */
 export function watchFolder(options: WatchOptions, signature?: string): FolderWatch {

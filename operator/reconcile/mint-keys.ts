@@ -18,6 +18,8 @@ export interface MintedKey {
   readonly namespace: string;
   readonly name: string;
   readonly key: string;
+  /** The name of its Secret. */
+  readonly secretName: string;
 }
 
 /** Where generated keys are kept: files of the data folder, or Secrets of the cluster. */
@@ -178,5 +180,5 @@ async function carryOut({ apiKey, previous, before }: Plan, failures: Map<string
     failures.set(namespacedName(apiKey.metadata), error instanceof Error ? error.message : String(error));
     return;
   }
-  onMinted({ namespace, name, key });
+  onMinted({ namespace, name, key, secretName: secret.name });
 }

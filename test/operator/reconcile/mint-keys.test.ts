@@ -204,6 +204,34 @@ test('two ApiKeys that name one Secret: one key is made, for the first of them',
   assert.deepEqual(hashesOf(resources), [{ sha256: sha256(told[0]?.key) }]);
 });
 
+test('a reload gives other objects only for files that say something else, and reads no others', async (t) => {
+  const first = await minter(t);
+  await first.mint(resourcesOf(['a', 'b', 'c', 'd'].map((name) => `
+apiVersion: modelgateway.dev/v1alpha1
+kind: ApiKey
+metadata: {name: ${name}, namespace: team-a}
+spec: {groupRef: {name: main}, accountRef: {name: team-a}}`).join('\n---')));
+  const { minted, data } = await minter(t, first.data);
+  const before = new Map(minted.secrets);
+  const file = (name: string): string => join(data, 'secrets', 'team-a', `${name}-key.yaml`);
+  assert.equal(await minted.reload(), false, 'all were read anew, and say the same');
+  assert.deepEqual([...minted.secrets.keys()].filter((id) => minted.secrets.get(id) !== before.get(id)), []);
+  await writeFile(file('a'), (await readFile(file('a'), 'utf8')).replace('# Made', '# Once made'));
+  await writeFile(file('b'), (await readFile(file('b'), 'utf8')).replace(/sk-\w{8}/, 'sk-00000000'));
+  await rm(file('c'));
+  await rm(file('d'));
+  await mkdir(file('d')); // a read would fail
+  await writeFile(join(data, 'secrets', 'team-a', 'other.txt'), 'not a Secret');
+  await mkdir(join(data, 'secrets', 'team-a', 'deeper'));
+  await writeFile(join(data, 'secrets', 'team-a', 'deeper', 'e-key.yaml'), 'not a Secret');
+  assert.equal(await minted.reload(), true);
+  assert.deepEqual([...minted.secrets.keys()].sort(), ['team-a/a-key', 'team-a/b-key']);
+  assert.equal(minted.secrets.get('team-a/a-key'), before.get('team-a/a-key'));
+  assert.match(minted.secrets.get('team-a/b-key')?.data.get('apiKey') ?? '', /^sk-00000000/);
+  assert.deepEqual([...minted.unreadable], []);
+  assert.equal(await minted.reload(), false);
+});
+
 test('a write during a reload is not lost', async (t) => {
   const { minted, told, mint } = await minter(t);
   const reload = minted.reload();
