@@ -26,7 +26,7 @@ interface Found {
 /** A copy with defaults, without unknown fields, and without the nulls that stand for an absent field. */
 function normaliseValue(value: Json, node: SchemaNode, found: Found): Json {
   const { items } = node;
-  if (Array.isArray(value)) return items ? value.map((item: Json, index) => within(found, index, () => normaliseValue(item, items, found))) : value;
+  if (Array.isArray(value)) return items ? value.map((item: Json, index) => normaliseBelow(item, items, { found, segment: index })) : value;
   return isJsonObject(value) && hasFields(node) ? normaliseFields(value, node, found) : value;
 }
 
@@ -36,7 +36,7 @@ function normaliseFields(value: JsonObject, node: SchemaNode, found: Found): Jso
     const child = childNode(node, field);
     const given = value[field] ?? child?.default;
     if (!child) found.errors.push(fieldError([...found.path, field], 'unknown field'));
-    else if (given !== undefined) setField(kept, field, within(found, field, () => normaliseValue(given, child, found)));
+    else if (given !== undefined) setField(kept, field, normaliseBelow(given, child, { found, segment: field }));
   }
   for (const field in node.properties) {
     const child = node.properties[field];
@@ -45,10 +45,11 @@ function normaliseFields(value: JsonObject, node: SchemaNode, found: Found): Jso
   return kept;
 }
 
-function within<T>({ path }: Found, segment: Segment, work: () => T): T {
-  path.push(segment);
-  const result = work();
-  path.pop();
+function normaliseBelow(value: Json, node: SchemaNode, { found, segment }: { readonly found: Found; readonly segment: Segment }): Json {
+  if (typeof value !== 'object') return value;
+  found.path.push(segment);
+  const result = normaliseValue(value, node, found);
+  found.path.pop();
   return result;
 }
 

@@ -36,7 +36,7 @@ export function compileRules(root: SchemaNode): RulesCheck {
   const compiled = compileNode(root, environment);
   return (value, isBlocked) => {
     const found: Found = { path: [], errors: [], isBlocked };
-    if (compiled) check(compiled, { value, self: toCel(value, root) }, found);
+    if (compiled) check(compiled, value, found);
     return found.errors;
   };
 }
@@ -61,40 +61,47 @@ interface Found {
   readonly isBlocked: (path: FieldPath) => boolean;
 }
 
-/** A value as it is in JSON, and as rules see it. */
+/** A value as it is in JSON, with its schema; rules see it through toCel, once one of them has to be asked. */
 interface Subject {
   readonly value: Json;
-  readonly self: unknown;
+  readonly node: SchemaNode;
+  self?: unknown;
 }
 
-function check(compiled: CompiledNode, subject: Subject, found: Found): void {
-  for (const rule of compiled.rules) judge(rule, subject, found);
-  const { value, self } = subject;
-  if (Array.isArray(value) && Array.isArray(self)) checkItems(compiled, { value, self }, found);
-  else if (isJsonObject(value) && isRecord(self)) checkFields(compiled, { value, self }, found);
+function check(compiled: CompiledNode, value: Json, found: Found): void {
+  if (compiled.rules.length > 0) judgeAll(compiled, value, found);
+  if (Array.isArray(value)) checkItems(compiled, value, found);
+  else if (isJsonObject(value)) checkFields(compiled, value, found);
 }
 
-function checkItems({ items }: CompiledNode, { value, self }: { readonly value: readonly Json[]; readonly self: readonly unknown[] }, found: Found): void {
-  if (items) for (const [index, item] of value.entries()) checkBelow(items, { value: item, self: self[index] }, { found, segment: index });
+function judgeAll({ rules, node }: CompiledNode, value: Json, found: Found): void {
+  const subject: Subject = { value, node };
+  for (const rule of rules) judge(rule, subject, found);
 }
 
-function checkFields({ properties }: CompiledNode, { value, self }: { readonly value: JsonObject; readonly self: Readonly<Record<string, unknown>> }, found: Found): void {
+function checkItems({ items }: CompiledNode, value: readonly Json[], found: Found): void {
+  if (items) for (const [index, item] of value.entries()) checkBelow(items, item, { found, segment: index });
+}
+
+function checkFields({ properties }: CompiledNode, value: JsonObject, found: Found): void {
   for (const [field, child] of properties) {
     const below = value[field] ?? null;
-    if (below !== null) checkBelow(child, { value: below, self: self[field] }, { found, segment: field });
+    if (below !== null) checkBelow(child, below, { found, segment: field });
   }
 }
 
-function checkBelow(compiled: CompiledNode, subject: Subject, { found, segment }: { readonly found: Found; readonly segment: Segment }): void {
+function checkBelow(compiled: CompiledNode, value: Json, { found, segment }: { readonly found: Found; readonly segment: Segment }): void {
   found.path.push(segment);
-  check(compiled, subject, found);
+  check(compiled, value, found);
   found.path.pop();
 }
 
-function judge({ rule, evaluate, certainlyHolds, right }: CompiledRule, { value, self }: Subject, { path, errors, isBlocked }: Found): void {
+function judge({ rule, evaluate, certainlyHolds, right }: CompiledRule, subject: Subject, { path, errors, isBlocked }: Found): void {
+  const { value, node } = subject;
   if (certainlyHolds?.(value) || right.has(value)) return;
   try {
-    if (evaluate({ self }) === true) remember(right, value);
+    subject.self ??= toCel(value, node);
+    if (evaluate({ self: subject.self }) === true) remember(right, value);
     else errors.push(fieldError(placeOf(rule, path), reasonPrefix(rule, value) + rule.message));
   } catch (error) {
     // Of a value without the shape that its schema says, nothing more can be said.
@@ -164,8 +171,4 @@ function scalarToCel(value: Json, node: SchemaNode): unknown {
   if (node.format !== 'date-time' || typeof value !== 'string') return value;
   const time = new Date(value);
   return Number.isNaN(time.getTime()) ? value : time;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
 }

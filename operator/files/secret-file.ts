@@ -1,9 +1,9 @@
 /**
  * [P] One Secret ↔ the manifest file that keeps it.
  */
+import type { KindSchema } from '#crds/kind-schema.ts';
 import { namespacedName } from '../store/resources.ts';
 import type { SecretObject } from '../store/resources.ts';
-import type { KindSchema } from '#crds/kind-schema.ts';
 import { parseDocuments } from './parse-document.ts';
 import { yaml } from './yaml.ts';
 
