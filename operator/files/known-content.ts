@@ -14,12 +14,10 @@ export interface KnownContent {
   readonly content: JsonObject;
 }
 
-/** A manifest's text in two. */
-export interface CutText {
-  /** The lines of its metadata. */
-  readonly metadata: string;
-  /** All others. */
-  readonly rest: string;
+/** Where a manifest's text has the lines of its metadata. */
+export interface MetadataPlace {
+  readonly start: number;
+  readonly end: number;
 }
 
 const BEGINNING = '\nmetadata:\n';
@@ -27,29 +25,58 @@ const MOST_CHARACTERS = 4096;
 const MOST_REMEMBERED = 1000;
 
 /**
- * Cuts the metadata out where it is a block at the left margin between two lines there that begin with a letter, of which the second
+ * Finds the metadata where it is a block at the left margin between two lines there that begin with a letter, of which the second
  * may be missing. Where the rest is a manifest in plain YAML, and the metadata too, the whole is what both are together.
  */
-export function cutMetadata(text: string): CutText | undefined {
+export function findMetadata(text: string): MetadataPlace | undefined {
   if (text.length > MOST_CHARACTERS) return undefined;
   const start = text.indexOf(BEGINNING) + 1;
   if (start === 0) return undefined;
   let end = text.indexOf('\n', start) + 1;
   while (text.charCodeAt(end) === SPACE) end = text.indexOf('\n', end) + 1 || text.length;
-  return end === text.length || isLetter(text.charCodeAt(end)) ? { metadata: text.slice(start, end), rest: text.slice(0, start) + text.slice(end) } : undefined;
+  return end === text.length || isLetter(text.charCodeAt(end)) ? { start, end } : undefined;
 }
 
-/** Contents by their texts, as many as are remembered. */
+/** What was read of a text around metadata. */
+interface Remembered {
+  readonly before: string;
+  readonly after: string;
+  readonly content: KnownContent;
+}
+
+/**
+ * Contents by the texts around metadata, as many as are remembered. A text is compared where it stands: as the key of a Map it would be
+ * copied first.
+ */
 export class KnownContents {
-  readonly #byText = new Map<string, KnownContent>();
+  readonly #byNumber = new Map<number, Remembered[]>();
+  #remembered = 0;
 
-  get(text: string): KnownContent | undefined {
-    return this.#byText.get(text);
+  get(text: string, { start, end }: MetadataPlace): KnownContent | undefined {
+    for (const { before, after, content } of this.#byNumber.get(numberOf(text, { start, end })) ?? NOTHING)
+      if (before.length === start && after.length === text.length - end && text.startsWith(before) && text.endsWith(after)) return content;
+    return undefined;
   }
 
-  remember(text: string, content: KnownContent): void {
-    if (this.#byText.size < MOST_REMEMBERED) this.#byText.set(text, content);
+  remember(text: string, { start, end }: MetadataPlace, content: KnownContent): void {
+    if (this.#remembered >= MOST_REMEMBERED) return;
+    this.#remembered++;
+    const number = numberOf(text, { start, end });
+    const remembered = { before: text.slice(0, start), after: text.slice(end), content };
+    const others = this.#byNumber.get(number);
+    if (others) others.push(remembered);
+    else this.#byNumber.set(number, [remembered]);
   }
+}
+
+const NOTHING: readonly Remembered[] = [];
+
+/** Tells most texts around metadata from each other. */
+function numberOf(text: string, { start, end }: MetadataPlace): number {
+  let number = start;
+  for (let at = 0; at < start; at++) number = (number * 31 + text.charCodeAt(at)) | 0;
+  for (let at = end; at < text.length; at++) number = (number * 31 + text.charCodeAt(at)) | 0;
+  return number;
 }
 
 const SPACE = 0x20;

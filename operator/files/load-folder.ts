@@ -8,12 +8,11 @@ import { buildResources } from '../store/resources.ts';
 import type { Labels, Resources, SecretObject } from '../store/resources.ts';
 import type { Generations } from './generations.ts';
 import { KnownContents } from './known-content.ts';
-import { parseDocuments } from './parse-document.ts';
+import { createKnownFiles } from './known-files.ts';
 import type { Manifest, ParseOptions, ParsedDocument, ResourceManifest } from './parse-document.ts';
 import { compareProblems } from './problem.ts';
 import type { ConfigProblem } from './problem.ts';
 import type { FileText } from './scan-folder.ts';
-import { splitDocuments } from './split-documents.ts';
 
 /** Where an object stands. */
 export interface Origin {
@@ -42,21 +41,13 @@ interface PlacedDocument {
 
 /** A loader that remembers the documents of its last load, and gives the same objects for the same documents. */
 export function createLoader(given: ParseOptions, generations: Generations): LoadFolder {
-  const options = { ...given, known: new KnownContents() };
-  let remembered = new Map<string, ParsedDocument[]>();
+  const known = createKnownFiles({ ...given, known: new KnownContents() });
   const kept: Kept = { generations, namespaces: new Map() };
   return (files) => {
-    const used = new Map<string, ParsedDocument[]>();
-    const documents: PlacedDocument[] = [];
-    for (const { path: file, text: whole, changedMs } of files) {
-      for (const { text, firstLine } of splitDocuments(whole)) {
-        const parsed = used.get(text) ?? remembered.get(text) ?? parseDocuments(text, options);
-        used.set(text, parsed);
-        for (const document of parsed) documents.push({ document, file, changedMs, firstLine });
-      }
-    }
-    remembered = used;
-    return collect(documents, kept);
+    const placed: PlacedDocument[] = [];
+    for (const { file: { path: file, changedMs }, parts } of known.parse(files))
+      for (const { documents, firstLine } of parts) for (const document of documents) placed.push({ document, file, changedMs, firstLine });
+    return collect(placed, kept);
   };
 }
 

@@ -13,8 +13,8 @@ import type { ObjectMeta, Resource } from '#crds/types.gen.ts';
 import type { Labels, SecretObject } from '../store/resources.ts';
 import { CORE_KINDS, coreErrors, isCoreKind, secretData, stringMap } from './core-objects.ts';
 import type { CoreKind } from './core-objects.ts';
-import { cutMetadata } from './known-content.ts';
-import type { CutText, KnownContent, KnownContents } from './known-content.ts';
+import { findMetadata } from './known-content.ts';
+import type { KnownContent, KnownContents, MetadataPlace } from './known-content.ts';
 import { locate } from './locate.ts';
 import { parsePlainYaml } from './plain-yaml.ts';
 import { yaml } from './yaml.ts';
@@ -67,21 +67,21 @@ export function parseDocuments(text: string, options: ParseOptions): ParsedDocum
 
 /** A document in plain YAML with a good object in it; undefined otherwise, since only the whole parser knows where its mistakes are. */
 function parsePlain(text: string, options: ParseOptions): ParsedDocument | undefined {
-  const cut = options.known && cutMetadata(text);
-  const again = cut && parseAgain(cut, options);
+  const place = options.known && findMetadata(text);
+  const again = place && parseAgain(text, place, options);
   if (again) return again;
   const plain = parsePlainYaml(text);
   if (!plain) return undefined;
   const read = readObject(plain.object, options);
   const document = withoutMistakes(read, plain.line);
-  if (document && cut && read.content) options.known?.remember(cut.rest, { line: plain.line, ...read.content });
+  if (document && place && read.content) options.known?.remember(text, place, { line: plain.line, ...read.content });
   return document;
 }
 
 /** A document of which only the metadata is new. */
-function parseAgain(cut: CutText, { known, defaultNamespace }: ParseOptions): ParsedDocument | undefined {
-  const before = known?.get(cut.rest);
-  const metadata = before && parsePlainYaml(cut.metadata)?.object['metadata'];
+function parseAgain(text: string, place: MetadataPlace, { known, defaultNamespace }: ParseOptions): ParsedDocument | undefined {
+  const before = known?.get(text, place);
+  const metadata = before && parsePlainYaml(text.slice(place.start, place.end))?.object['metadata'];
   if (!before || !isJsonObject(metadata)) return undefined;
   const admission = admitKnown(before.schema, { ...before.content, metadata });
   return withoutMistakes(readAdmitted(before.schema, admission, { metadata, defaultNamespace }), before.line);

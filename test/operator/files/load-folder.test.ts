@@ -1,6 +1,7 @@
 /** A folder that is loaded again and again: what has not changed is the very same, so that nothing is worked out anew from it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import type { LoadedFolder } from '../../../operator/files/load-folder.ts';
 import { newLoader } from '../support.ts';
 
@@ -50,6 +51,37 @@ test('one that gave way to another of its name is a new version when it comes ba
   const [first, second] = [key('a'), key('a', false)];
   const versions = [first + second, second + first, first + second].map((text, at) => load([{ path: 'keys.yaml', text, changedMs: 1000 + at }]).resources.apiKeys.map(({ metadata, spec }) => [metadata.generation, spec.enabled]));
   assert.deepEqual(versions, [[[1000, true]], [[1001, false]], [[1002, true]]]);
+});
+
+test('documents are known wherever they stand', () => {
+  const load = newLoader();
+  const keys = (...files: [path: string, text: string][]): LoadedFolder['resources']['apiKeys'] => load(files.map(([path, text]) => ({ path, text, changedMs: 1 }))).resources.apiKeys;
+  const [a, b, c] = keys(['1.yaml', key('a') + key('b')], ['2.yaml', key('c')]);
+  assert.deepEqual([a, b, c].map((object) => object?.metadata.name), ['a', 'b', 'c']);
+  for (const files of [
+    [['1.yaml', key('a')], ['2.yaml', key('b') + key('c')]],
+    [['2.yaml', key('b') + key('c')], ['renamed.yaml', key('a')]],
+    [['1.yaml', key('c') + key('b')], ['2.yaml', key('a')]],
+    [['1.yaml', `# no document\n---\n${key('c')}`], ['2.yaml', key('a') + key('b')]],
+  ] satisfies [string, string][][]) {
+    const now = keys(...files);
+    assert.equal(now.length, 3);
+    for (const object of [a, b, c]) assert.ok(object && now.includes(object), `${object?.metadata.name} is another one in ${JSON.stringify(files)}`);
+  }
+});
+
+test('whatever was loaded before, a folder is what its files say', () => {
+  const piece = fc.oneof(fc.constantFrom('a', 'b', 'c').chain((name) => fc.boolean().map((enabled) => key(name, enabled))), fc.constantFrom('---\n# nothing\n', '---\nkind: None\n', `---\n${key('d')}`, '---\n: [\n'));
+  const folder = fc.dictionary(fc.constantFrom('1.yaml', '2.yaml', '3.yaml'), fc.array(piece, { maxLength: 4 }).map((pieces) => pieces.join('')));
+  fc.assert(fc.property(fc.array(folder, { minLength: 2, maxLength: 5 }), (folders) => {
+    const load = newLoader();
+    for (const files of folders.map((texts) => Object.entries(texts).map(([path, text]) => ({ path, text, changedMs: 1 })))) {
+      const [now, anew] = [load(files), newLoader()(files)];
+      assert.deepEqual(now.problems, anew.problems);
+      assert.deepEqual([...now.origins], [...anew.origins]);
+      assert.deepEqual(now.resources.apiKeys.map(({ metadata: { name }, spec }) => ({ name, spec })), anew.resources.apiKeys.map(({ metadata: { name }, spec }) => ({ name, spec })));
+    }
+  }), { numRuns: 300 });
 });
 
 test('another namespace, or other labels, are seen', () => {
