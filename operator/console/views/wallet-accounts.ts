@@ -7,6 +7,7 @@ import { renderBar } from '#web/dress/bar.ts';
 import { counted, formatCount, money } from '#web/figures.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
+import { namespacedName } from '../../store/resources.ts';
 import { accountMark } from './wallet-facts.ts';
 import type { AccountFacts } from './wallet-facts.ts';
 import { accountPath, withParameters } from './wallet-links.ts';
@@ -106,7 +107,7 @@ function accountsPath({ text, column, descending, page }: AccountsQuery): string
 }
 
 function renderLoneKeys(keys: readonly ApiKey[]): Html {
-  const shown = [...keys].sort((a, b) => compare(nameOf(a), nameOf(b))).slice(0, LONE_KEYS_SHOWN);
+  const shown = [...keys].sort((a, b) => compare(namespacedName(a.metadata), namespacedName(b.metadata))).slice(0, LONE_KEYS_SHOWN);
   return html`<section class="section" aria-labelledby="lone-keys"><h2 id="lone-keys">Keys of accounts that you may not see</h2>
 <ul class="lone-keys">${shown.map(({ metadata: { namespace, name }, spec: { accountRef } }) => (
   html`<li><a href="${accountPath({ namespace, name: accountRef.name }, undefined, { key: name })}"><bdi>${name}</bdi></a> <span class="soft"><bdi>${namespace}</bdi></span></li>`))}</ul>
@@ -117,23 +118,19 @@ function chooseAccounts(accounts: readonly AccountFacts[], { text, column, desce
   const words = text.toLowerCase().split(/\s+/);
   const direction = descending ? -1 : 1;
   return accounts
-    .filter(({ account }) => words.every((word) => nameOf(account).includes(word)))
-    .sort((a, b) => direction * compareBy(column, a, b) || compare(nameOf(a.account), nameOf(b.account)));
+    .filter(({ account }) => words.every((word) => namespacedName(account.metadata).includes(word)))
+    .sort((a, b) => direction * compareBy(column, a, b) || compare(namespacedName(a.account.metadata), namespacedName(b.account.metadata)));
 }
 
 function compareBy(column: AccountColumn, a: AccountFacts, b: AccountFacts): number {
   switch (column) {
-    case 'name': return compare(nameOf(a.account), nameOf(b.account));
+    case 'name': return compare(namespacedName(a.account.metadata), namespacedName(b.account.metadata));
     case 'balance': return compare(a.balanceNanoUsd, b.balanceNanoUsd);
     case 'credit': return compare(a.creditNanoUsd, b.creditNanoUsd);
     case 'spent': return compare(a.spentNanoUsd, b.spentNanoUsd);
     case 'held': return compare(a.heldNanoUsd, b.heldNanoUsd);
     case 'keys': return a.keys - b.keys;
   }
-}
-
-function nameOf({ metadata }: { readonly metadata: { readonly namespace: string; readonly name: string } }): string {
-  return `${metadata.namespace}/${metadata.name}`;
 }
 
 function compare<T extends string | bigint>(a: T, b: T): number {

@@ -189,9 +189,15 @@ describe('a batch', { skip: valkey.skip }, async () => {
   const ending = { ...settlement('a', 5n), origin: originOf('a', 'm') };
   const settling = encodeStep(settleStep(ending, []));
   const withJob = encodeStep(settleStep({ ...ending, job: { jobId: 'job', pollMs: 0 } }, []));
+  /** As a journal has it that outlived a store. */
+  const refilling = (job: string): string => encodeStep({
+    name: 'refill',
+    args: ['a', ending.origin.keyUid, 'team/a', String(NOON_MS), '["auto","m","r/c","ns/p@1"]', '[1,0,0,0,1,"Provider"]', '5', '0', 'Succeeded', '1', '5', '-', '1', '5', '5', '5', '5', '20777', '24322', job, '0', 'r/c', ''],
+  });
   for (const [what, text, step, broken] of [
     ['usual settlement', WHOLE, bookingOf('a', []), 'o:one'], ['settlement by the general steps', GENERAL, bookingOf('a', []), 'o:one'],
     ['settlement that tells all', WHOLE, settling, 'o:one'], ['settlement with a job', WHOLE, withJob, 'jq'],
+    ['settlement from a journal', WHOLE, refilling(''), 'o:one'], ['settlement with a job from a journal', WHOLE, refilling('job'), 'jq'],
   ] as const) {
     it(`writes no record of a ${what} that fails, and leaves its hold in its list`, async () => {
       const base = `{${randomUUID()}}:`;
@@ -207,7 +213,7 @@ describe('a batch', { skip: valkey.skip }, async () => {
       if (broken !== 'o:one') assert.equal(await held('o:one'), 1);
       await client.sendCommand(['DEL', base + broken]);
       if (broken === 'o:one') await client.sendCommand(['RENAME', `${base}kept`, `${base}o:one`]);
-      assert.match(await word(step) ?? '', /^(?:booked|settled)$/);
+      assert.match(await word(step) ?? '', /^(?:booked|settled|refilled)$/);
       assert.equal(await records(), 1);
       assert.equal(await held('o:one'), 0);
     });
