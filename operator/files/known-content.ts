@@ -44,39 +44,33 @@ interface Remembered {
   readonly content: KnownContent;
 }
 
-/**
- * Contents by the texts around metadata, as many as are remembered. A text is compared where it stands: as the key of a Map it would be
- * copied first.
- */
+/** Contents by the texts around metadata, as many as are remembered. They are looked up by the longer one: both together would have to be copied first. */
 export class KnownContents {
-  readonly #byNumber = new Map<number, Remembered[]>();
+  readonly #byLonger = new Map<string, Remembered[]>();
   #remembered = 0;
 
-  get(text: string, { start, end }: MetadataPlace): KnownContent | undefined {
-    for (const { before, after, content } of this.#byNumber.get(numberOf(text, { start, end })) ?? NOTHING)
+  get(text: string, place: MetadataPlace): KnownContent | undefined {
+    const { start, end } = place;
+    for (const { before, after, content } of this.#byLonger.get(longerOf(text, place)) ?? NOTHING)
       if (before.length === start && after.length === text.length - end && text.startsWith(before) && text.endsWith(after)) return content;
     return undefined;
   }
 
-  remember(text: string, { start, end }: MetadataPlace, content: KnownContent): void {
+  remember(text: string, place: MetadataPlace, content: KnownContent): void {
     if (this.#remembered >= MOST_REMEMBERED) return;
     this.#remembered++;
-    const number = numberOf(text, { start, end });
-    const remembered = { before: text.slice(0, start), after: text.slice(end), content };
-    const others = this.#byNumber.get(number);
+    const longer = longerOf(text, place);
+    const remembered = { before: text.slice(0, place.start), after: text.slice(place.end), content };
+    const others = this.#byLonger.get(longer);
     if (others) others.push(remembered);
-    else this.#byNumber.set(number, [remembered]);
+    else this.#byLonger.set(longer, [remembered]);
   }
 }
 
 const NOTHING: readonly Remembered[] = [];
 
-/** Tells most texts around metadata from each other. */
-function numberOf(text: string, { start, end }: MetadataPlace): number {
-  let number = start;
-  for (let at = 0; at < start; at++) number = (number * 31 + text.charCodeAt(at)) | 0;
-  for (let at = end; at < text.length; at++) number = (number * 31 + text.charCodeAt(at)) | 0;
-  return number;
+function longerOf(text: string, { start, end }: MetadataPlace): string {
+  return start > text.length - end ? text.slice(0, start) : text.slice(end);
 }
 
 const SPACE = 0x20;

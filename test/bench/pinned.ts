@@ -14,7 +14,8 @@ export interface PinnedProcess {
 }
 
 interface PinnedOptions {
-  readonly core: number;
+  /** One, or several as taskset takes them: "0,1". */
+  readonly core: number | string;
   /** Its standard output and error. */
   readonly outputFile: string;
   readonly cwd?: string;

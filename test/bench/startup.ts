@@ -1,5 +1,5 @@
 /**
- * From the start of `mgw run` until /readyz answers 200, on one core, with ten thousand keys: `npm run bench:startup`. A second
+ * From the start of `mgw run` until /readyz answers 200, on one core or several, with ten thousand keys: `npm run bench:startup`. A second
  * process does the same steps one by one and says what each takes of the core; the whole is told in time and in CPU time, since others may be on the core too.
  */
 import { execFileSync } from 'node:child_process';
@@ -26,7 +26,7 @@ const HELP = `npm run bench:startup -- [options]
   --rounds N     starts per case, default 7
   --keys N       ApiKeys, default 10000
   --only CASE    ${STARTUP_CASES.join(', ')} (one key); may be repeated
-  --core N       the core that the gateway is pinned to, default 1
+  --core N       the core that the gateway is pinned to, default 1; or several: 0,1
   --cold         without the cache of compiled modules, as at the first start after an installation`;
 
 async function main(): Promise<void> {
@@ -36,7 +36,7 @@ async function main(): Promise<void> {
   } });
   if (values.help) return void process.stdout.write(`${HELP}\n`);
   if (values.cold) process.env['NODE_DISABLE_COMPILE_CACHE'] = '1';
-  const core = Number(values.core);
+  const { core } = values;
   for (const startupCase of STARTUP_CASES.filter((name) => values.only?.includes(name) ?? true)) {
     const folder = mkdtempSync(join(tmpdir(), 'mgw-startup-'));
     try {
@@ -50,7 +50,7 @@ async function main(): Promise<void> {
 interface Setup {
   readonly folder: StartupFolder;
   readonly rounds: number;
-  readonly core: number;
+  readonly core: string;
   readonly log: string;
 }
 
@@ -122,7 +122,7 @@ function isReady(port: number): Promise<boolean> {
 }
 
 function stagesOnce({ folder, core }: Setup): Stage[] {
-  const output = execFileSync('taskset', ['-c', String(core), process.execPath, ...ownFlags(), STAGES, folder.config, folder.data], { encoding: 'utf8' });
+  const output = execFileSync('taskset', ['-c', core, process.execPath, ...ownFlags(), STAGES, folder.config, folder.data], { encoding: 'utf8' });
   return JSON.parse(output) as Stage[];
 }
 
