@@ -55,7 +55,10 @@ function parseText(whole: string, { others, options }: { readonly others: Docume
   return splitDocuments(whole).map(({ text, firstLine }) => ({ documents: knownDocuments(others, text) ?? parseDocuments(text, options), firstLine }));
 }
 
-/** A look-up by a long text is dear, and at the first load there is nothing to find. */
+/**
+ * A look-up by a long text is dear, and at the first load there is nothing to find. Later it does a second thing: V8 makes a copy of the
+ * text for it, and what is parsed then points into that, not into the text of the whole file, which would be kept for each edit otherwise.
+ */
 function knownDocuments(others: DocumentsByText, text: string): readonly ParsedDocument[] | undefined {
   return others.size === 0 ? undefined : others.get(text);
 }

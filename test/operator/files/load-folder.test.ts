@@ -1,6 +1,8 @@
 /** A folder that is loaded again and again: what has not changed is the very same, so that nothing is worked out anew from it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import type { LoadedFolder } from '../../../operator/files/load-folder.ts';
 import { newLoader } from '../support.ts';
@@ -82,6 +84,28 @@ test('whatever was loaded before, a folder is what its files say', () => {
       assert.deepEqual(now.resources.apiKeys.map(({ metadata: { name }, spec }) => ({ name, spec })), anew.resources.apiKeys.map(({ metadata: { name }, spec }) => ({ name, spec })));
     }
   }), { numRuns: 300 });
+});
+
+test('of a file that is edited again and again, no earlier text is kept', () => {
+  setFlagsFromString('--expose-gc');
+  const collect: unknown = runInNewContext('gc');
+  assert.ok(typeof collect === 'function');
+  const load = newLoader();
+  const comment = `---\n${`#${'-'.repeat(98)}\n`.repeat(10_000)}`;
+  /** Each edit is of another object, and what stands around its metadata was not there before. */
+  const textAfter = (edits: number): string => Array.from({ length: 100 }, (_, index) => {
+    const name = index < edits ? `somewhat-longer-name-${index}` : 'a-first-name-for-all-of-them';
+    return `---\napiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata:\n  name: key-with-a-long-name-${index}\n  namespace: ${name}\nspec:\n  groupRef:\n    name: ${name}\n  accountRef:\n    name: main\n`;
+  }).join('') + comment;
+  const heldAfter = (edits: number): number => {
+    const text = Buffer.from(textAfter(edits)).toString(); // in one piece, as a file's
+    assert.deepEqual(load([{ path: 'keys.yaml', text, changedMs: edits }]).problems, []);
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const held = Array.from({ length: 60 }, (_, edits) => heldAfter(edits));
+  const grown = ((held.at(-1) ?? 0) - (held[5] ?? 0)) / 2 ** 20;
+  assert.ok(grown < 10, `${grown.toFixed(1)} MiB more are kept after 54 edits of a file of 1 MB`);
 });
 
 test('another namespace, or other labels, are seen', () => {
