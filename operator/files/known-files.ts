@@ -21,23 +21,35 @@ interface ParsedPart {
   readonly firstLine: number;
 }
 
-export interface KnownFiles {
+interface KnownFiles {
   /** The files' documents, file by file; the same ones for the same text as at the last call. */
   parse(files: readonly FileText[]): ParsedFile[];
 }
 
 /** Knows nothing to begin with. */
 export function createKnownFiles(options: ParseOptions): KnownFiles {
-  let known: ReadonlyMap<string, ParsedFile> = new Map();
+  let known: ReadonlyMap<string, ParsedFile> | undefined;
   return {
     parse(files) {
-      const same = new Map(files.flatMap((file) => partsAsBefore(known.get(file.path), file)));
-      const others = documentsOf([...known.values()].filter(({ file }) => !same.has(file.path)));
-      const parsed = files.map((file) => ({ file, parts: same.get(file.path) ?? parseText(file.text, { others, options }) }));
+      const before = known ?? NOTHING;
+      const parse = known ? (text: string) => parseDocuments(ownCopy(text), options) : (text: string) => parseDocuments(text, options);
+      const same = new Map(files.flatMap((file) => partsAsBefore(before.get(file.path), file)));
+      const others = documentsOf([...before.values()].filter(({ file }) => !same.has(file.path)));
+      const parsed = files.map((file) => ({ file, parts: same.get(file.path) ?? partsOf(file.text, { others, parse }) }));
       known = new Map(parsed.map((each) => [each.file.path, each]));
       return parsed;
     },
   };
+}
+
+const NOTHING: ReadonlyMap<string, ParsedFile> = new Map();
+
+/**
+ * What is parsed points into the text that it was parsed from, and a piece of a file into the file's: for each edit, all of it would be
+ * kept. The first load copies nothing, so that a start is quick: it keeps one text of each file.
+ */
+function ownCopy(text: string): string {
+  return Buffer.from(text, 'utf16le').toString('utf16le');
 }
 
 function partsAsBefore(before: ParsedFile | undefined, { path, text }: FileText): [string, readonly ParsedPart[]][] {
@@ -51,14 +63,13 @@ function documentsOf(files: readonly ParsedFile[]): DocumentsByText {
   return new Map(files.flatMap(({ file, parts }) => splitDocuments(file.text).map(({ text }, index) => [text, parts[index]?.documents ?? []] as const)));
 }
 
-function parseText(whole: string, { others, options }: { readonly others: DocumentsByText; readonly options: ParseOptions }): ParsedPart[] {
-  return splitDocuments(whole).map(({ text, firstLine }) => ({ documents: knownDocuments(others, text) ?? parseDocuments(text, options), firstLine }));
+interface Parsing {
+  /** Of files that are not as they were. */
+  readonly others: DocumentsByText;
+  readonly parse: (text: string) => readonly ParsedDocument[];
 }
 
-/**
- * A look-up by a long text is dear, and at the first load there is nothing to find. Later it does a second thing: V8 makes a copy of the
- * text for it, and what is parsed then points into that, not into the text of the whole file, which would be kept for each edit otherwise.
- */
-function knownDocuments(others: DocumentsByText, text: string): readonly ParsedDocument[] | undefined {
-  return others.size === 0 ? undefined : others.get(text);
+/** A look-up by a long text is dear: where there is nothing to find, none is made. */
+function partsOf(whole: string, { others, parse }: Parsing): ParsedPart[] {
+  return splitDocuments(whole).map(({ text, firstLine }) => ({ documents: (others.size === 0 ? undefined : others.get(text)) ?? parse(text), firstLine }));
 }

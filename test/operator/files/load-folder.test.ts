@@ -86,7 +86,7 @@ test('whatever was loaded before, a folder is what its files say', () => {
   }), { numRuns: 300 });
 });
 
-test('of a file that is edited again and again, no earlier text is kept', () => {
+for (const isAway of [false, true]) test(`of a file that is edited again and again${isAway ? ', and is away in between' : ''}, no earlier text is kept`, () => {
   setFlagsFromString('--expose-gc');
   const collect: unknown = runInNewContext('gc');
   assert.ok(typeof collect === 'function');
@@ -100,6 +100,7 @@ test('of a file that is edited again and again, no earlier text is kept', () => 
   const heldAfter = (edits: number): number => {
     const text = Buffer.from(textAfter(edits)).toString(); // in one piece, as a file's
     assert.deepEqual(load([{ path: 'keys.yaml', text, changedMs: edits }]).problems, []);
+    if (isAway) load([]);
     collect();
     return process.memoryUsage().heapUsed;
   };
