@@ -74,6 +74,8 @@ export interface UpstreamRefusal {
 }
 
 const HOLD_OFF_MS = 20;
+/** There may be a file for each of ten thousand keys, of which only the gateway and, seldom, its owner changes any. */
+const MINTED_RESCAN_SHARE = 100;
 
 const SYSTEM_TIMERS: Timers = {
   nowMs: () => Date.now(),
@@ -177,6 +179,7 @@ function guarded({ onMinted, log }: OperatorOptions): (minted: MintedKey) => voi
 function watchMinted(minted: MintedSecrets, controller: Controller, log: OperatorOptions['log']): { stop(): Promise<void> } {
   return watchFolder({
     folder: minted.folder,
+    rescanShare: MINTED_RESCAN_SHARE,
     async onChange() {
       try {
         if (await minted.reload()) controller.update();

@@ -12,6 +12,8 @@ interface WatchOptions {
   readonly onChange: () => Promise<void>;
   /** Told that the folder cannot be read at all, and again when it can: undefined. */
   readonly onUnreadable: (error: unknown) => void;
+  /** Looks at all files take one part in so many of the time, at most; default 20. */
+  readonly rescanShare?: number;
 }
 
 interface FolderWatch {
@@ -23,9 +25,9 @@ interface FolderWatch {
 const QUIET_MS = 40;
 /** … but at the latest after this. */
 const LATEST_MS = 250;
-/** Between two looks at all files; where one takes long, it is a hundredth of the time. */
+/** Between two looks at all files; longer where one takes long. */
 const RESCAN_MS = 400;
-const RESCAN_SHARE = 100;
+const RESCAN_SHARE = 20;
 
 /** Watches until it is stopped. `signature`: of the scan that the caller knows already; without one, onChange is called at once. */
 export function watchFolder(options: WatchOptions, signature?: string): FolderWatch {
@@ -86,7 +88,7 @@ class Watch implements FolderWatch {
     if (changed || noticed) await this.#options.onChange();
     clearTimeout(this.#rescan);
     if (this.#stopped) return;
-    this.#rescan = setTimeout(() => this.#enqueue(() => this.#look(false)), Math.max(RESCAN_MS, tookMs * RESCAN_SHARE));
+    this.#rescan = setTimeout(() => this.#enqueue(() => this.#look(false)), Math.max(RESCAN_MS, tookMs * (this.#options.rescanShare ?? RESCAN_SHARE)));
   }
 
   async #scan(): Promise<boolean> {
