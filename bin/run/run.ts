@@ -11,6 +11,7 @@ import { createLogger } from '../../dataplane/telemetry/log.ts';
 import type { LogOptions } from '../../dataplane/telemetry/log.ts';
 import type { DemoProvider } from '../../demo/provider.ts';
 import type { MintedKey } from '../../operator/reconcile/mint-keys.ts';
+import { secretPath, secretsFolder } from '../../operator/reconcile/minted-files.ts';
 import { DEMO_ADDRESS } from '../defaults.ts';
 import { openLedger } from '../open-ledger.ts';
 import { urlOf } from '../options.ts';
@@ -20,7 +21,7 @@ import { assertFolder, defaultDataFolder, prepareDataFolder, shortPath } from '.
 import { startGateway } from './gateway.ts';
 import type { Gateway } from './gateway.ts';
 import { helloText } from './hello.ts';
-import { keyFilePath, keyFiles } from './key-files.ts';
+import { keyFiles } from './key-files.ts';
 import { explainStart } from './start-errors.ts';
 import { listenStopSignals, sayEnded } from './stop-signals.ts';
 
@@ -134,7 +135,7 @@ async function openConsole(flags: RunFlags, { gateway, dataDir, log }: { readonl
 
 /** Its one and only time. */
 function tellKey({ namespace, name, key, secretName }: MintedKey, dataDir: string): void {
-  process.stdout.write(`key of ApiKey ${namespace}/${name}, printed only this once; it is kept in ${shortPath(keyFilePath(dataDir, { namespace, name: secretName }))}: ${key}\n`);
+  process.stdout.write(`key of ApiKey ${namespace}/${name}, printed only this once; it is kept in ${shortPath(secretPath(secretsFolder(dataDir), { namespace, name: secretName }))}: ${key}\n`);
 }
 
 /** Tells of one key: one that was made just now, if there is such a one. Further new ones get a line each. */

@@ -95,6 +95,9 @@ export class FileThread {
 /** Of what it reads nothing stays: a large young generation, as the main thread's, would only be memory that is touched for the first time again and again. */
 const YOUNG_MIB = 24;
 
+/** Where node watches the code (--watch), it tells by messages from a thread which files that loads: "watch:import" and the like. */
+type NodeNotice = Readonly<Record<`watch:${string}`, unknown>>;
+
 /** A file that was opened, and what it had. */
 export interface OpenFile {
   readonly thread: FileThread;
@@ -107,11 +110,13 @@ export function openFileThread(settings: FileSettings): Promise<OpenFile> {
   const worker = new Worker(new URL('embedded-worker.ts', import.meta.url), { workerData: settings, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB } });
   const thread = new FileThread(worker);
   return new Promise((resolve, reject) => {
-    // node itself sends messages from a thread, of the files that it loads, where it watches them
-    worker.on('message', (answer: FileAnswer) => {
+    const opened = (answer: FileAnswer | NodeNotice): void => {
+      if (!('type' in answer)) return;
+      worker.off('message', opened);
       if (answer.type === 'Opened') resolve({ thread, mark: answer.mark, stored: answer.stored });
-      else if (answer.type === 'NotOpened') reject(new Error(answer.reason));
-    });
+      else reject(new Error(answer.type === 'NotOpened' ? answer.reason : 'an answer before the file was open'));
+    };
+    worker.on('message', opened);
     worker.once('error', reject);
     worker.once('exit', () => reject(new Error('the file\'s thread ended before the file was open')));
   });

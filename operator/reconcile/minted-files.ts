@@ -1,7 +1,7 @@
-/** Reads the folder of generated keys: at a start all of it at once, later only the files that are not as they were. */
+/** Reads the folder of generated keys: at a start all of it at once; later once more with the time of each file, and then only files that are not as they were. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { sep } from 'node:path';
+import { join, sep } from 'node:path';
 import { scanFolder } from '../files/scan-folder.ts';
 import { parseSecret } from '../files/secret-file.ts';
 import { isMissing, unlessGone } from '../files/unless-gone.ts';
@@ -21,6 +21,16 @@ interface FoundSecrets {
 export type ReadFiles = ReadonlyMap<string, { readonly signature: string; readonly content: SecretObject | string }>;
 
 const EXTENSION = '.yaml';
+
+/** Where generated keys are kept in a data folder. */
+export function secretsFolder(dataDir: string): string {
+  return join(dataDir, 'secrets');
+}
+
+/** The file that keeps a Secret in that folder. */
+export function secretPath(folder: string, { namespace, name }: Pick<SecretObject, 'namespace' | 'name'>): string {
+  return join(folder, namespace, `${name}${EXTENSION}`);
+}
 
 /** Everything, without waiting: nobody else does anything yet, and to wait for each of ten thousand files takes longer than to read it. */
 export function readAllNow(folder: string): FoundSecrets {
@@ -96,8 +106,13 @@ async function readLater(path: string, id: string): Promise<Content> {
 }
 
 function withoutSecret(error: unknown): string | undefined {
-  if (isMissing(error)) return undefined;
+  if (isMissing(error) || isFolder(error)) return undefined;
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Whether what was to be read is no file; scanFolder finds no such one either. */
+function isFolder(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EISDIR';
 }
 
 /** Entries of a folder, without those that begin with a dot; none where there is no folder. */

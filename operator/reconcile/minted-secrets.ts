@@ -9,7 +9,7 @@ import { syncFolder, writeDurably } from '../files/write-durably.ts';
 import { namespacedName, withSecrets } from '../store/resources.ts';
 import type { Resources, SecretObject } from '../store/resources.ts';
 import { sameEntries } from '../store/kept-list.ts';
-import { readAllNow, readChanged } from './minted-files.ts';
+import { readAllNow, readChanged, secretPath, secretsFolder } from './minted-files.ts';
 import type { ReadFiles } from './minted-files.ts';
 import type { KeySecrets } from './mint-keys.ts';
 
@@ -30,7 +30,7 @@ const OWNER_ONLY_FOLDER = 0o700;
 
 /** Opens the folder, which is made if need be, and reads what is there. */
 export async function openMintedSecrets(dataDir: string): Promise<MintedSecrets> {
-  const folder = join(dataDir, 'secrets');
+  const folder = secretsFolder(dataDir);
   await makeFolder(folder);
   let { secrets, unreadable } = readAllNow(folder);
   let files: ReadFiles = new Map();
@@ -57,7 +57,7 @@ export async function openMintedSecrets(dataDir: string): Promise<MintedSecrets>
     async discard(id) {
       const secret = secrets.get(id);
       if (!secret) return;
-      await rm(join(folder, secret.namespace, `${secret.name}.yaml`), { force: true });
+      await rm(secretPath(folder, secret), { force: true });
       await syncFolder(join(folder, secret.namespace));
       secrets.delete(id);
       joined = undefined;
@@ -79,7 +79,7 @@ export async function openMintedSecrets(dataDir: string): Promise<MintedSecrets>
       const comment = `Made by the gateway for the ApiKey ${namespacedName(metadata)}. Delete this file to have another key made.`;
       const id = namespacedName(secret);
       await makeFolder(join(folder, secret.namespace));
-      await writeDurably(join(folder, secret.namespace, `${secret.name}.yaml`), { text: formatSecret(secret, comment), mode: OWNER_ONLY_FILE });
+      await writeDurably(secretPath(folder, secret), { text: formatSecret(secret, comment), mode: OWNER_ONLY_FILE });
       writtenMeanwhile?.set(id, secret);
       secrets.set(id, secret);
       joined = undefined;

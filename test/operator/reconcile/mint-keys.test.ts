@@ -1,7 +1,9 @@
 /** Generated keys: made once, durable before they are told, in files that only their owner reads. */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
+import fs from 'node:fs';
 import { chmod, mkdir, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
@@ -204,9 +206,19 @@ test('two ApiKeys that name one Secret: one key is made, for the first of them',
   assert.deepEqual(hashesOf(resources), [{ sha256: sha256(told[0]?.key) }]);
 });
 
+/** Paths of all files that are read by the work, whole and with promises. */
+async function readBy(t: TestContext, work: () => Promise<void>): Promise<unknown[]> {
+  const read = t.mock.method(fs.promises, 'readFile');
+  syncBuiltinESMExports();
+  await work();
+  read.mock.restore();
+  syncBuiltinESMExports();
+  return read.mock.calls.map(({ arguments: [path] }) => path);
+}
+
 test('a reload gives other objects only for files that say something else, and reads no others', async (t) => {
   const first = await minter(t);
-  await first.mint(resourcesOf(['a', 'b', 'c', 'd'].map((name) => `
+  await first.mint(resourcesOf(['a', 'b', 'c', 'd', 'e'].map((name) => `
 apiVersion: modelgateway.dev/v1alpha1
 kind: ApiKey
 metadata: {name: ${name}, namespace: team-a}
@@ -220,16 +232,17 @@ spec: {groupRef: {name: main}, accountRef: {name: team-a}}`).join('\n---')));
   await writeFile(file('b'), (await readFile(file('b'), 'utf8')).replace(/sk-\w{8}/, 'sk-00000000'));
   await rm(file('c'));
   await rm(file('d'));
-  await mkdir(file('d')); // a read would fail
+  await mkdir(file('d')); // no file, and none to be read
   await writeFile(join(data, 'secrets', 'team-a', 'other.txt'), 'not a Secret');
   await mkdir(join(data, 'secrets', 'team-a', 'deeper'));
   await writeFile(join(data, 'secrets', 'team-a', 'deeper', 'e-key.yaml'), 'not a Secret');
-  assert.equal(await minted.reload(), true);
-  assert.deepEqual([...minted.secrets.keys()].sort(), ['team-a/a-key', 'team-a/b-key']);
+  assert.deepEqual(await readBy(t, async () => assert.equal(await minted.reload(), true)), [file('a'), file('b')]);
+  assert.deepEqual([...minted.secrets.keys()].sort(), ['team-a/a-key', 'team-a/b-key', 'team-a/e-key']);
   assert.equal(minted.secrets.get('team-a/a-key'), before.get('team-a/a-key'));
   assert.match(minted.secrets.get('team-a/b-key')?.data.get('apiKey') ?? '', /^sk-00000000/);
   assert.deepEqual([...minted.unreadable], []);
-  assert.equal(await minted.reload(), false);
+  assert.deepEqual([...(await openMintedSecrets(data)).unreadable], [], 'a start sees what a reload does');
+  assert.deepEqual(await readBy(t, async () => assert.equal(await minted.reload(), false)), []);
 });
 
 test('a write during a reload is not lost', async (t) => {
