@@ -16,11 +16,9 @@ export type RulesCheck = (value: Json, isBlocked: (path: FieldPath) => boolean) 
 
 interface CompiledRule {
   readonly rule: Rule;
-  /** Once CEL has been asked. */
-  evaluate?: ParseResult;
-  readonly environment: Environment;
+  readonly evaluate: ParseResult;
   readonly certainlyHolds: CertainlyHolds | undefined;
-  /** Texts that the rule has found right: ten thousand keys name the same few groups, and matching is dear. */
+  /** Texts that CEL has found right by the rule: catalogs and routes name the same models again and again, and matching is dear. */
   readonly right: Set<Json>;
 }
 
@@ -46,7 +44,7 @@ export function compileRules(root: SchemaNode): RulesCheck {
 function compileNode(node: SchemaNode, environment: Environment): CompiledNode | undefined {
   const rules = (node['x-kubernetes-validations'] ?? [])
     .filter((rule) => !/\boldSelf\b/.test(rule.rule))
-    .map((rule) => ({ rule, environment, certainlyHolds: plainRule(rule.rule), right: new Set<Json>() }));
+    .map((rule) => ({ rule, evaluate: environment.parse(rule.rule), certainlyHolds: plainRule(rule.rule), right: new Set<Json>() }));
   const properties = new Map<string, CompiledNode>();
   for (const [field, child] of Object.entries(node.properties ?? {})) {
     const compiled = compileNode(child, environment);
@@ -98,11 +96,9 @@ function checkBelow(compiled: CompiledNode, value: Json, { found, segment }: { r
   found.path.pop();
 }
 
-function judge(compiled: CompiledRule, subject: Subject, { path, errors, isBlocked }: Found): void {
+function judge({ rule, evaluate, certainlyHolds, right }: CompiledRule, subject: Subject, { path, errors, isBlocked }: Found): void {
   const { value, node } = subject;
-  const { rule, certainlyHolds, right } = compiled;
   if (certainlyHolds?.(value) || right.has(value)) return;
-  const evaluate = compiled.evaluate ??= compiled.environment.parse(rule.rule);
   try {
     subject.self ??= toCel(value, node);
     if (evaluate({ self: subject.self }) === true) remember(right, value);

@@ -41,7 +41,7 @@ export function secretData(object: JsonObject): ReadonlyMap<string, string> {
 
 /** Whether it is one of Kubernetes' own. */
 export function isCoreKind(kind: unknown): kind is CoreKind {
-  return kind === 'Secret' || kind === 'Namespace';
+  return (CORE_KINDS as readonly unknown[]).includes(kind);
 }
 
 /** Labels or annotations as strings; null is the empty string, as on an API server. */

@@ -56,8 +56,9 @@ export function rotationOf(secret: SecretObject): number {
 
 /** The replaced keys that still work at this moment; the latest to end come first. What cannot be read opens nothing. */
 export function previousKeysOf(secret: SecretObject, nowMs: number): readonly PreviousKey[] {
-  if (secret.annotations[PREVIOUS_ANNOTATION] === undefined) return NONE;
-  return parsePrevious(secret.annotations[PREVIOUS_ANNOTATION])
+  const text = secret.annotations[PREVIOUS_ANNOTATION];
+  if (text === undefined) return NONE;
+  return parsePrevious(text)
     .filter(({ notAfterMs }) => notAfterMs > nowMs)
     .sort((a, b) => b.notAfterMs - a.notAfterMs)
     .slice(0, MOST_PREVIOUS);
@@ -68,8 +69,8 @@ export function formatPreviousKeys(keys: readonly PreviousKey[]): string {
   return JSON.stringify(keys.map(({ sha256, notAfterMs }) => ({ sha256, notAfter: new Date(notAfterMs).toISOString() })));
 }
 
-function parsePrevious(text: string | undefined): PreviousKey[] {
-  const list = text === undefined ? undefined : parseJson(text);
+function parsePrevious(text: string): PreviousKey[] {
+  const list = parseJson(text);
   if (!Array.isArray(list)) return []; // edited by hand; an unreadable overlap ends, which is the safe side
   return list.flatMap((entry: unknown) => {
     const { sha256, notAfter } = isJsonObject(entry) ? entry : {};

@@ -75,12 +75,8 @@ export function keyUidOf({ metadata }: ApiKey): string {
 
 /** "namespace/name" of the Account that pays for a key's calls. */
 export function accountIdOf({ metadata: { namespace }, spec: { accountRef: { name } } }: ApiKey): string {
-  if (lastAccount.namespace !== namespace || lastAccount.name !== name) lastAccount = { namespace, name, id: namespacedName({ namespace, name }) };
-  return lastAccount.id;
+  return namespacedName({ namespace, name });
 }
-
-/** Keys of one account mostly stand together, and the same text is looked up by more quickly than one that has just been put together. */
-let lastAccount = { namespace: '', name: '', id: '/' };
 
 /** "Kind namespace/name", unique over all objects. */
 export function objectId({ kind, metadata }: { readonly kind: Kind; readonly metadata: Pick<ObjectMeta, 'namespace' | 'name'> }): string {

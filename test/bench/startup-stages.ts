@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cacheCompiledModules } from '../../bin/compile-cache.js';
+import { resolveSourcesFast } from '../../bin/resolve-sources.js';
 
 /** One step of a start. */
 export interface Stage {
@@ -60,5 +61,6 @@ async function loadModules() {
 }
 
 cacheCompiledModules();
+resolveSourcesFast();
 const [config = '', data = ''] = process.argv.slice(2);
 await main(config, data);
