@@ -18,7 +18,7 @@ import { parseArgs } from 'node:util';
 import { Pool } from 'undici';
 import { PLATFORM, startCluster } from '../cluster/support.ts';
 import type { Cluster } from '../cluster/support.ts';
-import { freePort } from '../support/kube/processes.ts';
+import { freePort } from '../support/free-port.ts';
 import type { Acknowledged, Watch } from './apply-clients.ts';
 import { quantilesOf } from './figures.ts';
 

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, it } from 'node:test';
 import { mgw, startMgw, tempFolder } from '../support/cli.ts';
-import { freePort } from '../support/kube/processes.ts';
+import { freePort } from '../support/free-port.ts';
 import { until } from '../cluster/support.ts';
 
 const KEYS = ['sk-first-000000000000000000000000000000', 'sk-second-00000000000000000000000000000'] as const;

@@ -13,7 +13,7 @@ import type { Cluster, Live } from '../cluster/support.ts';
 import { startMgw, tempFolder } from '../support/cli.ts';
 import type { RunningCli } from '../support/cli.ts';
 import { kubeApiserverMissing } from '../support/kube-apiserver.ts';
-import { freePort } from '../support/kube/processes.ts';
+import { freePort } from '../support/free-port.ts';
 import { need } from '../support/needs.ts';
 import { startValkey, valkey } from '../support/valkey.ts';
 import type { ValkeyServer } from '../support/valkey.ts';

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { parse } from 'yaml';
-import { freePort } from '../support/kube/processes.ts';
+import { freePort } from '../support/free-port.ts';
 import { until } from '../cluster/support.ts';
 import { CHART, ROOT } from './situations.ts';
 

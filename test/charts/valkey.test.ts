@@ -9,7 +9,7 @@ import { after, before, describe, it } from 'node:test';
 import { createClient } from '@redis/client';
 import { until } from '../cluster/support.ts';
 import { needHelm } from '../support/helm.ts';
-import { freePort } from '../support/kube/processes.ts';
+import { freePort } from '../support/free-port.ts';
 import { need } from '../support/needs.ts';
 import { TESTDATA, renderAll } from './situations.ts';
 

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { mgw, tempFolder } from '../support/cli.ts';
-import { freePort } from '../support/kube/processes.ts';
+import { freePort } from '../support/free-port.ts';
 import { kubeconfigFor, until } from './support.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { makeAuthority, makeServing } from '../../operator/xds/make-certificate.ts';
 import { kubeApiserverMissing } from '../support/kube-apiserver.ts';
-import { freePort } from '../support/kube/processes.ts';
+import { freePort } from '../support/free-port.ts';
 import { SCENE, startCluster, until } from './support.ts';
 import type { Cluster } from './support.ts';
 

@@ -13,7 +13,7 @@ import { delimiter, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { OPERATOR_METRICS } from '../../operator/metrics.ts';
-import { freePort } from '../support/kube/processes.ts';
+import { freePort } from '../support/free-port.ts';
 import { kubeApiserverMissing, startKubeApiserver } from '../support/kube-apiserver.ts';
 import { GATEWAY_NAMESPACE, kubeconfigFor, until } from './support.ts';
 import type { KubeApiserver } from '../support/kube-apiserver.ts';

@@ -14,7 +14,7 @@ import { parseAllDocuments } from 'yaml';
 import { startXdsClient } from '../../dataplane/xds/client.ts';
 import { startDemoProvider } from '../../demo/provider.ts';
 import type { DemoProvider } from '../../demo/provider.ts';
-import { freePort } from '../support/kube/processes.ts';
+import { freePort } from '../support/free-port.ts';
 import { kubeApiserverMissing } from '../support/kube-apiserver.ts';
 import { startValkey, valkey } from '../support/valkey.ts';
 import type { ValkeyServer } from '../support/valkey.ts';

@@ -7,7 +7,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { parseAllDocuments } from 'yaml';
-import { freePort } from '../support/kube/processes.ts';
+import { freePort } from '../support/free-port.ts';
 import { kubeApiserverMissing } from '../support/kube-apiserver.ts';
 import { SCENE, isReady, kubeconfigFor, runOperator, startCluster, until } from './support.ts';
 import type { Cluster, Live, Running } from './support.ts';

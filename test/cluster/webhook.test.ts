@@ -12,7 +12,7 @@ import { startMgw, tempFolder } from '../support/cli.ts';
 import type { RunningCli, TempFolder } from '../support/cli.ts';
 import { needHelm, renderedObjects, runHelm } from '../support/helm.ts';
 import type { Rendered } from '../support/helm.ts';
-import { freePort } from '../support/kube/processes.ts';
+import { freePort } from '../support/free-port.ts';
 import { kubeApiserverMissing } from '../support/kube-apiserver.ts';
 import { SCENE, kubeconfigFor, startCluster, teamManifest, until } from './support.ts';
 import type { Cluster, Live } from './support.ts';

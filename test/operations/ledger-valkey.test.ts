@@ -19,7 +19,7 @@ import { holdRequest, origin, progress, settlement } from '../dataplane/ledger/c
 import { tempFolder } from '../support/cli.ts';
 import type { TempFolder } from '../support/cli.ts';
 import { needHelm } from '../support/helm.ts';
-import { freePort } from '../support/kube/processes.ts';
+import { freePort } from '../support/free-port.ts';
 import { startValkey, valkey } from '../support/valkey.ts';
 import type { ValkeyServer } from '../support/valkey.ts';
 import { blockWith, commandsBelow, openShell } from './documented.ts';

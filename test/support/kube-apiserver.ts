@@ -10,7 +10,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { findBinaries } from './kube/binaries.ts';
 import { kubeClient, readCertificate, type KubeEndpoint } from './kube/client.ts';
 import { borrowCluster, otherCluster } from './kube/other-cluster.ts';
-import { exited, freePort, logTail, startProcess, stopProcess, watchOver, type Process } from './kube/processes.ts';
+import { freePort } from './free-port.ts';
+import { exited, logTail, startProcess, stopProcess, watchOver, type Process } from './kube/processes.ts';
 
 const READY_WITHIN_MS = 120_000;
 const POLL_MS = 100;

@@ -1,6 +1,6 @@
 /** A real Cluster of three servers, each with a third of the slots and no replica. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from './kube/processes.ts';
+import { freePort } from './free-port.ts';
 import { startValkey } from './valkey.ts';
 import type { ValkeyServer } from './valkey.ts';
 

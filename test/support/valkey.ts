@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from '@redis/client';
-import { freePort } from './kube/processes.ts';
+import { freePort } from './free-port.ts';
 import { need } from './needs.ts';
 
 export interface ValkeyServer extends AsyncDisposable {

@@ -11,7 +11,7 @@ import { openValkeyLedger } from '#ledger/valkey.ts';
 import { openValkeyReader } from '#ledger/valkey-reader.ts';
 import { describeLocation, parseValkeyUrl } from '#ledger/valkey/location.ts';
 import { need } from '../../support/needs.ts';
-import { freePort } from '../../support/kube/processes.ts';
+import { freePort } from '../../support/free-port.ts';
 import { startValkey, valkey } from '../../support/valkey.ts';
 import { holdRequest, settlement } from './calls.ts';
 import { HELD } from './contract-scenario.ts';

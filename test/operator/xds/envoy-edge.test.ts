@@ -18,7 +18,7 @@ import { tempFolder } from '../../support/cli.ts';
 import { needEnvoy, startEnvoy } from '../../support/envoy.ts';
 import { startGateway } from '../../support/gateway.ts';
 import type { TestGateway } from '../../support/gateway.ts';
-import { freePort } from '../../support/kube/processes.ts';
+import { freePort } from '../../support/free-port.ts';
 import { KEYS, keysManifest, platformManifest } from '../../support/manifests.ts';
 import { gate, startMockProvider } from '../../support/mock-provider.ts';
 import type { MockProvider } from '../../support/mock-provider.ts';

@@ -16,7 +16,7 @@ import { TYPES } from '../../../operator/xds/envoy/types.ts';
 import { GATEWAY_NAMESPACE, kubeconfigFor, startCluster, until } from '../../cluster/support.ts';
 import type { Cluster } from '../../cluster/support.ts';
 import { needEnvoy, startEnvoy } from '../../support/envoy.ts';
-import { freePort } from '../../support/kube/processes.ts';
+import { freePort } from '../../support/free-port.ts';
 import { kubeApiserverMissing } from '../../support/kube-apiserver.ts';
 import { edgePort, eventually, upstream } from './envoy-support.ts';
 
