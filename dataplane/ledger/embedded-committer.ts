@@ -65,6 +65,8 @@ export class Committer {
   #retry: NodeJS.Timeout | undefined;
   #timer: NodeJS.Timeout | undefined;
   #syncing = false;
+  /** What was due by then has been refused or reported. */
+  #expiredMs = 0;
   #late = false;
   #failures = 0;
   #reported = false;
@@ -225,11 +227,10 @@ export class Committer {
     const [oldest] = this.#waiting;
     if (this.#timer || !oldest || this.#stopped) return;
     const { patienceMs } = this.#deps;
-    const nowMs = performance.now();
-    const dueMs = [oldest.sinceMs + patienceMs * LATE, ...this.#waiting.flatMap((batch) => [...dueOf(batch, patienceMs)])].filter((ms) => ms > nowMs);
+    const dueMs = [oldest.sinceMs + patienceMs * LATE, ...this.#waiting.flatMap((batch) => [...dueOf(batch, patienceMs)])].filter((ms) => ms > this.#expiredMs);
     if (dueMs.length === 0) return;
     // where the loop itself was late, what is already done gets to say so first
-    this.#timer = setTimeout(() => setImmediate(this.#expire), Math.min(...dueMs) - nowMs + 1);
+    this.#timer = setTimeout(() => setImmediate(this.#expire), Math.max(0, Math.min(...dueMs) - performance.now()) + 1);
     // what is waited for keeps the process, not the waiting
     this.#timer.unref();
   }
@@ -239,6 +240,7 @@ export class Committer {
     if (this.#stopped) return;
     const { books, patienceMs } = this.#deps;
     const nowMs = performance.now();
+    this.#expiredMs = nowMs;
     for (const batch of this.#waiting) {
       if (batch.sinceMs + patienceMs * LATE > nowMs) break;
       this.#late = true;

@@ -256,6 +256,26 @@ faultTest('while a smaller second hold is being written, the larger first one st
   assert.equal(ledger.gauges().heldNanoUsd, 80n);
 });
 
+void test('a hold is refused although the moment for it passes while the process does something else', async () => {
+  const folder = tempFolder();
+  const control = new Int32Array(new SharedArrayBuffer(4));
+  // said when the write is late, at three quarters of the patience; what hears it takes all of the rest
+  const onFault = ({ state }: LedgerFault): void => {
+    if (state === 'Failing') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 250);
+  };
+  const ledger = await openEmbeddedLedger({ path: join(folder.path, 'ledger.db'), faults: control, patienceMs: 400, onFault });
+  try {
+    Atomics.store(control, 0, FAULT.stalls);
+    const held = ledger.hold(holdRequest('a', 40n, { limits: LIMITS })).then(({ outcome }) => outcome, (error: unknown) => error);
+    assert.ok(await Promise.race([held, sleep(10_000, 'nobody says anything', { ref: false })]) instanceof LedgerUnavailable);
+    assert.equal(ledger.gauges().heldNanoUsd, 0n);
+  } finally {
+    Atomics.store(control, 0, FAULT.none);
+    await ledger.close();
+    folder.remove();
+  }
+});
+
 faultTest('progress is refused while the journal fails, and is there afterwards', async (bench) => {
   const { ledger } = bench;
   await ledger.hold(holdRequest('a', 40n));
