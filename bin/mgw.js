@@ -1,7 +1,8 @@
 #!/usr/bin/env -S node --max-semi-space-size=64 --min-semi-space-size=64
 /**
- * Where every process of the gateway begins. The command line is in main.ts, loaded once compiled modules are being kept. A large
- * young generation is collected seldom, when most calls have left it: a seventh of a call's CPU time (docs/design/performance.md).
+ * Where every process of the gateway begins. The command line is in main.ts, loaded once compiled modules are being kept: out of one
+ * file with all of the program's modules, where that is up to date, or else from them. A large young generation is collected seldom,
+ * when most calls have left it: a seventh of a call's CPU time (docs/design/performance.md).
  */
 const NEEDED = 26;
 
@@ -11,8 +12,13 @@ if (Number.parseInt(process.versions.node, 10) < NEEDED) {
 } else {
   const { cacheCompiledModules } = await import('./compile-cache.js');
   cacheCompiledModules();
+  const { loadJoined } = await import('./joined.js');
+  const { main } = loadJoined() ?? await loadModules();
+  process.exitCode = await main(process.argv);
+}
+
+async function loadModules() {
   const { resolveSourcesFast } = await import('./resolve-sources.js');
   resolveSourcesFast();
-  const { main } = await import('./main.ts');
-  process.exitCode = await main(process.argv);
+  return import('./main.ts');
 }

@@ -26,10 +26,13 @@ const READY_MS = 600_000;
 const POLL_MS = 5;
 const STOP_MS = 30_000;
 
+/** Variables of this process that concern another; whether it runs from the joined file is told for all: `MGW_JOINED=off npm run bench`. */
+const isKept = (name: string): boolean => name === 'MGW_JOINED' || (!name.startsWith('MGW_') && !name.startsWith('NODE_'));
+
 /** `taskset` executes the command in its own place, so that the pid is the command's. */
 export function startPinned(command: readonly string[], { core, outputFile, cwd }: PinnedOptions): PinnedProcess {
   const output = openSync(outputFile, 'w');
-  const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('MGW_') && !name.startsWith('NODE_')));
+  const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => isKept(name)));
   const child = spawn('taskset', ['-c', String(core), ...command], { stdio: ['ignore', output, output], env: environment, ...(cwd ? { cwd } : {}) });
   closeSync(output);
   const { pid } = child;
