@@ -3,8 +3,8 @@
 #
 #   docker build --tag model-gateway:0.1.0 .
 #
-# There is no build step: Node.js runs the TypeScript. The Node.js is the one that package-lock.json pins, so that the image runs
-# on what the tests run on. The last stage has no shell and no package manager; its root may be read-only.
+# Node.js runs the TypeScript; its modules are joined into one file for a quicker start with less memory. The Node.js is the one that
+# package-lock.json pins, so that the image runs on what the tests run on. The last stage has no shell and no package manager; its root may be read-only.
 
 FROM node:26-trixie-slim AS modules
 WORKDIR /app
@@ -24,12 +24,16 @@ COPY web/ web/
 COPY demo/ demo/
 COPY bin/ bin/
 # Compiled once here, since a read-only root keeps nothing, by the user who runs it: Node.js keeps what it compiles for each user.
-# It also shows that everything that the programs import has been copied.
-RUN mkdir node_modules/.cache && chown 65532:65532 node_modules/.cache
+# It also shows that everything that the programs import has been copied. What joins the modules does not stay.
+RUN mkdir node_modules/.cache \
+ && chown 65532:65532 node_modules \
+ && chown --recursive 65532:65532 node_modules/.cache node_modules/esbuild node_modules/@esbuild
 USER 65532:65532
 ENV NODE_COMPILE_CACHE=/app/node_modules/.cache/compiled
-RUN ["node_modules/.bin/node", "--input-type=module", "--eval", \
-     "for (const program of ['main', 'operator/run-operator', 'dataplane/run-dataplane', 'dataplane/run-sidecar']) await import(`/app/bin/${program}.ts`)"]
+RUN node_modules/.bin/node --input-type=module --eval \
+    'for (const program of ["main", "operator/run-operator", "dataplane/run-dataplane", "dataplane/run-sidecar"]) await import("/app/bin/" + program + ".ts")' \
+ && node_modules/.bin/node bin/join-sources.ts --fixed \
+ && rm -rf node_modules/esbuild node_modules/@esbuild
 
 FROM gcr.io/distroless/cc-debian13:nonroot
 LABEL org.opencontainers.image.title="Model Gateway" \

@@ -12,7 +12,10 @@ import { constants, Script } from 'node:vm';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** In node_modules, so that nobody can change it who could not change the modules. */
 export const JOINED_FOLDER = `${ROOT}node_modules/.cache/joined/`;
-/** What was joined: `root`; `modules`, each with its path below the root, its size and when it was changed; `name`, a digest of the text. */
+/**
+ * What was joined: `root`; `modules`, each with its path below the root, its size and when it was changed, or none where nobody is to
+ * look; `name`, a digest of the text.
+ */
 export const JOINED_LIST = `${JOINED_FOLDER}modules.json`;
 
 /** The exports of main.ts; undefined where nothing is joined, where that is not what the modules say now, and with MGW_JOINED=off. */

@@ -94,6 +94,13 @@ describe('the joined program', () => {
     renameSync(join(root, 'dataplane/away.ts'), join(root, 'dataplane/turn.ts'));
   });
 
+  it('may be made for good, as an image has it', async () => {
+    assert.match((await run(['bin/join-sources.ts', '--fixed'])).stdout, /at once/);
+    say('YYYY');
+    assert.match(await mgw(HELP), /^XXXX/m);
+    say('XXXX');
+  });
+
   it('runs without what was compiled, and where that was compiled by another Node', async () => {
     await run(['bin/join-sources.ts']);
     const [compiled = ''] = globSync('*.compiled', { cwd: joined() });
@@ -110,6 +117,9 @@ describe('the joined program', () => {
     assert.match((await run(['bin/join-sources.ts'])).stdout, /one by one: esbuild, which joins them, is not installed/);
     assert.match(await mgw(HELP), /^XXXX/m);
     symlinkSync(join(ROOT, 'node_modules/esbuild'), join(root, 'node_modules/esbuild'));
+    const later = new Date(Date.now() + 3_600_000);
+    utimesSync(join(root, VALIDATE), later, later);
+    assert.match((await run(['bin/join-sources.ts'])).stderr, /validate\.ts is being edited/);
     writeFileSync(join(root, 'bin/version.ts'), 'export const VERSION: = 1;\n');
     assert.match((await run(['bin/join-sources.ts'])).stderr, /one by one, because joining them failed: .*version\.ts/s);
   });
