@@ -12,6 +12,7 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFile
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import type * as Esbuild from 'esbuild';
 import { JOINED_FOLDER, JOINED_LIST, writeWhole } from './joined.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -47,7 +48,7 @@ export async function joinSources(fixed: boolean): Promise<string> {
 }
 
 /** Installed for development and for making images; who runs the program may do without. */
-async function loadEsbuild(): Promise<typeof import('esbuild') | undefined> {
+async function loadEsbuild(): Promise<typeof Esbuild | undefined> {
   try {
     return await import('esbuild');
   } catch (error) {
