@@ -1,6 +1,7 @@
 /**
  * From the start of `mgw run` until /readyz answers 200, on one core or several, with ten thousand keys: `npm run bench:startup`. A second
- * process does the same steps one by one and says what each takes of the core; the whole is told in time and in CPU time, since others may be on the core too.
+ * process does the same steps one by one, out of the modules themselves, and says what each takes of the core; the whole is told in time and in CPU time,
+ * since others may be on the core too. `MGW_JOINED=off` has the whole run out of the modules as well.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
