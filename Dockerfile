@@ -23,17 +23,17 @@ COPY dataplane/ dataplane/
 COPY web/ web/
 COPY demo/ demo/
 COPY bin/ bin/
-# Compiled once here, since a read-only root keeps nothing, by the user who runs it: Node.js keeps what it compiles for each user.
-# It also shows that everything that the programs import has been copied. What joins the modules does not stay.
-RUN mkdir node_modules/.cache \
- && chown 65532:65532 node_modules \
- && chown --recursive 65532:65532 node_modules/.cache node_modules/esbuild node_modules/@esbuild
-USER 65532:65532
+# Compiled once here, since a read-only root keeps nothing, by the user who runs it: Node.js keeps what it compiles for each user. That
+# user can change nothing of it later. It also shows that everything that the programs import has been copied, and that they start.
+# What joins the modules does not stay.
 ENV NODE_COMPILE_CACHE=/app/node_modules/.cache/compiled
-RUN node_modules/.bin/node --input-type=module --eval \
+RUN mkdir node_modules/.cache \
+ && chown 65532:65532 node_modules/.cache \
+ && setpriv --reuid=65532 --regid=65532 --clear-groups node_modules/.bin/node --input-type=module --eval \
     'for (const program of ["main", "operator/run-operator", "dataplane/run-dataplane", "dataplane/run-sidecar"]) await import("/app/bin/" + program + ".ts")' \
- && node_modules/.bin/node bin/join-sources.ts --fixed \
- && rm -rf node_modules/esbuild node_modules/@esbuild
+ && setpriv --reuid=65532 --regid=65532 --clear-groups node_modules/.bin/node bin/prepare.js --fixed \
+ && chown --recursive root:root node_modules/.cache \
+ && rm -rf node_modules/esbuild node_modules/@esbuild node_modules/.bin/esbuild
 
 FROM gcr.io/distroless/cc-debian13:nonroot
 LABEL org.opencontainers.image.title="Model Gateway" \

@@ -4,60 +4,58 @@
  * The file counts only as long as each of its modules is what it was when they were joined, and lies where it lay: who edits one runs
  * the modules themselves. Like mgw.js it has no types to take out.
  */
-import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { constants, Script } from 'node:vm';
+import { crc32 } from 'node:zlib';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-/** In node_modules, so that nobody can change it who could not change the modules. */
-export const JOINED_FOLDER = `${ROOT}node_modules/.cache/joined/`;
+/** In node_modules, so that nobody can change it who could not change the modules. Checkouts that share node_modules have one each. */
+export const JOINED_FOLDER = `${ROOT}node_modules/.cache/joined/${crc32(ROOT).toString(16)}/`;
 /**
- * What was joined: `root`; `modules`, each with its path below the root, its size and when it was changed, or none where nobody is to
- * look; `name`, a digest of the text.
+ * What was joined: `root`; `name` of its two files; `text` and `compiled`, their CRC-32; `modules`, each as stateOf tells it, or none
+ * where nobody is to look.
  */
 export const JOINED_LIST = `${JOINED_FOLDER}modules.json`;
 
-/** The exports of main.ts; undefined where nothing is joined, where that is not what the modules say now, and with MGW_JOINED=off. */
-export function loadJoined() {
-  const name = process.env.MGW_JOINED === 'off' ? undefined : joinedNow();
-  if (name === undefined) return undefined;
-  const text = read(`${JOINED_FOLDER}${name}.cjs`, 'latin1');
-  if (text === undefined) return undefined;
-  const compiled = `${JOINED_FOLDER}${name}.compiled`;
+/**
+ * The exports of main.ts; undefined where nothing is joined, where that is not what the modules say now, and with MGW_JOINED=off.
+ * `keepCompiled` is given what was compiled when the process ends; then the file of this name is run, whatever the list says.
+ */
+export function loadJoined(trial) {
+  const found = process.env.MGW_JOINED === 'off' ? undefined : trial ? { text: readFileSync(trial.path) } : findJoined();
+  if (!found) return undefined;
   // code that another Node has compiled is not taken, and nothing is said of it: the file is compiled as any other
-  const script = new Script(text, { filename: `${JOINED_FOLDER}${name}.cjs`, cachedData: read(compiled), importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER });
-  if (process.env.MGW_JOINED === 'compile') process.once('exit', () => writeWhole(compiled, script.createCachedData()));
+  const script = new Script(found.text.toString('utf8'), { filename: trial?.path ?? found.path, cachedData: found.compiled, importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER });
+  if (trial) process.once('exit', () => trial.keepCompiled(script.createCachedData()));
   const module = { exports: {} };
   script.runInThisContext()(module.exports, createRequire(import.meta.url), module);
   return module.exports;
 }
 
-function joinedNow() {
-  const text = read(JOINED_LIST, 'utf8');
-  if (text === undefined) return undefined;
-  const { root, name, modules } = JSON.parse(text);
-  return root === ROOT && modules.every(isUnchanged) ? name : undefined;
-}
-
-function isUnchanged([path, size, changedMs]) {
-  const stat = statSync(ROOT + path, { throwIfNoEntry: false });
-  return stat?.size === size && stat.mtimeMs === changedMs;
-}
-
-/** undefined where there is none, or none that may be read. */
-function read(path, encoding) {
+/** What is kept stops nobody: whatever is wrong with it, the modules are there. */
+function findJoined() {
   try {
-    return readFileSync(path, encoding);
+    const { root, name, text: textSum, compiled: compiledSum, modules } = JSON.parse(readFileSync(JOINED_LIST, 'utf8'));
+    if (root !== ROOT || !modules.every(isUnchanged)) return undefined;
+    const path = `${JOINED_FOLDER}${name}.cjs`;
+    const [text, compiled] = [readFileSync(path), readFileSync(`${JOINED_FOLDER}${name}.compiled`)];
+    if (crc32(text) === textSum && crc32(compiled) === compiledSum) return { path, text, compiled };
+    throw new Error('it is damaged');
   } catch (error) {
-    if (error.code === 'ENOENT' || error.code === 'EACCES') return undefined;
-    throw error;
+    if (error.code !== 'ENOENT') process.emitWarning(`the joined program is left out (npm run prepare makes it anew): ${error.message}`);
+    return undefined;
   }
 }
 
-/** Another start sees all of it, or nothing. */
-export function writeWhole(path, content) {
-  const unfinished = `${path}.${process.pid}`;
-  writeFileSync(unfinished, content);
-  renameSync(unfinished, path);
+/** Its path below the root, its size, when it was changed, and when anybody last changed or replaced it, which cannot be set back. */
+export function stateOf(path) {
+  const stat = statSync(ROOT + path, { throwIfNoEntry: false });
+  return stat && [path, stat.size, stat.mtimeMs, stat.ctimeMs];
+}
+
+function isUnchanged([path, ...before]) {
+  const now = stateOf(path);
+  return now !== undefined && before.every((value, index) => value === now[index + 1]);
 }

@@ -181,6 +181,9 @@ export class Committer {
   }
 
   #acknowledge(batches: readonly Batch[]): void {
+    // it waits for one of these, who may have had more patience than the next has
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
     if (this.failing || this.#reported) this.#recovered();
     const { books } = this.#deps;
     for (const { holds, renewed, durable } of batches) {

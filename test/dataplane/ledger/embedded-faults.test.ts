@@ -276,6 +276,20 @@ void test('a hold is refused although the moment for it passes while the process
   }
 });
 
+faultTest('a hold is refused in time although progress, which has more, was late before it', async (bench) => {
+  const { ledger } = bench;
+  await ledger.hold(holdRequest('running', 40n));
+  bench.set('stalls');
+  const renewed = ledger.recordProgress(new Map([['running', progress(12n)]]));
+  await bench.told('Failing');
+  await sleep(100);
+  bench.set('none');
+  await renewed;
+  bench.set('stalls');
+  const held = ledger.hold(holdRequest('a', 40n, { limits: LIMITS })).then(({ outcome }) => outcome, (error: unknown) => error);
+  assert.ok(await Promise.race([held, sleep(4_000, 'nobody says anything', { ref: false })]) instanceof LedgerUnavailable);
+});
+
 faultTest('progress is refused while the journal fails, and is there afterwards', async (bench) => {
   const { ledger } = bench;
   await ledger.hold(holdRequest('a', 40n));

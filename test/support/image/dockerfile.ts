@@ -44,7 +44,7 @@ export async function readDockerfile(root: string): Promise<Dockerfile> {
     lastStage: instructions.slice(instructions.findLastIndex((line) => line.startsWith('FROM '))),
     copied: copies.flatMap((line) => line.split(/\s+/).slice(1, -1)).map((path) => path.replace(/\/$/, '')),
     compileScript: /--eval\s+'(.+?)'/.exec(instructions.join('\n'))?.[1] ?? '',
-    join: /\/node (bin\/join-sources\.ts[^&]*?) +&&/.exec(instructions.join('\n'))?.[1]?.split(' ') ?? [],
+    join: /\/node (bin\/prepare\.js[^&]*?) +&&/.exec(instructions.join('\n'))?.[1]?.split(' ') ?? [],
     removed: /&& rm -rf (node_modules.+)$/m.exec(instructions.join('\n'))?.[1]?.trim().split(' ') ?? [],
     compileCache: /NODE_COMPILE_CACHE=(\S+)/.exec(text)?.[1] ?? '',
     reachesBuild: (path) => reaches(path, ignored),
