@@ -7,29 +7,30 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { crc32 } from 'node:zlib';
 import { build } from 'esbuild';
+import { writeDurably } from '../operator/files/write-durably.ts';
 import { JOINED_FOLDER, JOINED_LIST, stateOf } from './joined.js';
 import type { ModuleState } from './joined.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const OUTSIDE = ['@grpc/grpc-js', '@kubernetes/client-node', '@redis/client', 'gpt-tokenizer', 'undici', 'yaml'];
-const OWN = ['bin', 'crds', 'dataplane', 'demo', 'operator', 'web'];
 /** What is joined depends on them as well. */
 const MAKERS = ['bin/mgw.js', 'bin/joined.js', 'bin/join-sources.ts', 'bin/try-joined.ts', 'node_modules/.package-lock.json'];
 /** What the start that compiles runs on. */
 const EXAMPLE = join(ROOT, 'bin', 'join-sources.yaml');
+const MODE = 0o644;
 const LONGEST_START_MS = 60_000;
 /** A file system's clock is behind by up to this. */
 const CLOCK_STEP_MS = 10;
 
 /**
  * Resolves with the number of modules. `fixed`: they are never looked at again. Rejects where they cannot be joined or do not start so;
- * what was joined before is gone then, or out of date.
+ * what was joined before is left as it was.
  */
 export async function joinSources({ fixed }: { readonly fixed: boolean }): Promise<number> {
   const beganMs = Date.now();
@@ -38,12 +39,13 @@ export async function joinSources({ fixed }: { readonly fixed: boolean }): Promi
   for (const module of modules) expectAtRest(module, beganMs);
   mkdirSync(JOINED_FOLDER, { recursive: true });
   const name = createHash('sha256').update(text).digest('hex').slice(0, 16);
-  const [path, compiled] = [join(JOINED_FOLDER, `${name}.cjs`), join(JOINED_FOLDER, `${name}.compiled`)];
-  writeWhole(path, text);
-  await tryOut(path, compiled);
+  const [path, compiledPath] = [join(JOINED_FOLDER, `${name}.cjs`), join(JOINED_FOLDER, `${name}.compiled`)];
+  await writeDurably(path, { text, mode: MODE });
+  const compiled = await tryOut(path);
+  await writeDurably(compiledPath, { text: compiled, mode: MODE });
   // the list comes last, and names what was seen to start
-  writeWhole(JOINED_LIST, JSON.stringify({ root: ROOT, name, text: crc32(text), compiled: crc32(readFileSync(compiled)), modules: fixed ? [] : modules }));
-  for (const file of readdirSync(JOINED_FOLDER).map((each) => join(JOINED_FOLDER, each))) if (![path, compiled, JOINED_LIST].includes(file)) rmSync(file, { force: true });
+  await writeDurably(JOINED_LIST, { text: JSON.stringify({ root: ROOT, name, text: crc32(text), compiled: crc32(compiled), modules: fixed ? [] : modules }), mode: MODE });
+  for (const file of readdirSync(JOINED_FOLDER).map((each) => join(JOINED_FOLDER, each))) if (![path, compiledPath, JOINED_LIST].includes(file)) rmSync(file, { force: true });
   return paths.length;
 }
 
@@ -57,12 +59,16 @@ async function joinModules(): Promise<{ readonly text: Uint8Array; readonly path
     banner: { js: '(function (exports, require, module) {' }, footer: { js: '})' },
     plugins: [{
       name: 'places',
-      setup: (plugin) => plugin.onLoad({ filter: new RegExp(String.raw`^${RegExp.escape(ROOT)}(?:${OWN.join('|')})/.*\.[jt]s$`) }, ({ path }) => ({ contents: withPlaces(path), loader: path.endsWith('.ts') ? 'ts' : 'js' })),
+      setup: (plugin) => plugin.onLoad({ filter: /\.[jt]s$/ }, ({ path }) => isOwn(path) ? { contents: withPlaces(path), loader: path.endsWith('.ts') ? 'ts' : 'js' } : undefined),
     }],
   });
   const [output] = outputFiles;
   if (warnings[0] || !output) throw new Error(warnings[0]?.text ?? 'nothing came of it');
   return { text: output.contents, paths: Object.keys(metafile.inputs) };
+}
+
+function isOwn(path: string): boolean {
+  return path.startsWith(ROOT) && !path.startsWith(join(ROOT, 'node_modules/'));
 }
 
 /** A joined module is still told where it lies itself. */
@@ -77,8 +83,8 @@ function expectAtRest([path, , changedMs, replacedMs]: ModuleState, beganMs: num
   if (Math.max(changedMs, replacedMs) > beganMs - CLOCK_STEP_MS) throw new Error(`${path} is being edited`);
 }
 
-/** One start, which leaves the code that it has compiled when it ends, and nothing else. */
-async function tryOut(path: string, compiled: string): Promise<void> {
+/** The code that one start has compiled when it ends. It leaves nothing else. */
+async function tryOut(path: string): Promise<Buffer> {
   const folder = mkdtempSync(join(tmpdir(), 'mgw-join-'));
   const stopped = new AbortController();
   const stop = (): void => stopped.abort();
@@ -88,7 +94,9 @@ async function tryOut(path: string, compiled: string): Promise<void> {
     mkdirSync(config);
     copyFileSync(EXAMPLE, join(config, 'example.yaml'));
     const args = ['run', '--config', config, '--data', join(folder, 'data'), '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--console', '127.0.0.1:0'];
+    const compiled = join(folder, 'compiled');
     await start([path, compiled, ...args], stopped.signal);
+    return readFileSync(compiled);
   } finally {
     process.off('SIGTERM', stop).off('SIGINT', stop);
     rmSync(folder, { recursive: true });
@@ -109,11 +117,4 @@ async function start(args: readonly string[], signal: AbortSignal): Promise<void
   });
   await once(child, 'close');
   if (child.exitCode !== 0 || !isReady()) throw new Error(`a start of it ended with ${child.exitCode ?? child.signalCode}: ${complained}`);
-}
-
-/** Another start sees all of it, or nothing, also after a loss of power. */
-function writeWhole(path: string, content: string | Uint8Array): void {
-  const unfinished = `${path}.${process.pid}`;
-  writeFileSync(unfinished, content, { flush: true });
-  renameSync(unfinished, path);
 }

@@ -8,11 +8,10 @@ export type ModuleState = readonly [path: string, size: number, changedMs: numbe
 /** Of a module now; undefined where it is gone. */
 export function stateOf(path: string): ModuleState | undefined;
 
-/** A file that is run before it counts. */
-export interface Trial {
-  readonly path: string;
-  /** Called when the process ends, with the code that it has compiled. */
-  readonly keepCompiled: (code: Buffer) => void;
+interface Program {
+  readonly main: typeof main;
 }
 /** The exports of main.ts out of the joined file; undefined where the modules are to be run themselves. */
-export function loadJoined(trial?: Trial): { readonly main: typeof main } | undefined;
+export function loadJoined(): Program | undefined;
+/** The same out of a file that does not count yet. `keep` is given the code that was compiled, when the process ends. */
+export function tryJoined(path: string, keep: (code: Buffer) => void): Program;

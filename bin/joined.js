@@ -19,16 +19,25 @@ export const JOINED_FOLDER = `${ROOT}node_modules/.cache/joined/${crc32(ROOT).to
  */
 export const JOINED_LIST = `${JOINED_FOLDER}modules.json`;
 
-/**
- * The exports of main.ts; undefined where nothing is joined, where that is not what the modules say now, and with MGW_JOINED=off.
- * `keepCompiled` is given what was compiled when the process ends; then the file of this name is run, whatever the list says.
- */
-export function loadJoined(trial) {
-  const found = process.env.MGW_JOINED === 'off' ? undefined : trial ? { text: readFileSync(trial.path) } : findJoined();
-  if (!found) return undefined;
-  // code that another Node has compiled is not taken, and nothing is said of it: the file is compiled as any other
-  const script = new Script(found.text.toString('utf8'), { filename: trial?.path ?? found.path, cachedData: found.compiled, importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER });
-  if (trial) process.once('exit', () => trial.keepCompiled(script.createCachedData()));
+/** The exports of main.ts; undefined where nothing is joined, where that is not what the modules say now, and with MGW_JOINED=off. */
+export function loadJoined() {
+  const found = process.env.MGW_JOINED === 'off' ? undefined : findJoined();
+  return found && evaluate(compile(found));
+}
+
+/** The same out of a file that does not count yet. `keep` is given the code that was compiled, when the process ends. */
+export function tryJoined(path, keep) {
+  const script = compile({ path, text: readFileSync(path) });
+  process.once('exit', () => keep(script.createCachedData()));
+  return evaluate(script);
+}
+
+/** Code that another Node has compiled is not taken, and nothing is said of it: the file is compiled as any other. */
+function compile({ path, text, compiled }) {
+  return new Script(text.toString('utf8'), { filename: path, cachedData: compiled, importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER });
+}
+
+function evaluate(script) {
   const module = { exports: {} };
   script.runInThisContext()(module.exports, createRequire(import.meta.url), module);
   return module.exports;

@@ -7,7 +7,7 @@ import { chmod, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 interface FileContent {
-  readonly text: string;
+  readonly text: string | Uint8Array;
   /** The permissions, whatever the process's mask is. */
   readonly mode: number;
 }

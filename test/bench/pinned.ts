@@ -4,6 +4,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { inheritedEnvironment } from '../support/cli.ts';
 
 export interface PinnedProcess {
   readonly pid: number;
@@ -26,13 +27,11 @@ const READY_MS = 600_000;
 const POLL_MS = 5;
 const STOP_MS = 30_000;
 
-/** Variables of this process that concern another; whether it runs from the joined file is told for all: `MGW_JOINED=off npm run bench`. */
-const isKept = (name: string): boolean => name === 'MGW_JOINED' || (!name.startsWith('MGW_') && !name.startsWith('NODE_'));
-
 /** `taskset` executes the command in its own place, so that the pid is the command's. */
 export function startPinned(command: readonly string[], { core, outputFile, cwd }: PinnedOptions): PinnedProcess {
   const output = openSync(outputFile, 'w');
-  const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => isKept(name)));
+  const { MGW_JOINED } = process.env; // for all that is measured: `MGW_JOINED=off npm run bench`
+  const environment = { ...inheritedEnvironment(), ...MGW_JOINED !== undefined && { MGW_JOINED } };
   const child = spawn('taskset', ['-c', String(core), ...command], { stdio: ['ignore', output, output], env: environment, ...(cwd ? { cwd } : {}) });
   closeSync(output);
   const { pid } = child;

@@ -83,22 +83,13 @@ interface Whole {
   readonly cpuMs: number;
 }
 
-/** A port that was free may be taken by the time it is used: then again, with another one. */
-async function startOnce(setup: Setup): Promise<Whole> {
-  for (;;) {
-    const whole = await tryStart(setup);
-    if (whole !== 'PortTaken') return whole;
-  }
-}
-
-async function tryStart({ folder, core, log }: Setup): Promise<Whole | 'PortTaken'> {
+async function startOnce({ folder, core, log }: Setup): Promise<Whole> {
   const [port, adminPort] = [await freePort(), await freePort()];
   const startedAt = performance.now();
   const command = [process.execPath, ...ownFlags(), MGW, 'run', '--config', folder.config, '--data', folder.data, '--listen', `127.0.0.1:${port}`, '--admin', `127.0.0.1:${adminPort}`];
   const started = startPinned(passEnvironment(command), { core, outputFile: log });
   try {
     while (!await isReady(adminPort)) {
-      if (started.output().includes('in use by another program')) return 'PortTaken';
       if (performance.now() - startedAt > LONGEST_MS) throw new Error(`it does not become ready:\n${started.output()}`);
       await delay(POLL_MS);
     }

@@ -9,6 +9,7 @@ import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { Script } from 'node:vm';
 import { crc32 } from 'node:zlib';
+import { inheritedEnvironment } from '../support/cli.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const PARTS = ['bin', 'crds', 'dataplane', 'demo', 'operator', 'web', 'docs/examples/quickstart', 'package.json'];
@@ -37,8 +38,7 @@ describe('the joined program', () => {
   const keptFile = (ending: string): string => join(kept(), readdirSync(kept()).find((name) => name.endsWith(ending)) ?? 'none');
   const list = (): List => JSON.parse(readFileSync(join(kept(), 'modules.json'), 'utf8')) as List;
   const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> => {
-    const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('MGW_') && !name.startsWith('NODE_')));
-    return promisify(execFile)(process.execPath, [...args], { cwd: root, env: { ...inherited, ...env } });
+    return promisify(execFile)(process.execPath, [...args], { cwd: root, env: { ...inheritedEnvironment(), ...env } });
   };
   const mgw = async (args: readonly string[], env?: Readonly<Record<string, string>>): Promise<string> => (await run(['bin/mgw.js', ...args], env)).stdout;
   const edit = (words: string): void => writeFileSync(join(root, VALIDATE), reword(readFileSync(join(root, VALIDATE), 'utf8'), words));
@@ -75,9 +75,8 @@ describe('the joined program', () => {
 
   it('serves the pages that the modules serve, to the letter', async () => {
     const page = async (env: Readonly<Record<string, string>>): Promise<string> => {
-      const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('MGW_') && !name.startsWith('NODE_')));
       const args = ['run', '--config', 'docs/examples/quickstart', '--data', join(folder, `data-${env['MGW_JOINED']}`), '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--no-console'];
-      const child = spawn(process.execPath, ['bin/mgw.js', ...args], { cwd: root, env: { ...inherited, ...env }, stdio: ['ignore', 'pipe', 'inherit'] });
+      const child = spawn(process.execPath, ['bin/mgw.js', ...args], { cwd: root, env: { ...inheritedEnvironment(), ...env }, stdio: ['ignore', 'pipe', 'inherit'] });
       let said = '';
       for await (const text of child.stdout.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
         said += text;

@@ -31,10 +31,14 @@ interface CliOptions {
   readonly nodeFlags?: readonly string[];
 }
 
+/** Variables of this process, without those that mean the gateway or Node. */
+export function inheritedEnvironment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('MGW_') && !name.startsWith('NODE_')));
+}
+
 /** Starts `mgw` with these arguments. */
 export function startMgw(args: readonly string[], { env = {}, cwd, nodeFlags = [] }: CliOptions = {}): RunningCli {
-  const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('MGW_') && !name.startsWith('NODE_')));
-  const child = spawn(process.execPath, [...nodeFlags, MGW, ...args], { env: { ...inherited, NO_COLOR: '1', ...(args[0] === 'run' ? { MGW_CONSOLE: 'off' } : {}), ...env }, stdio: ['ignore', 'pipe', 'pipe'], ...(cwd ? { cwd } : {}) });
+  const child = spawn(process.execPath, [...nodeFlags, MGW, ...args], { env: { ...inheritedEnvironment(), NO_COLOR: '1', ...(args[0] === 'run' ? { MGW_CONSOLE: 'off' } : {}), ...env }, stdio: ['ignore', 'pipe', 'pipe'], ...(cwd ? { cwd } : {}) });
   const output = { stdout: '', stderr: '' };
   const waiting = new Set<() => void>();
   for (const name of ['stdout', 'stderr'] as const) {

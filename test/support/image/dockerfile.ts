@@ -38,14 +38,15 @@ export async function readDockerfile(root: string): Promise<Dockerfile> {
   const text = await readFile(join(root, 'Dockerfile'), 'utf8');
   const ignored = (await readFile(join(root, '.dockerignore'), 'utf8')).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   const instructions = text.replace(/\\\n/g, ' ').split('\n').filter((line) => /^[A-Z]+ /.test(line));
+  const build = instructions.join('\n');
   const copies = instructions.filter((line) => line.startsWith('COPY ') && !line.includes('--from'));
   return {
     text, instructions,
     lastStage: instructions.slice(instructions.findLastIndex((line) => line.startsWith('FROM '))),
     copied: copies.flatMap((line) => line.split(/\s+/).slice(1, -1)).map((path) => path.replace(/\/$/, '')),
-    compileScript: /--eval\s+'(.+?)'/.exec(instructions.join('\n'))?.[1] ?? '',
-    join: /\/node (bin\/prepare\.js[^&]*?) +&&/.exec(instructions.join('\n'))?.[1]?.split(' ') ?? [],
-    removed: /&& rm -rf (node_modules.+)$/m.exec(instructions.join('\n'))?.[1]?.trim().split(' ') ?? [],
+    compileScript: /--eval\s+'(.+?)'/.exec(build)?.[1] ?? '',
+    join: /\/node (bin\/prepare\.js[^&]*?) +&&/.exec(build)?.[1]?.split(' ') ?? [],
+    removed: /&& rm -rf (node_modules.+)$/m.exec(build)?.[1]?.trim().split(' ') ?? [],
     compileCache: /NODE_COMPILE_CACHE=(\S+)/.exec(text)?.[1] ?? '',
     reachesBuild: (path) => reaches(path, ignored),
   };

@@ -52,9 +52,10 @@ async function fill(root: string, target: string, { dockerfile, sources }: { rea
   await mkdir(kept, { recursive: true });
   await chown(kept, USER, USER);
   const { Env: env = [] } = imageConfig(dockerfile);
+  const environment = { ...Object.fromEntries(env.map((each) => each.split(/=(.*)/s, 2) as [string, string])), NODE_COMPILE_CACHE: dockerfile.compileCache };
   const [program = '', ...args] = dockerfile.join;
   for (const inside of [['--input-type=module', '--eval', dockerfile.compileScript], [join('/app', program), ...args]]) {
-    await run(CHROOT, [`--userspec=${USER}:${USER}`, target, '/app/node_modules/.bin/node', ...inside], { env: { ...Object.fromEntries(env.map((each) => each.split(/=(.*)/s, 2) as [string, string])), NODE_COMPILE_CACHE: dockerfile.compileCache } });
+    await run(CHROOT, [`--userspec=${USER}:${USER}`, target, '/app/node_modules/.bin/node', ...inside], { env: environment });
   }
   await run('chown', ['--recursive', 'root:root', kept]);
   for (const path of dockerfile.removed) await rm(join(app, path), { recursive: true });
