@@ -24,7 +24,7 @@ COPY web/ web/
 COPY demo/ demo/
 COPY bin/ bin/
 # Compiled once here, since a read-only root keeps nothing, by the user who runs it: Node.js keeps what it compiles for each user. That
-# user can change nothing of it later. It also shows that everything that the programs import has been copied, and that they start.
+# user can change nothing of it later. It also shows that everything that the programs import has been copied, and that `mgw run` starts.
 # What joins the modules does not stay.
 ENV NODE_COMPILE_CACHE=/app/node_modules/.cache/compiled
 RUN mkdir node_modules/.cache \

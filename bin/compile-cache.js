@@ -2,7 +2,7 @@
  * Compiled modules are kept from one start to the next: without them, taking the types out of hundreds of files and compiling
  * them is most of what a start takes. They lie in node_modules, beside the code that they are made from, so that nobody can
  * change them who could not change the code; where that cannot be written, each start compiles anew.
- * This file, mgw.js and resolve-sources.js have no types to take out: what does that is loaded at the first one that has, for 35 ms.
+ * This file, mgw.js, joined.js and resolve-sources.js have no types to take out: what does that is loaded at the first one that has, for 35 ms.
  */
 import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';

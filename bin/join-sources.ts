@@ -35,8 +35,7 @@ const CLOCK_STEP_MS = 10;
 export async function joinSources({ fixed }: { readonly fixed: boolean }): Promise<number> {
   const beganMs = Date.now();
   const { text, paths } = await joinModules();
-  const modules = [...paths, ...MAKERS].map(stateOf).filter((state) => state !== undefined);
-  for (const module of modules) expectAtRest(module, beganMs);
+  const modules = [...paths, ...MAKERS].map((path) => stateAtRest(path, beganMs));
   mkdirSync(JOINED_FOLDER, { recursive: true });
   const name = createHash('sha256').update(text).digest('hex').slice(0, 16);
   const [path, compiledPath] = [join(JOINED_FOLDER, `${name}.cjs`), join(JOINED_FOLDER, `${name}.compiled`)];
@@ -79,8 +78,11 @@ function withPlaces(path: string): string {
 }
 
 /** What it says now is what was read only where nobody has changed it since. */
-function expectAtRest([path, , changedMs, replacedMs]: ModuleState, beganMs: number): void {
-  if (Math.max(changedMs, replacedMs) > beganMs - CLOCK_STEP_MS) throw new Error(`${path} is being edited`);
+function stateAtRest(path: string, beganMs: number): ModuleState {
+  const state = stateOf(path);
+  if (!state) throw new Error(`${path} is missing`);
+  if (Math.max(state[2], state[3]) > beganMs - CLOCK_STEP_MS) throw new Error(`${path} is being edited`);
+  return state;
 }
 
 /** The code that one start has compiled when it ends. It leaves nothing else. */

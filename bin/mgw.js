@@ -1,7 +1,7 @@
 #!/usr/bin/env -S node --max-semi-space-size=64 --min-semi-space-size=64
 /**
- * Where every process of the gateway begins. The command line is in main.ts, loaded once compiled modules are being kept: out of one
- * file with all of the program's modules, where that is up to date, or else from them. A large young generation is collected seldom,
+ * Where every process of the gateway begins. The command line is in main.ts, loaded once compiled modules are being kept: it comes
+ * out of the joined file where that is up to date, and is imported otherwise. A large young generation is collected seldom,
  * when most calls have left it: a seventh of a call's CPU time (docs/design/performance.md).
  */
 const NEEDED = 26;

@@ -210,9 +210,12 @@ test('two ApiKeys that name one Secret: one key is made, for the first of them',
 async function readBy(t: TestContext, work: () => Promise<void>): Promise<unknown[]> {
   const read = t.mock.method(fs.promises, 'readFile');
   syncBuiltinESMExports();
-  await work();
-  read.mock.restore();
-  syncBuiltinESMExports();
+  try {
+    await work();
+  } finally {
+    read.mock.restore();
+    syncBuiltinESMExports();
+  }
   return read.mock.calls.map(({ arguments: [path] }) => path);
 }
 
