@@ -7,7 +7,7 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -20,7 +20,9 @@ import type { ModuleState } from './joined.js';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const OUTSIDE = ['@grpc/grpc-js', '@kubernetes/client-node', '@redis/client', 'gpt-tokenizer', 'undici', 'yaml'];
 /** What is joined depends on them as well. */
-const MAKERS = ['bin/mgw.js', 'bin/joined.js', 'bin/join-sources.ts', 'bin/try-joined.ts', 'node_modules/.package-lock.json'];
+const MAKERS = ['bin/mgw.js', 'bin/joined.js', 'bin/join-sources.ts', 'bin/try-joined.ts'];
+/** What npm has installed, where it was npm. */
+const INSTALLED = 'node_modules/.package-lock.json';
 /** What the start that compiles runs on. */
 const EXAMPLE = join(ROOT, 'bin', 'join-sources.yaml');
 const MODE = 0o644;
@@ -35,7 +37,7 @@ const CLOCK_STEP_MS = 10;
 export async function joinSources({ fixed }: { readonly fixed: boolean }): Promise<number> {
   const beganMs = Date.now();
   const { text, paths } = await joinModules();
-  const modules = [...paths, ...MAKERS].map((path) => stateAtRest(path, beganMs));
+  const modules = [...paths, ...MAKERS, ...existsSync(join(ROOT, INSTALLED)) ? [INSTALLED] : []].map((path) => stateAtRest(path, beganMs));
   mkdirSync(JOINED_FOLDER, { recursive: true });
   const name = createHash('sha256').update(text).digest('hex').slice(0, 16);
   const [path, compiledPath] = [join(JOINED_FOLDER, `${name}.cjs`), join(JOINED_FOLDER, `${name}.compiled`)];
