@@ -23,6 +23,9 @@ const OUTSIDE = ['@grpc/grpc-js', '@kubernetes/client-node', '@redis/client', 'g
 const MAKERS = ['bin/mgw.js', 'bin/joined.js', 'bin/join-sources.ts', 'bin/try-joined.ts'];
 /** What npm has installed, where it was npm. */
 const INSTALLED = 'node_modules/.package-lock.json';
+const BEYOND_ASCII = /[^\0-\x7F]/g;
+/** In a raw template, or after a backslash, which would be taken for another's. */
+const UNSURE = /\braw`[^`]*[^\0-\x7F]|\\[^\0-\x7F]/;
 /** What the start that compiles runs on. */
 const EXAMPLE = join(ROOT, 'bin', 'join-sources.yaml');
 const MODE = 0o644;
@@ -54,7 +57,7 @@ export async function joinSources({ fixed }: { readonly fixed: boolean }): Promi
 async function joinModules(): Promise<{ readonly text: Uint8Array; readonly paths: readonly string[] }> {
   const { outputFiles, metafile, warnings } = await build({
     absWorkingDir: ROOT, entryPoints: ['bin/main.ts'], bundle: true, write: false, metafile: true, logLevel: 'silent',
-    platform: 'node', format: 'cjs', target: `node${process.versions.node}`, charset: 'utf8', external: OUTSIDE,
+    platform: 'node', format: 'cjs', target: `node${process.versions.node}`, external: OUTSIDE,
     // modules are strict; whether there is a tsconfig.json is to change nothing
     tsconfigRaw: { compilerOptions: { strict: true, verbatimModuleSyntax: true } },
     banner: { js: '(function (exports, require, module) {' }, footer: { js: '})' },
@@ -65,7 +68,17 @@ async function joinModules(): Promise<{ readonly text: Uint8Array; readonly path
   });
   const [output] = outputFiles;
   if (warnings[0] || !output) throw new Error(warnings[0]?.text ?? 'nothing came of it');
-  return { text: output.contents, paths: Object.keys(metafile.inputs) };
+  return { text: Buffer.from(asAscii(output.text), 'latin1'), paths: Object.keys(metafile.inputs) };
+}
+
+/**
+ * One letter beyond Latin-1 has V8 hold two bytes for each of all four million. esbuild leaves them in patterns and templates, which
+ * know the same escapes, but for templates that are taken raw.
+ */
+function asAscii(text: string): string {
+  const [unsure] = UNSURE.exec(text) ?? [];
+  if (unsure !== undefined) throw new Error(`a letter beyond ASCII cannot be escaped here: ${unsure}`);
+  return text.replaceAll(BEYOND_ASCII, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 function isOwn(path: string): boolean {

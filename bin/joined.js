@@ -34,7 +34,7 @@ export function tryJoined(path, keep) {
 
 /** Code that another Node has compiled is not taken, and nothing is said of it: the file is compiled as any other. */
 function compile({ path, text, compiled }) {
-  return new Script(text.toString('utf8'), { filename: path, cachedData: compiled, importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER });
+  return new Script(text.toString('latin1'), { filename: path, cachedData: compiled, importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER });
 }
 
 function evaluate(script) {

@@ -68,6 +68,7 @@ describe('the joined program', () => {
     for (const path of ['bin/main.ts', 'dataplane/pipeline/pipeline.ts', 'operator/translate/translate.ts', 'package.json', 'bin/joined.js', NPMS_LIST]) assert.ok(modules.some(([each]) => each === path), path);
     const text = readFileSync(keptFile('.cjs'), 'utf8');
     assert.match(text, /^\(function \(exports, require, module\) \{\n"use strict";\n/, 'modules are strict');
+    assert.doesNotMatch(text, /[^\0-\x7F]/, 'one byte is enough for each of its characters');
     const script = new Script(text, { filename: 'joined.cjs', cachedData: readFileSync(keptFile('.compiled')) });
     assert.equal(script.cachedDataRejected, false);
     const compiledFirst = new Script(text, { filename: 'other.cjs' }).createCachedData();
@@ -172,6 +173,16 @@ describe('the joined program', () => {
       utimesSync(join(root, VALIDATE), later, later);
       await refused(/^starts load the program's modules one by one, because joining them failed: bin\/commands\/validate\.ts is being edited\n$/);
       utimesSync(join(root, VALIDATE), new Date(), new Date(0));
+    });
+
+    it('names a letter that it cannot escape', async () => {
+      const path = join(root, 'bin/version.ts');
+      const text = readFileSync(path, 'utf8');
+      for (const words of ['String.raw`naïve`', '/[a\\–b]/']) {
+        writeFileSync(path, `${text}\nexport const odd = ${words};\nglobalThis.odd = odd;\n`);
+        await refused(/because joining them failed: a letter beyond ASCII cannot be escaped here: (?:raw`naï|\\–)\n$/);
+      }
+      writeFileSync(path, text);
     });
 
     it('leaves out what does not start', async () => {
