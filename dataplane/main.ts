@@ -16,6 +16,7 @@ import { createLeaseKeeper } from './ledger/lease.ts';
 import type { LeaseKeeperDeps } from './ledger/lease.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import type { Clock, PipelineDeps, RouteWarning } from './pipeline/context.ts';
+import { countRunningCalls } from './pipeline/new-thresholds.ts';
 import { createPatience } from './pipeline/patience.ts';
 import { buildServer } from './server/app.ts';
 import { createDeparture } from './server/departure.ts';
@@ -103,7 +104,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   let compiled: CompiledState | undefined;
 
   const deps: PipelineDeps = {
-    state: current, ledger, leases, upstreams, telemetry, clock,
+    state: current, ledger, leases, upstreams, telemetry, clock, running: new Set(),
     within: timers.within ?? createPatience(),
     random: Math.random,
     warn: (warning) => {
@@ -138,6 +139,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   const install = ({ snapshot, edit }: ValidConfig): void => {
     compiled = compiled && edit ? compileEdit(compiled, edit) : compile(snapshot(), compiled);
     current.swap(compiled);
+    countRunningCalls(deps);
     upstreams.retain(compiled.targets);
     applied = snapshot;
     metrics.configApplied(current.generation, clock.nowMs());

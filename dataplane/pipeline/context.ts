@@ -31,9 +31,11 @@ export interface RouteWarning {
 
 /** What the pipeline works with; the wiring makes it once. */
 export interface PipelineDeps {
-  readonly state: Pick<CurrentState, 'get' | 'credential'>;
+  readonly state: Pick<CurrentState, 'get' | 'credential' | 'generation'>;
   readonly ledger: Ledger;
   readonly leases: LeaseKeeper;
+  /** Calls that were admitted, until they are settled. */
+  readonly running: Set<CallRecord>;
   readonly upstreams: Upstreams;
   readonly telemetry: CallTelemetry;
   readonly clock: Clock;
@@ -168,6 +170,8 @@ export type Ending =
  */
 export interface CallRecord {
   readonly requestId: string;
+  /** Of the configuration in force when it came in. */
+  readonly generation: number;
   readonly attempts: AttemptReport[];
   authenticated: Authenticated | undefined;
   routed: Routed | undefined;

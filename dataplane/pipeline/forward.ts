@@ -12,6 +12,7 @@ import type { Candidate } from '../state/state.ts';
 import { emptyTally, keyIsFull, mayTryNext, tallyError, verdictOf } from './failures.ts';
 import type { Tally } from './failures.ts';
 import { progressOf } from './consumption.ts';
+import { countRunningCall } from './new-thresholds.ts';
 
 /** Throws GatewayError (the most telling of what the channels said), ClientLeft, LedgerUnavailable. */
 export async function forward(deps: PipelineDeps, routed: Routed, record: CallRecord): Promise<Forwarded> {
@@ -32,6 +33,7 @@ export async function forward(deps: PipelineDeps, routed: Routed, record: CallRe
     if (routed.reply.gone) throw new ClientLeft();
     tried.push(candidate.target);
     watch(deps, admitted, record);
+    if (deps.state.generation !== record.generation) countRunningCall(deps, record);
     const result = await attempt(deps, admitted, record);
     if (result.kind === 'Answered') {
       routed.body.drop();
@@ -67,6 +69,7 @@ function admittedOr(tally: Tally, admission: Admission): Admitted | undefined {
 function watch(deps: PipelineDeps, admitted: Admitted, record: CallRecord): void {
   if (record.watched) return;
   record.watched = true;
+  deps.running.add(record);
   deps.leases.track(record.requestId,
     () => progressOf(record, record.admitted ?? admitted, 'Running'),
     () => {

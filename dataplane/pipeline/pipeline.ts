@@ -15,7 +15,7 @@ import { Stop } from '../upstream/stop.ts';
 
 /** Serves one billed call from its body to its last byte. Never rejects: every error is told to the client. */
 export async function handleCall(deps: PipelineDeps, received: Received): Promise<void> {
-  const record = openRecord(received);
+  const record = openRecord(deps, received);
   let ending: Ending;
   try {
     const authenticated = record.authenticated = authenticate(deps, received);    // key hash → key
@@ -31,9 +31,10 @@ export async function handleCall(deps: PipelineDeps, received: Received): Promis
   report(deps, received, record, { settled, told });
 }
 
-function openRecord(received: Received): CallRecord {
+function openRecord({ state }: PipelineDeps, { requestId }: Received): CallRecord {
   return {
-    requestId: received.requestId,
+    requestId,
+    generation: state.generation,
     attempts: [],
     authenticated: undefined,
     routed: undefined,

@@ -116,6 +116,61 @@ describe('an edit', () => {
     await running;
     await world.gateway.write('own.yaml', ownManifest({}));
   });
+  for (const [whose, file, threshold] of [
+    ['a key', 'own-key.yaml', (text: string) => text.replace('groupRef:', 'maxConcurrency: 1\n  groupRef:')],
+    ['a group on a channel', 'own.yaml', (text: string) => text.replace('{name: own}}]', '{name: own}, maxConcurrency: 1}]')],
+    ['a channel', 'own.yaml', (text: string) => text.replace('{name: only,', '{name: only, maxConcurrency: 1,')],
+  ] as const)
+    it(`that sets a threshold of ${whose} where there was none counts calls in flight too`, async () => {
+      const none = file === 'own.yaml' ? ownManifest({}).replace(', maxConcurrency: 5', '') : keyManifest('own', KEY('own'), 'groupRef: {name: own}');
+      assert.notEqual(threshold(none), none);
+      await world.gateway.write(file, none);
+      const waiting = gated(openaiChat({ usage: USAGE }));
+      world.openai.script(waiting.reply, openaiChat({ usage: USAGE }));
+      const running = call();
+      await waiting.gate.reached;
+      await world.gateway.write(file, threshold(none));
+      assert.equal((await call()).status, 429);
+      waiting.gate.open();
+      assert.equal((await running).status, 200);
+      assert.equal((await call()).status, 200, 'its slot is free again');
+      await world.gateway.write('own.yaml', ownManifest({}));
+      await world.gateway.write('own-key.yaml', keyManifest('own', KEY('own'), 'groupRef: {name: own}'));
+    });
+  it('that sets a threshold while a call waits for its hold counts that call', async () => {
+    const { ledger } = world.gateway;
+    const hold = ledger.hold.bind(ledger);
+    const [asked, granted] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    ledger.hold = async (request) => {
+      asked.resolve();
+      await granted.promise;
+      return hold(request);
+    };
+    const waiting = gated(openaiChat({ usage: USAGE }));
+    world.openai.script(waiting.reply, openaiChat({ usage: USAGE }));
+    const running = call();
+    await asked.promise;
+    ledger.hold = hold;
+    await world.gateway.write('own-key.yaml', keyManifest('own', KEY('own'), 'groupRef: {name: own}\nmaxConcurrency: 1'));
+    granted.resolve();
+    await waiting.gate.reached;
+    assert.equal((await call()).status, 429);
+    waiting.gate.open();
+    assert.equal((await running).status, 200);
+    await world.gateway.write('own-key.yaml', keyManifest('own', KEY('own'), 'groupRef: {name: own}'));
+  });
+  it('that sets a threshold of a key and gives it another string counts what was called with the old one', async () => {
+    const waiting = gated(openaiChat({ usage: USAGE }));
+    world.openai.script(waiting.reply, openaiChat({ usage: USAGE }));
+    const running = call();
+    await waiting.gate.reached;
+    await world.gateway.write('own-key.yaml', keyManifest('own', KEY('own-second'), 'groupRef: {name: own}\nmaxConcurrency: 1'));
+    assert.equal((await call()).status, 401);
+    assert.equal((await call(as('own-second'))).status, 429);
+    waiting.gate.open();
+    assert.equal((await running).status, 200);
+    await world.gateway.write('own-key.yaml', keyManifest('own', KEY('own'), 'groupRef: {name: own}'));
+  });
   it('that takes the price away takes the model off the lists, and calls get 503', async () => {
     await world.gateway.write('own.yaml', ownManifest({}).replace('own-model, vendor', 'other-model, vendor'));
     assert.equal((await call()).json().error.code, 'model_not_priced');

@@ -28,6 +28,18 @@ export function slotScenarios(scenario: AddScenario): void {
     assert.deepEqual(await ledger.takeSlots('b', slots), { outcome: 'Taken' });
   });
 
+  scenario('a call may take another slot while it runs, beyond the threshold where it says so', async ({ ledger }) => {
+    const [channel, key] = [slot('Channel', 'c', 1), slot('Key', '1', 1)];
+    const [first, second] = ['a', 'b'] as const;
+    for (const callId of [first, second]) assert.deepEqual(await ledger.takeSlots(callId, [{ ...key, limit: Number.MAX_SAFE_INTEGER }]), { outcome: 'Taken' });
+    assert.deepEqual(await ledger.takeSlots(first, [channel]), { outcome: 'Taken' });
+    assert.deepEqual(ledger.gauges().slots, { Key: 2, Group: 0, Channel: 1 });
+    ledger.releaseSlots(first);
+    assert.deepEqual(await ledger.takeSlots('c', [key]), { outcome: 'Full', full: key });
+    ledger.releaseSlots(second);
+    assert.deepEqual(await ledger.takeSlots('c', [key]), { outcome: 'Taken' });
+    ledger.releaseSlots('c');
+  });
   scenario('a settlement gives the call\'s slots back', async ({ ledger }) => {
     await ledger.takeSlots('a', [slot('Key', '1', 1), slot('Channel', 'c', 1)]);
     await ledger.hold(holdRequest('a', 1n));
