@@ -12,6 +12,7 @@ import { finish } from './jobs/finish.ts';
 import { pollJob } from './jobs/poll.ts';
 import { startPoller } from './jobs/poller.ts';
 import type { Poller, PollerDeps } from './jobs/poller.ts';
+import { CallMap } from './ledger/call-map.ts';
 import { createLeaseKeeper } from './ledger/lease.ts';
 import type { LeaseKeeperDeps } from './ledger/lease.ts';
 import type { Ledger } from './ledger/ledger.ts';
@@ -104,7 +105,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   let compiled: CompiledState | undefined;
 
   const deps: PipelineDeps = {
-    state: current, ledger, leases, upstreams, telemetry, clock, running: new Set(),
+    state: current, ledger, leases, upstreams, telemetry, clock, running: new CallMap(),
     within: timers.within ?? createPatience(),
     random: Math.random,
     warn: (warning) => {

@@ -29,13 +29,20 @@ export interface RouteWarning {
   readonly status: number;
 }
 
+/** Calls that were admitted, until they are settled, by request id. It keeps nothing of those that have left, which a Set does. */
+export interface RunningCalls {
+  get(requestId: string): CallRecord | undefined;
+  set(requestId: string, record: CallRecord): void;
+  delete(requestId: string): void;
+  values(): Iterable<CallRecord>;
+}
+
 /** What the pipeline works with; the wiring makes it once. */
 export interface PipelineDeps {
   readonly state: Pick<CurrentState, 'get' | 'credential' | 'generation'>;
   readonly ledger: Ledger;
   readonly leases: LeaseKeeper;
-  /** Calls that were admitted, until they are settled. */
-  readonly running: Set<CallRecord>;
+  readonly running: RunningCalls;
   readonly upstreams: Upstreams;
   readonly telemetry: CallTelemetry;
   readonly clock: Clock;

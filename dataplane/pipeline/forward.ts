@@ -69,7 +69,7 @@ function admittedOr(tally: Tally, admission: Admission): Admitted | undefined {
 function watch(deps: PipelineDeps, admitted: Admitted, record: CallRecord): void {
   if (record.watched) return;
   record.watched = true;
-  deps.running.add(record);
+  deps.running.set(record.requestId, record);
   deps.leases.track(record.requestId,
     () => progressOf(record, record.admitted ?? admitted, 'Running'),
     () => {

@@ -12,7 +12,7 @@ type KeysByUid = () => ReadonlyMap<string, KeyState>;
 /** After an edit: has all running calls count under the thresholds that are in force now. */
 export function countRunningCalls(deps: Deps): void {
   const keys = keysByUid(deps);
-  for (const record of deps.running) countRunningCall(deps, record, keys);
+  for (const record of deps.running.values()) countRunningCall(deps, record, keys);
 }
 
 /** The same for one call, which is running. A ledger that takes no slots now admits nobody either. */
@@ -21,7 +21,7 @@ export function countRunningCall(deps: Deps, record: CallRecord, keys: KeysByUid
   if (slots.length === 0) return;
   const taking = deps.ledger.takeSlots(record.requestId, slots);
   if (taking instanceof Promise) taking.then(() => {
-    if (!deps.running.has(record)) deps.ledger.releaseSlots(record.requestId); // it has ended meanwhile
+    if (!deps.running.get(record.requestId)) deps.ledger.releaseSlots(record.requestId); // it has ended meanwhile
   }, () => undefined);
 }
 

@@ -35,7 +35,7 @@ export async function settle(deps: PipelineDeps, record: CallRecord, ending: End
     return { ending, result: undefined };
   }
   deps.leases.untrack(record.requestId);
-  deps.running.delete(record);
+  deps.running.delete(record.requestId);
   const startedAt = deps.clock.monotonicMs();
   const booked = book(deps, record, { admitted, ending, startedAt });
   try {

@@ -1,6 +1,7 @@
 /** Running calls under thresholds that are new; what users see of it is in test/contract/hot-reload.test.ts. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { CallMap } from '../../../dataplane/ledger/call-map.ts';
 import type { CallRecord, PipelineDeps } from '../../../dataplane/pipeline/context.ts';
 import { countRunningCalls } from '../../../dataplane/pipeline/new-thresholds.ts';
 import type { SlotLimit, SlotResult } from '../../../dataplane/ledger/ledger.ts';
@@ -15,8 +16,10 @@ function scene({ key, slots, own = [], taking }: { readonly key?: SlotLimit; rea
   const candidate = (its: readonly SlotLimit[]): object => ({ group: 'g', model: { name: 'm' }, target: { id: 'r/c' }, slots: its });
   const record = { requestId: 'req_1', admitted: { key: { uid: 'uid' }, keyHash: 'hash', candidate: candidate(own) } } as unknown as CallRecord;
   const state = { groups: new Map([['g', { offers: new Map([['m', { tiers: [[], [candidate(slots)]] }]]) }]]), credentials: new Map() };
+  const running = new CallMap<CallRecord>();
+  running.set(record.requestId, record);
   const deps = {
-    running: new Set([record]),
+    running,
     state: { get: () => state, credential: () => ({ key: { uid: 'uid', ...key && { slot: key } } }), generation: 2 },
     ledger: {
       takeSlots(callId: string, wanted: readonly SlotLimit[]) {
@@ -50,7 +53,7 @@ describe('a running call', () => {
     const answer = Promise.withResolvers<SlotResult>();
     const { deps, asked, record } = scene({ slots: [CHANNEL], taking: () => answer.promise });
     countRunningCalls(deps);
-    deps.running.delete(record);
+    deps.running.delete(record.requestId);
     answer.resolve({ outcome: 'Taken' });
     await answer.promise;
     assert.deepEqual(asked, [take(CHANNEL), 'release req_1']);
