@@ -3,6 +3,7 @@ import { GatewayError } from '../errors.ts';
 import type { JobRecord, SlotLimit } from '../ledger/ledger.ts';
 import type { VideoJobs } from '../protocol/provider.ts';
 import { providerOf } from '../protocol/providers.ts';
+import { slotsInForce } from '../state/slots-in-force.ts';
 import type { State } from '../state/state.ts';
 import type { UpstreamTarget } from '../upstream/upstream.ts';
 
@@ -22,15 +23,7 @@ export function channelOf(state: State, { origin }: Pick<JobRecord, 'origin'>): 
   const videos = target && providerOf(target.protocol).videos;
   if (!videos) return undefined;
   const slash = origin.channel.indexOf('/');
-  return { route: origin.channel.slice(0, slash), channel: origin.channel.slice(slash + 1), target, videos, slots: slotsOf(state, origin) };
-}
-
-/** As the group that made it may use the channel now; where it no longer may, the channel's own threshold still counts. */
-function slotsOf(state: State, { group, model, channel }: JobRecord['origin']): readonly SlotLimit[] {
-  const offered = state.groups.get(group)?.offers.get(model)?.tiers.flat().find(({ target }) => target.id === channel);
-  if (offered) return offered.slots;
-  const own = state.channelSlots.get(channel);
-  return own ? [own] : [];
+  return { route: origin.channel.slice(0, slash), channel: origin.channel.slice(slash + 1), target, videos, slots: slotsInForce(state, origin) };
 }
 
 export function channelGone(): GatewayError {

@@ -3,6 +3,7 @@
  * to take, whether or not there is room for them. So calls need no slots where no threshold is set.
  */
 import type { SlotLimit } from '../ledger/ledger.ts';
+import { slotsInForce } from '../state/slots-in-force.ts';
 import type { KeyState } from '../state/state.ts';
 import type { Admitted, CallRecord, PipelineDeps } from './context.ts';
 
@@ -29,9 +30,7 @@ const NONE: readonly SlotLimit[] = [];
 
 /** What a call of its kind has to take now, and this one had not; with room for it in any case. */
 function slotsToTake({ state }: Deps, { key, keyHash, candidate: { group, model, target, slots } }: Admitted, keys: KeysByUid): readonly SlotLimit[] {
-  const offer = state.get().groups.get(group)?.offers.get(model.name);
-  const candidate = offer?.tiers.flat().find((each) => each.target.id === target.id);
-  const wanted = candidate ? candidate.slots.filter(({ id }) => slots.every((each) => each.id !== id)) : [];
+  const wanted = slotsInForce(state.get(), { group, model: model.name, channel: target.id }).filter(({ id }) => slots.every((each) => each.id !== id));
   if (!key.slot) {
     const found = state.credential(keyHash)?.key;
     // what it called with may open nothing any more, or another key

@@ -11,11 +11,11 @@ const GROUP: SlotLimit = { scope: 'Group', id: 'group/g/r/c', limit: 2 };
 const CHANNEL: SlotLimit = { scope: 'Channel', id: 'channel/r/c', limit: 3 };
 
 /** A call that runs on r/c for group g, without any slots; what is in force has `slots`. */
-function scene({ key, slots, own = [], taking }: { readonly key?: SlotLimit; readonly slots: readonly SlotLimit[]; readonly own?: readonly SlotLimit[]; readonly taking: () => SlotResult | Promise<SlotResult> }) {
+function scene({ key, slots, offered = 'm', own = [], taking }: { readonly key?: SlotLimit; readonly offered?: string; readonly slots: readonly SlotLimit[]; readonly own?: readonly SlotLimit[]; readonly taking: () => SlotResult | Promise<SlotResult> }) {
   const asked: string[] = [];
   const candidate = (its: readonly SlotLimit[]): object => ({ group: 'g', model: { name: 'm' }, target: { id: 'r/c' }, slots: its });
   const record = { requestId: 'req_1', admitted: { key: { uid: 'uid' }, keyHash: 'hash', candidate: candidate(own) } } as unknown as CallRecord;
-  const state = { groups: new Map([['g', { offers: new Map([['m', { tiers: [[], [candidate(slots)]] }]]) }]]), credentials: new Map() };
+  const state = { groups: new Map([['g', { offers: new Map([[offered, { tiers: [[], [candidate(slots)]] }]]) }]]), channelSlots: new Map([['r/c', CHANNEL]]), credentials: new Map() };
   const running = new CallMap<CallRecord>();
   running.set(record.requestId, record);
   const deps = {
@@ -39,6 +39,12 @@ describe('a running call', () => {
     const { deps, asked } = scene({ key: KEY, slots: [GROUP, CHANNEL], own: [CHANNEL], taking: () => ({ outcome: 'Taken' }) });
     countRunningCalls(deps);
     assert.deepEqual(asked, [take(GROUP), take(KEY)]);
+  });
+
+  it('counts under its channel\'s own threshold where its group no longer has the model', () => {
+    const { deps, asked } = scene({ slots: [GROUP, CHANNEL], offered: 'another', taking: () => ({ outcome: 'Taken' }) });
+    countRunningCalls(deps);
+    assert.deepEqual(asked, [take(CHANNEL)]);
   });
 
   it('is not asked about where nothing is new, or before it is admitted', () => {
