@@ -8,7 +8,7 @@
  * 2. settle replaces the hold by the cost, exactly once per call id, and is durable when it resolves. A cost beyond the hold
  *    is taken from what is free under both limits; the rest is `unbilled`.
  * 3. A hold whose process died is settled at its last recorded progress (embedded: at the next start).
- * 4. Slots never exceed their limits, and die with their process.
+ * 4. No slot is taken beyond the limit that it is asked for with; slots die with their process.
  * Every method rejects with LedgerUnavailable, and with nothing else, when the ledger cannot promise.
  * Money is BigInt nano-USD throughout.
  */

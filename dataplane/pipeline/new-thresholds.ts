@@ -10,13 +10,13 @@ import type { Admitted, CallRecord, PipelineDeps } from './context.ts';
 type Deps = Pick<PipelineDeps, 'state' | 'ledger' | 'running'>;
 type KeysByUid = () => ReadonlyMap<string, KeyState>;
 
-/** After an edit: has all running calls count under the thresholds that are in force now. */
+/** After an edit: has all running calls count under the thresholds in force now. One that is between two channels is counted on its next. */
 export function countRunningCalls(deps: Deps): void {
   const keys = keysByUid(deps);
-  for (const record of deps.running.values()) countRunningCall(deps, record, keys);
+  for (const record of deps.running.values()) if (record.sent) countRunningCall(deps, record, keys);
 }
 
-/** The same for one call, which is running. A ledger that takes no slots now admits nobody either. */
+/** The same for one call, which is running. Where the ledger takes nothing at that moment, it stays uncounted until the next edit or its next channel. */
 export function countRunningCall(deps: Deps, record: CallRecord, keys: KeysByUid = keysByUid(deps)): void {
   const slots = record.admitted ? slotsToTake(deps, record.admitted, keys) : NONE;
   if (slots.length === 0) return;

@@ -14,7 +14,7 @@ const CHANNEL: SlotLimit = { scope: 'Channel', id: 'channel/r/c', limit: 3 };
 function scene({ key, slots, offered = 'm', own = [], taking }: { readonly key?: SlotLimit; readonly offered?: string; readonly slots: readonly SlotLimit[]; readonly own?: readonly SlotLimit[]; readonly taking: () => SlotResult | Promise<SlotResult> }) {
   const asked: string[] = [];
   const candidate = (its: readonly SlotLimit[]): object => ({ group: 'g', model: { name: 'm' }, target: { id: 'r/c' }, slots: its });
-  const record = { requestId: 'req_1', admitted: { key: { uid: 'uid' }, keyHash: 'hash', candidate: candidate(own) } } as unknown as CallRecord;
+  const record = { requestId: 'req_1', sent: true, admitted: { key: { uid: 'uid' }, keyHash: 'hash', candidate: candidate(own) } } as unknown as CallRecord;
   const state = { groups: new Map([['g', { offers: new Map([[offered, { tiers: [[], [candidate(slots)]] }]]) }]]), channelSlots: new Map([['r/c', CHANNEL]]), credentials: new Map() };
   const running = new CallMap<CallRecord>();
   running.set(record.requestId, record);
@@ -45,6 +45,13 @@ describe('a running call', () => {
     const { deps, asked } = scene({ slots: [GROUP, CHANNEL], offered: 'another', taking: () => ({ outcome: 'Taken' }) });
     countRunningCalls(deps);
     assert.deepEqual(asked, [take(CHANNEL)]);
+  });
+
+  it('that has left its channel is not given slots of it', () => {
+    const { deps, asked, record } = scene({ slots: [CHANNEL], taking: () => assert.fail('nothing is to be taken') });
+    record.sent = false;
+    countRunningCalls(deps);
+    assert.deepEqual(asked, []);
   });
 
   it('is not asked about where nothing is new, or before it is admitted', () => {
