@@ -82,7 +82,9 @@ export function createSlotLeases(buckets: readonly Bucket[], bucketOf: (slot: Sl
     async take(callId, slots) {
       const before = owned.get(callId) ?? NONE;
       const undo = (): void => giveBack(callId, disown(callId, ({ id }) => !owns(before, id)));
-      for (const [bucket, some] of places(slots)) {
+      const wanted = missing(callId, slots);
+      if (wanted.length === 0) return { outcome: 'Taken' };
+      for (const [bucket, some] of places(wanted)) {
         const full = await takeIn(callId, bucket, some).catch((error: unknown) => {
           undo();
           throw error;
