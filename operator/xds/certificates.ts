@@ -4,8 +4,8 @@
  * first and signs only when every client has had the time to read it; the one before stays trusted until it ends.
  */
 import type { Logger } from 'pino';
-import { lifeOf, makeAuthority, makeServing, subjectNames } from './make-certificate.ts';
-import type { KeyPair } from './make-certificate.ts';
+import { validityOf, createAuthority, issueServing, dnsNamesOf } from './certificate-authority.ts';
+import type { KeyPair } from './certificate-authority.ts';
 
 /** As PEM. Also how it is stored: each field is an entry of a Secret. */
 export interface StoredCertificates {
@@ -90,7 +90,7 @@ export async function keepCertificates(options: KeepCertificatesOptions): Promis
   let stopped = false;
 
   async function renewed(before: StoredCertificates | undefined): Promise<StoredCertificates | undefined> {
-    const next = renew(before, { serverNames, nowMs: nowMs(), of, lifetimes });
+    const next = await renew(before, { serverNames, nowMs: nowMs(), of, lifetimes });
     if (!next) return before;
     return await store.store(next, before) ? next : store.load();
   }
@@ -147,7 +147,7 @@ function materialOf(stored: StoredCertificates, nowMs: number): ServingMaterial 
 
 /** What clients trust: the one that signs, the one that will, the one that did. */
 function authoritiesOf({ caCertificate, nextCaCertificate, previousCaCertificate }: StoredCertificates, nowMs: number): string {
-  const previous = previousCaCertificate !== undefined && lifeOf(previousCaCertificate).untilMs > nowMs ? previousCaCertificate : undefined;
+  const previous = previousCaCertificate !== undefined && validityOf(previousCaCertificate).untilMs > nowMs ? previousCaCertificate : undefined;
   return [caCertificate, nextCaCertificate, previous].filter((pem) => pem !== undefined).map((pem) => `${pem.trim()}\n`).join('');
 }
 
@@ -159,35 +159,35 @@ interface Naming {
 }
 
 /** What should be stored instead; undefined: nothing is due. */
-export function renew(stored: StoredCertificates | undefined, naming: Naming): StoredCertificates | undefined {
+export async function renew(stored: StoredCertificates | undefined, naming: Naming): Promise<StoredCertificates | undefined> {
   const { nowMs, of, lifetimes = LIFETIMES } = naming;
-  if (!stored) return signedBy(makeAuthority(nowMs, lifetimes.caMs, of), naming);
+  if (!stored) return signedBy(await createAuthority(nowMs, lifetimes.caMs, of), naming);
   const { caCertificate, caKey, nextCaCertificate, nextCaKey } = stored;
   // every client has had the time to read of it
-  if (nextCaCertificate !== undefined && nextCaKey !== undefined && (nowMs >= lifeOf(nextCaCertificate).fromMs + lifetimes.overlapMs || lifeOf(caCertificate).untilMs <= nowMs)) {
-    return { ...signedBy({ certificate: nextCaCertificate, key: nextCaKey }, naming), previousCaCertificate: caCertificate };
+  if (nextCaCertificate !== undefined && nextCaKey !== undefined && (nowMs >= validityOf(nextCaCertificate).fromMs + lifetimes.overlapMs || validityOf(caCertificate).untilMs <= nowMs)) {
+    return { ...await signedBy({ certificate: nextCaCertificate, key: nextCaKey }, naming), previousCaCertificate: caCertificate };
   }
   if (nextCaCertificate === undefined && due(caCertificate, nowMs)) {
-    const next = makeAuthority(nowMs, lifetimes.caMs, of);
+    const next = await createAuthority(nowMs, lifetimes.caMs, of);
     return { ...stored, nextCaCertificate: next.certificate, nextCaKey: next.key };
   }
-  return servingDue(stored, naming) ? { ...stored, ...signedBy({ certificate: caCertificate, key: caKey }, naming) } : undefined;
+  return servingDue(stored, naming) ? { ...stored, ...await signedBy({ certificate: caCertificate, key: caKey }, naming) } : undefined;
 }
 
-function signedBy(authority: KeyPair, { serverNames, nowMs, lifetimes = LIFETIMES }: Naming): StoredCertificates {
+async function signedBy(authority: KeyPair, { serverNames, nowMs, lifetimes = LIFETIMES }: Naming): Promise<StoredCertificates> {
   // a certificate must not outlive its authority
-  const untilMs = Math.min(nowMs + lifetimes.servingMs, lifeOf(authority.certificate).untilMs);
-  const made = makeServing(authority, serverNames, { fromMs: nowMs, untilMs });
+  const untilMs = Math.min(nowMs + lifetimes.servingMs, validityOf(authority.certificate).untilMs);
+  const made = await issueServing(authority, serverNames, { fromMs: nowMs, untilMs });
   return { caCertificate: authority.certificate, caKey: authority.key, servingCertificate: made.certificate, servingKey: made.key };
 }
 
 function servingDue({ servingCertificate }: StoredCertificates, { serverNames, nowMs }: Naming): boolean {
-  const names = subjectNames(servingCertificate);
+  const names = dnsNamesOf(servingCertificate);
   return due(servingCertificate, nowMs) || !serverNames.every((name) => names.includes(name));
 }
 
 /** At two thirds of its life. */
 function due(pem: string, nowMs: number): boolean {
-  const { fromMs, untilMs } = lifeOf(pem);
+  const { fromMs, untilMs } = validityOf(pem);
   return nowMs >= fromMs + (untilMs - fromMs) * 2 / 3;
 }

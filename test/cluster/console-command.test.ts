@@ -8,7 +8,7 @@ import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { makeAuthority, makeServing } from '../../operator/xds/make-certificate.ts';
+import { createAuthority, issueServing } from '../../operator/xds/certificate-authority.ts';
 import { kubeApiserverMissing } from '../support/kube-apiserver.ts';
 import { freePort } from '../support/free-port.ts';
 import { SCENE, startCluster, until } from './support.ts';
@@ -118,8 +118,8 @@ describe('mgw operator --console', { skip: missing ?? false }, () => {
   it('speaks TLS with a certificate of its own; a Secret that holds no key is nobody\'s to replace, and keeps no replica from ending', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'mgw-console-tls-'));
     const nowMs = Date.now();
-    const authority = makeAuthority(nowMs, 86_400_000);
-    const { certificate, key } = makeServing(authority, ['localhost'], { fromMs: nowMs, untilMs: nowMs + 86_400_000 });
+    const authority = await createAuthority(nowMs, 86_400_000);
+    const { certificate, key } = await issueServing(authority, ['localhost'], { fromMs: nowMs, untilMs: nowMs + 86_400_000 });
     await writeFile(join(folder, 'tls.crt'), certificate);
     await writeFile(join(folder, 'tls.key'), key, { mode: 0o600 });
     try {

@@ -15,7 +15,7 @@ import { makeCertificates } from '../sidecar/support.ts';
 import type { Certificates } from '../sidecar/support.ts';
 
 const server = createServer((request, response) => { response.end(request.url); });
-const first = makeCertificates();
+const first = await makeCertificates();
 let tls: TlsListener;
 let folder: string;
 
@@ -47,7 +47,7 @@ async function ask(authority: string, versions: { readonly maxVersion?: 'TLSv1.1
 describe('the TLS listener', () => {
   it('serves what the HTTP server serves, to those who trust it', async () => {
     assert.equal(await ask(first.authority), 'HTTP/1.1 200 OK /v1/x');
-    await assert.rejects(ask(makeCertificates().authority), /certificate|self-signed|unable to verify/);
+    await assert.rejects(ask((await makeCertificates()).authority), /certificate|self-signed|unable to verify/);
     await assert.rejects(ask(first.authority, { maxVersion: 'TLSv1.1' }));
   });
 
@@ -60,7 +60,7 @@ describe('the TLS listener', () => {
         problems.push(error);
       }
     } });
-    const second = makeCertificates();
+    const second = await makeCertificates();
     await writeFile(join(folder, 'tls.crt'), second.serving.certificate);
     await files.look();
     assert.equal(problems.length, 1);

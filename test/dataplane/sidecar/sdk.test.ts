@@ -12,7 +12,7 @@ import type { Certificates, TestSidecar } from './support.ts';
 
 /** What the webhook sets where an app has none. */
 const DUMMY = 'model-gateway-sidecar';
-const certificates: Certificates = makeCertificates();
+const certificates: Certificates = await makeCertificates();
 let world: World;
 let sidecar: TestSidecar;
 let openai: OpenAI;
@@ -84,7 +84,7 @@ describe('TLS', () => {
   it('a fleet whose certificate another authority signed, or that has another name, is sent nothing', async () => {
     const port = world.gateway.dataplane.tls?.port;
     const logged = world.gateway.logs.length;
-    for (const [url, authority] of [[`https://localhost:${port}`, makeCertificates().authority], [`https://127.0.0.1:${port}`, certificates.authority]] as const) {
+    for (const [url, authority] of [[`https://localhost:${port}`, (await makeCertificates()).authority], [`https://127.0.0.1:${port}`, certificates.authority]] as const) {
       const other = await startTestSidecar(url, KEYS.main, authority);
       try {
         assert.equal((await fetch(`${other.url}/v1/models`)).status, 502);
@@ -98,7 +98,7 @@ describe('TLS', () => {
 
   it('the fleet\'s certificate is replaced under way; a faulty one changes nothing', async () => {
     const { tls } = world.gateway.dataplane;
-    const renewed = makeCertificates();
+    const renewed = await makeCertificates();
     assert.throws(() => tls?.renew({ certificate: renewed.serving.certificate, key: certificates.serving.key }));
     assert.ok((await openai.models.list()).data.length > 0);
     tls?.renew({ certificate: renewed.serving.certificate, key: renewed.serving.key });

@@ -15,8 +15,8 @@ import { holdKey } from '../../../dataplane/sidecar/key.ts';
 import { createSidecarMetrics } from '../../../dataplane/sidecar/metrics.ts';
 import { startSidecar } from '../../../dataplane/sidecar/sidecar.ts';
 import type { Sidecar } from '../../../dataplane/sidecar/sidecar.ts';
-import { makeAuthority, makeServing } from '../../../operator/xds/make-certificate.ts';
-import type { KeyPair } from '../../../operator/xds/make-certificate.ts';
+import { createAuthority, issueServing } from '../../../operator/xds/certificate-authority.ts';
+import type { KeyPair } from '../../../operator/xds/certificate-authority.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -27,10 +27,10 @@ export interface Certificates {
 }
 
 /** For the name localhost. */
-export function makeCertificates(): Certificates {
+export async function makeCertificates(): Promise<Certificates> {
   const nowMs = Date.now();
-  const authority = makeAuthority(nowMs, HOUR_MS);
-  return { authority: authority.certificate, serving: makeServing(authority, ['localhost'], { fromMs: nowMs, untilMs: nowMs + HOUR_MS }) };
+  const authority = await createAuthority(nowMs, HOUR_MS);
+  return { authority: authority.certificate, serving: await issueServing(authority, ['localhost'], { fromMs: nowMs, untilMs: nowMs + HOUR_MS }) };
 }
 
 export interface TestSidecar {

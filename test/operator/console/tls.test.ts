@@ -7,18 +7,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { openTls } from '../../../operator/console/tls.ts';
-import { makeAuthority, makeServing } from '../../../operator/xds/make-certificate.ts';
+import { createAuthority, issueServing } from '../../../operator/xds/certificate-authority.ts';
 
 const NOW_MS = Date.now();
 const YEAR_MS = 365 * 86_400_000;
-const authority = makeAuthority(NOW_MS, YEAR_MS);
+const authority = await createAuthority(NOW_MS, YEAR_MS);
 
 describe('TLS of the console', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'mgw-tls-'));
   after(() => rm(folder, { recursive: true, force: true }));
 
   async function renew(name: string): Promise<void> {
-    const { certificate, key } = makeServing(authority, [name], { fromMs: NOW_MS, untilMs: NOW_MS + YEAR_MS });
+    const { certificate, key } = await issueServing(authority, [name], { fromMs: NOW_MS, untilMs: NOW_MS + YEAR_MS });
     await writeFile(join(folder, 'tls.crt'), certificate);
     await writeFile(join(folder, 'tls.key'), key, { mode: 0o600 });
   }

@@ -10,7 +10,7 @@ import { TLSSocket } from 'node:tls';
 import { describe, it } from 'node:test';
 import { openAccess } from '../../../operator/kube/access.ts';
 import { createKubeClient } from '../../../operator/kube/client.ts';
-import { makeAuthority, makeServing } from '../../../operator/xds/make-certificate.ts';
+import { createAuthority, issueServing } from '../../../operator/xds/certificate-authority.ts';
 
 const NOW_MS = Date.now();
 const LIFE = { fromMs: NOW_MS, untilMs: NOW_MS + 86_400_000 };
@@ -28,8 +28,8 @@ describe('the API server as somebody else', () => {
     ['a token, and another user to act for', () => ({ token: 'operators-own', as: 'cluster-admin' })],
   ] as const) {
     it(`has nothing of an operator that has ${own}`, async () => {
-      const authority = makeAuthority(NOW_MS, 86_400_000);
-      const [serving, clients] = [makeServing(authority, ['localhost'], LIFE), makeServing(authority, ['operator'], LIFE)];
+      const authority = await createAuthority(NOW_MS, 86_400_000);
+      const [serving, clients] = [await issueServing(authority, ['localhost'], LIFE), await issueServing(authority, ['operator'], LIFE)];
       const seen: Seen[] = [];
       let status = 200;
       const server = createServer({ cert: serving.certificate, key: serving.key, ca: authority.certificate, requestCert: true, rejectUnauthorized: false }, (request, answer) => {

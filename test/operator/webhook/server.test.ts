@@ -6,21 +6,22 @@ import type { IncomingMessage } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import { startWebhookServer } from '../../../operator/webhook/server.ts';
 import type { ServerCertificates, WebhookServer } from '../../../operator/webhook/server.ts';
-import { makeAuthority, makeServing } from '../../../operator/xds/make-certificate.ts';
-import type { KeyPair } from '../../../operator/xds/make-certificate.ts';
+import { createAuthority, issueServing } from '../../../operator/xds/certificate-authority.ts';
+import type { KeyPair } from '../../../operator/xds/certificate-authority.ts';
 import { countingMeter } from '../../cluster/support.ts';
 import { contextWith } from './support.ts';
 
 const nowMs = Date.now();
 const life = { fromMs: nowMs, untilMs: nowMs + 3_600_000 };
-const authority = makeAuthority(nowMs, 3_600_000);
-const another = makeAuthority(nowMs, 3_600_000);
+const authority = await createAuthority(nowMs, 3_600_000);
+const another = await createAuthority(nowMs, 3_600_000);
+const serving = await issueServing(authority, ['localhost'], life);
 const meter = countingMeter();
 let listener: Parameters<ServerCertificates['onChange']>[0] | undefined;
 let server: WebhookServer;
 
 const certificates: ServerCertificates = {
-  current: () => makeServing(authority, ['localhost'], life),
+  current: () => serving,
   onChange(each) {
     listener = each;
     return () => { listener = undefined; };
@@ -97,7 +98,7 @@ describe('the webhook', () => {
 
   it('takes up another certificate', async () => {
     await assert.rejects(ask(question({}), { trusting: another }));
-    listener?.(makeServing(another, ['localhost'], life));
+    listener?.(await issueServing(another, ['localhost'], life));
     assert.equal((await ask(question({}), { trusting: another })).status, 200);
     await assert.rejects(ask(question({})));
   });

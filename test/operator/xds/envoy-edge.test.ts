@@ -12,7 +12,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { edgeResources, healthQuestion } from '../../../operator/xds/envoy/edge.ts';
 import type { FleetEndpoint } from '../../../operator/xds/envoy/cluster.ts';
-import { makeAuthority, makeServing } from '../../../operator/xds/make-certificate.ts';
+import { createAuthority, issueServing } from '../../../operator/xds/certificate-authority.ts';
 import { snapshotOf } from '../../dataplane/snapshot/objects.ts';
 import { tempFolder } from '../../support/cli.ts';
 import { needEnvoy, startEnvoy } from '../../support/envoy.ts';
@@ -198,8 +198,8 @@ describe('an Envoy before the fleet', { skip: envoy.skip, timeout: 180_000 }, ()
   });
 
   it('speaks HTTP/2 and HTTP/1.1 over TLS, with a certificate from its own disk', async () => {
-    const authority = makeAuthority(Date.now(), 3_600_000);
-    const { certificate, key } = makeServing(authority, ['localhost'], { fromMs: Date.now(), untilMs: Date.now() + 3_600_000 });
+    const authority = await createAuthority(Date.now(), 3_600_000);
+    const { certificate, key } = await issueServing(authority, ['localhost'], { fromMs: Date.now(), untilMs: Date.now() + 3_600_000 });
     await using folder = await tempFolder({ 'tls.crt': certificate, 'tls.key': key });
     publish(server, [endpointOf(second)], folder.path);
     const port = await eventually(async () => {

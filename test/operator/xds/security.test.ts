@@ -10,7 +10,7 @@ import type { AuthenticationRefusal, Identity } from '../../../operator/xds/auth
 import { keepCertificates, LIFETIMES, renew } from '../../../operator/xds/certificates.ts';
 import type { KeptCertificates, StoredCertificates } from '../../../operator/xds/certificates.ts';
 import type { DistributionSecurity } from '../../../operator/xds/distribution.ts';
-import { lifeOf, makeAuthority, makeServing, subjectNames } from '../../../operator/xds/make-certificate.ts';
+import { validityOf, createAuthority, issueServing, dnsNamesOf } from '../../../operator/xds/certificate-authority.ts';
 import { configOf, testProxy } from '../../dataplane/xds/support.ts';
 import { tempFolder } from '../../support/cli.ts';
 import { rawClient } from './raw-client.ts';
@@ -77,7 +77,7 @@ describe('callers', { timeout: 120_000 }, () => {
     }
     await using plain = rawClient(server.port, { token: 'proxy' });
     assert.equal((await plain.ended)?.code, status.UNAVAILABLE);
-    await using distrusting = rawClient(server.port, { token: 'proxy', credentials: credentials.createSsl(Buffer.from(makeAuthority(Date.now(), DAY_MS).certificate)) });
+    await using distrusting = rawClient(server.port, { token: 'proxy', credentials: credentials.createSsl(Buffer.from((await createAuthority(Date.now(), DAY_MS)).certificate)) });
     assert.equal((await distrusting.ended)?.code, status.UNAVAILABLE);
     await using good = rawClient(server.port, { credentials: trust, token: 'proxy' });
     good.send({ typeUrl: 'type.googleapis.com/x', resourceNamesSubscribe: ['*'] });
@@ -143,28 +143,28 @@ describe('a token', () => {
 });
 
 describe('certificates', { timeout: 120_000 }, () => {
-  it('are valid by the standard', () => {
+  it('are valid by the standard', async () => {
     const nowMs = Date.UTC(2049, 11, 1);
-    const authority = makeAuthority(nowMs, LIFETIMES.caMs); // ends after 2050, where times are written otherwise
-    const serving = makeServing(authority, ['a.example', 'b.example'], { fromMs: nowMs, untilMs: nowMs + DAY_MS });
+    const authority = await createAuthority(nowMs, LIFETIMES.caMs); // ends after 2050, where times are written otherwise
+    const serving = await issueServing(authority, ['a.example', 'b.example'], { fromMs: nowMs, untilMs: nowMs + DAY_MS });
     const [ca, leaf] = [new X509Certificate(authority.certificate), new X509Certificate(serving.certificate)];
     assert.deepEqual([leaf.checkIssued(ca), leaf.verify(ca.publicKey), ca.ca, leaf.ca], [true, true, true, false]);
     assert.deepEqual([leaf.checkHost('b.example'), leaf.checkHost('c.example')], ['b.example', undefined]);
-    assert.deepEqual(lifeOf(authority.certificate), { fromMs: nowMs, untilMs: nowMs + LIFETIMES.caMs });
-    assert.deepEqual(subjectNames(serving.certificate), ['a.example', 'b.example']);
+    assert.deepEqual(validityOf(authority.certificate), { fromMs: nowMs, untilMs: nowMs + LIFETIMES.caMs });
+    assert.deepEqual(dnsNamesOf(serving.certificate), ['a.example', 'b.example']);
   });
 
-  it('are renewed long before they end, over years, and at every moment are trusted by who read the authorities a day ago', () => {
+  it('are renewed long before they end, over years, and at every moment are trusted by who read the authorities a day ago', async () => {
     let nowMs = Date.UTC(2026, 0, 1);
-    let stored = renew(undefined, { serverNames: NAMES, nowMs });
+    let stored = await renew(undefined, { serverNames: NAMES, nowMs });
     assert.ok(stored);
     let known = stored.caCertificate;
     const authorities = new Set<string>();
     for (let day = 0; day < 1000; day += 1) {
       nowMs += DAY_MS;
-      for (let next = renew(stored, { serverNames: NAMES, nowMs }); next; next = renew(stored, { serverNames: NAMES, nowMs })) stored = next;
+      for (let next = await renew(stored, { serverNames: NAMES, nowMs }); next; next = await renew(stored, { serverNames: NAMES, nowMs })) stored = next;
       const serving = new X509Certificate(stored.servingCertificate);
-      assert.ok(lifeOf(stored.servingCertificate).untilMs > nowMs + 5 * DAY_MS);
+      assert.ok(validityOf(stored.servingCertificate).untilMs > nowMs + 5 * DAY_MS);
       const signer = known.split(/(?<=-----END CERTIFICATE-----\n)/).filter((pem) => pem.includes('BEGIN')).map((pem) => new X509Certificate(pem)).find((ca) => serving.checkIssued(ca) && serving.verify(ca.publicKey));
       assert.ok(signer, `day ${day}`);
       assert.ok(signer.validToDate.getTime() > nowMs);
@@ -174,12 +174,12 @@ describe('certificates', { timeout: 120_000 }, () => {
     assert.ok(authorities.size >= 3, `${authorities.size} authorities`);
   });
 
-  it('are made again where the names are other ones', () => {
+  it('are made again where the names are other ones', async () => {
     const nowMs = Date.now();
-    const stored = renew(undefined, { serverNames: NAMES, nowMs });
-    const next = renew(stored, { serverNames: ['other'], nowMs });
-    assert.deepEqual([next?.caCertificate === stored?.caCertificate, subjectNames(next?.servingCertificate ?? '')], [true, ['other']]);
-    assert.equal(renew(next, { serverNames: ['other'], nowMs }), undefined);
+    const stored = await renew(undefined, { serverNames: NAMES, nowMs });
+    const next = await renew(stored, { serverNames: ['other'], nowMs });
+    assert.deepEqual([next?.caCertificate === stored?.caCertificate, dnsNamesOf(next?.servingCertificate ?? '')], [true, ['other']]);
+    assert.equal(await renew(next, { serverNames: ['other'], nowMs }), undefined);
   });
 
   it('are shared by all replicas: one writes, the others wait for it', async () => {
@@ -202,7 +202,7 @@ describe('certificates', { timeout: 120_000 }, () => {
     await until(() => server.figures().connectedProxies === 1);
     const old = tls.current();
     // nobody waits for a year: the authority is replaced as if its overlap had passed
-    const replaced = renew(undefined, { serverNames: NAMES, nowMs: clock.nowMs });
+    const replaced = await renew(undefined, { serverNames: NAMES, nowMs: clock.nowMs });
     assert.ok(replaced);
     shared.stored = { ...replaced, previousCaCertificate: shared.stored?.caCertificate ?? '' };
     await tls.refresh();

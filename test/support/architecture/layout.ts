@@ -38,7 +38,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'operator/store': { may: ['crds', 'dataplane/snapshot/layered-map.ts'] },
   'operator/status': { may: ['crds', 'operator/metrics.ts', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
   'operator/translate': { may: ['crds', 'operator/store', 'operator/status', 'dataplane/snapshot'] },
-  'operator/xds': { may: ['dataplane/snapshot'], packages: ['@grpc/grpc-js', 'pino'] },
+  'operator/xds': { may: ['dataplane/snapshot'], packages: ['@grpc/grpc-js', '@peculiar/x509', 'pino', 'reflect-metadata'] },
   'operator/xds/envoy': { may: [], packages: ['@bufbuild/protobuf'] },
   'operator/webhook': { may: ['crds', 'operator/kube', 'operator/metrics.ts', 'operator/store'], packages: ['pino'] },
   'operator/reconcile': { may: ['crds', 'operator/files', 'operator/kube', 'operator/metrics.ts', 'operator/store', 'operator/status', 'operator/translate', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
