@@ -4,6 +4,7 @@
  */
 import type { KubeClient } from './client.ts';
 import { hasStatus } from './errors.ts';
+import type { ConfigMap, Secret } from './models.ts';
 import { pathOfSecrets } from './parse-object.ts';
 
 interface CertificateStoreOptions {
@@ -24,14 +25,10 @@ interface SecretEntries<T extends object> {
   publishAuthorities(pem: string): Promise<void>;
 }
 
-interface Manifest {
-  readonly apiVersion: 'v1';
-  readonly kind: string;
-  readonly type?: string;
-  readonly data: Readonly<Record<string, string>>;
-  /** Of what is there; undefined: nothing is. */
+type Manifest = (Secret | ConfigMap) & {
+  /** Of the object that exists; undefined: none does. */
   readonly resourceVersion: string | undefined;
-}
+};
 
 /** The entries are taken as they are: nobody but the operator writes this Secret. */
 export function certificateStore<T extends object>({ client, namespace, secretName, configMapName }: CertificateStoreOptions, isComplete: (entries: Entries) => entries is Entries & T): SecretEntries<T> {
@@ -40,7 +37,7 @@ export function certificateStore<T extends object>({ client, namespace, secretNa
   /** The version that was loaded last. */
   let version: string | undefined;
 
-  async function read(path: string): Promise<{ readonly metadata: { readonly resourceVersion: string }; readonly data?: Readonly<Record<string, string>> } | undefined> {
+  async function read(path: string): Promise<Secret | ConfigMap | undefined> {
     try {
       return await client.request({ method: 'GET', path });
     } catch (error) {
@@ -65,7 +62,7 @@ export function certificateStore<T extends object>({ client, namespace, secretNa
   return {
     async load() {
       const secret = await read(`${secrets}/${secretName}`);
-      version = secret?.metadata.resourceVersion;
+      version = secret?.metadata?.resourceVersion;
       const entries = Object.fromEntries(Object.entries(secret?.data ?? {}).map(([entry, value]) => [entry, Buffer.from(value, 'base64').toString('utf8')]));
       return isComplete(entries) ? entries : undefined;
     },
@@ -76,7 +73,7 @@ export function certificateStore<T extends object>({ client, namespace, secretNa
     async publishAuthorities(pem) {
       const known = await read(`${configMaps}/${configMapName}`);
       if (known?.data?.['ca.crt'] === pem) return;
-      const written = await write(configMaps, configMapName, { apiVersion: 'v1', kind: 'ConfigMap', data: { 'ca.crt': pem }, resourceVersion: known?.metadata.resourceVersion });
+      const written = await write(configMaps, configMapName, { apiVersion: 'v1', kind: 'ConfigMap', data: { 'ca.crt': pem }, resourceVersion: known?.metadata?.resourceVersion });
       if (!written) throw new Error(`the ConfigMap ${configMapName} was written by another replica at the same moment`);
     },
   };

@@ -1,8 +1,9 @@
 /** Where the pods of one Service are, kept up to date from its EndpointSlices. */
 import { startListWatch } from './list-watch.ts';
-import type { KubeObject, ListWatch, ListWatchOptions } from './list-watch.ts';
+import type { ListWatch, ListWatchOptions } from './list-watch.ts';
+import type { EndpointSlice, KubeObject } from './models.ts';
 import { endpointsOf } from './parse-endpoints.ts';
-import type { EndpointSlice, PortNames, ServiceEndpoint } from './parse-endpoints.ts';
+import type { PortNames, ServiceEndpoint } from './parse-endpoints.ts';
 
 interface EndpointWatchOptions extends Pick<ListWatchOptions, 'client' | 'clock' | 'meter' | 'log'> {
   readonly namespace: string;

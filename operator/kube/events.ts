@@ -8,6 +8,7 @@ import type { Meter } from '../metrics.ts';
 import type { KubeClient } from './client.ts';
 import type { Clock } from './clock.ts';
 import { microTime } from './lease.ts';
+import type { Event } from './models.ts';
 
 interface EventNote {
   readonly type: 'Normal' | 'Warning';
@@ -63,7 +64,7 @@ export function createEventRecorder({ client, clock, meter, identity, allows }: 
     meter.add('modelgateway_operator_events_total', { outcome }, 1);
   }
 
-  function eventOf({ kind, namespace, name, uid }: EventObject, { type, reason, note }: EventNote): object {
+  function eventOf({ kind, namespace, name, uid }: EventObject, { type, reason, note }: EventNote): Event {
     const nowMs = clock.nowMs();
     const unique = `${nowMs.toString(16)}${Math.floor(clock.random() * 0xff_ff_ff).toString(16)}`;
     return {

@@ -9,6 +9,7 @@ import type { KubeClient } from './client.ts';
 import type { Clock } from './clock.ts';
 import { sleep } from './clock.ts';
 import { explainKube, hasStatus } from './errors.ts';
+import type { Lease as LeaseModel } from './models.ts';
 
 export interface LeaseOptions {
   readonly client: Pick<KubeClient, 'request'>;
@@ -42,11 +43,6 @@ const RENEW_WITHIN_MS = 10_000;
 const RETRY_MS = 2_000;
 /** Where the leader's proxies' answers are gathered. */
 const ADDRESS_ANNOTATION = 'modelgateway.dev/address';
-
-interface LeaseObject {
-  readonly metadata: { readonly name: string; readonly resourceVersion?: string; readonly annotations?: Readonly<Record<string, string>> };
-  readonly spec?: { readonly holderIdentity?: string; readonly leaseDurationSeconds?: number; readonly acquireTime?: string; readonly renewTime?: string; readonly leaseTransitions?: number };
-}
 
 /** Takes part in the election from now on. */
 export function startLease(options: LeaseOptions): Lease {
@@ -119,7 +115,7 @@ class Election {
     }
   }
 
-  async #read(): Promise<LeaseObject | undefined> {
+  async #read(): Promise<LeaseModel | undefined> {
     try {
       return await this.#options.client.request({ method: 'GET', path: this.#path(), timeoutMs: this.#options.retryMs * 2 });
     } catch (error) {
@@ -128,7 +124,7 @@ class Election {
     }
   }
 
-  #mayTake({ metadata, spec }: LeaseObject): boolean {
+  #mayTake({ metadata, spec }: LeaseModel): boolean {
     const { identity, clock, durationMs } = this.#options;
     const version = metadata.resourceVersion ?? '';
     if (this.#seen?.version !== version) this.#seen = { version, atMs: clock.nowMs() };
@@ -138,14 +134,14 @@ class Election {
     return clock.nowMs() - this.#seen.atMs >= lasts;
   }
 
-  #next(before: LeaseObject | undefined): object {
+  #next(before: LeaseModel | undefined): object {
     const { identity, namespace, name, durationMs, clock, address = '' } = this.#options;
     const metadata = { ...before?.metadata, name, namespace, annotations: { ...before?.metadata.annotations, [ADDRESS_ANNOTATION]: address } };
     const spec = { holderIdentity: identity, leaseDurationSeconds: Math.ceil(durationMs / 1000), renewTime: microTime(clock.nowMs()) };
     return { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec: { ...historyOf(before?.spec, identity, spec.renewTime), ...spec } };
   }
 
-  async #write(method: 'POST' | 'PUT', body: object, before?: LeaseObject): Promise<void> {
+  async #write(method: 'POST' | 'PUT', body: object, before?: LeaseModel): Promise<void> {
     const { client, clock, retryMs, log, identity } = this.#options;
     const askedMs = clock.nowMs(); // the lead counts from before the request
     await client.request({ method, path: method === 'POST' ? this.#path('') : this.#path(), body, timeoutMs: retryMs * 2 });
@@ -168,7 +164,7 @@ class Election {
     this.#stepDown = clock.after(Math.max(0, this.#renewedMs + renewWithinMs - clock.nowMs()), () => this.#lose());
   }
 
-  #follow({ metadata, spec }: LeaseObject): void {
+  #follow({ metadata, spec }: LeaseModel): void {
     this.#lose();
     this.#tell(false, spec?.holderIdentity ? metadata.annotations?.[ADDRESS_ANNOTATION] || undefined : undefined);
   }
@@ -196,7 +192,7 @@ class Election {
     if (!held) return;
     this.#tell(false, undefined);
     try {
-      const lease: LeaseObject = await this.#options.client.request({ method: 'GET', path: this.#path(), timeoutMs: this.#options.retryMs });
+      const lease: LeaseModel = await this.#options.client.request({ method: 'GET', path: this.#path(), timeoutMs: this.#options.retryMs });
       if (lease.spec?.holderIdentity !== this.#options.identity) return;
       const spec = { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime(this.#options.clock.nowMs()) };
       await this.#options.client.request({ method: 'PUT', path: this.#path(), body: { ...lease, spec }, timeoutMs: this.#options.retryMs });
@@ -211,7 +207,7 @@ class Election {
 }
 
 /** Since when this holder has it, and how often it changed hands. */
-function historyOf(before: LeaseObject['spec'], identity: string, now: string): { readonly acquireTime: string; readonly leaseTransitions: number } {
+function historyOf(before: LeaseModel['spec'], identity: string, now: string): { readonly acquireTime: string; readonly leaseTransitions: number } {
   if (!before) return { acquireTime: now, leaseTransitions: 0 };
   const { acquireTime = now, leaseTransitions = 0, holderIdentity } = before;
   return holderIdentity === identity ? { acquireTime, leaseTransitions } : { acquireTime: now, leaseTransitions: leaseTransitions + 1 };

@@ -10,13 +10,9 @@ import { createBackoff } from './backoff.ts';
 import type { Backoff } from './backoff.ts';
 import type { KubeClient, WatchEvent } from './client.ts';
 import { KubeError, explainKube, hasStatus } from './errors.ts';
+import type { KubeObject } from './models.ts';
 import type { Clock } from './clock.ts';
 import { sleep } from './clock.ts';
-
-/** What every object has. */
-export interface KubeObject {
-  readonly metadata: { readonly name: string; readonly namespace?: string; readonly uid?: string; readonly resourceVersion?: string };
-}
 
 /** A collection, and where in it to look. */
 export interface Collection {

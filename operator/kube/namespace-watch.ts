@@ -1,7 +1,8 @@
 /** The labels of all namespaces, which Groups select by. */
 import { sameLabels } from '../store/relevance.ts';
 import type { Labels } from '../store/resources.ts';
-import type { Collection, KubeObject, ListWatch, ListWatchOptions } from './list-watch.ts';
+import type { Collection, ListWatch, ListWatchOptions } from './list-watch.ts';
+import type { KubeObject } from './models.ts';
 
 /** Starts a watch with all else that it needs. */
 export type StartWatch = (collection: Collection, handlers: Pick<ListWatchOptions, 'onReplace' | 'onApplied' | 'onDeleted'>) => ListWatch;
@@ -29,6 +30,6 @@ export function watchNamespaces(start: StartWatch, onChange: () => void): Namesp
   return { watch, labels: () => known };
 }
 
-function labelsOf(object: KubeObject & { readonly metadata: { readonly labels?: Labels } }): Labels {
+function labelsOf(object: KubeObject): Labels {
   return object.metadata.labels ?? {};
 }

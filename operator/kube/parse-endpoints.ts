@@ -1,14 +1,5 @@
 /** [P] EndpointSlices of a Service → where its pods take calls. */
-import type { KubeObject } from './list-watch.ts';
-
-/** The parts of discovery.k8s.io/v1 that matter here. */
-export interface EndpointSlice extends KubeObject {
-  readonly endpoints?: readonly {
-    readonly addresses: readonly string[];
-    readonly conditions?: { readonly ready?: boolean; readonly serving?: boolean };
-  }[] | null;
-  readonly ports?: readonly { readonly name?: string; readonly port?: number }[] | null;
-}
+import type { EndpointSlice } from './models.ts';
 
 export interface ServiceEndpoint {
   readonly address: string;

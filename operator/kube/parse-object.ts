@@ -4,8 +4,8 @@
  */
 import { PLURALS } from '#crds/types.gen.ts';
 import type { Kind, Resource } from '#crds/types.gen.ts';
-import type { Labels, SecretObject } from '../store/resources.ts';
-import type { KubeObject } from './list-watch.ts';
+import type { SecretObject } from '../store/resources.ts';
+import type { KubeObject, Secret } from './models.ts';
 
 const OWNER_KIND = 'ApiKey';
 const OWNER_GROUP = 'modelgateway.dev/';
@@ -22,20 +22,9 @@ export function pathOfSecrets(namespace?: string): string {
   return `/api/v1/${namespace === undefined ? '' : `namespaces/${namespace}/`}secrets`;
 }
 
-interface Meta {
-  readonly name: string;
-  readonly namespace?: string;
-  readonly uid?: string;
-  readonly resourceVersion?: string;
-  readonly labels?: Labels;
-  readonly annotations?: Labels;
-  readonly managedFields?: unknown;
-  readonly ownerReferences?: readonly { readonly apiVersion: string; readonly kind: string; readonly uid: string }[];
-}
-
 /** The API server has validated it by the schema that the types are made from, and filled in its defaults. */
 export function parseResource(kind: Kind, object: KubeObject): Resource {
-  const { managedFields: _, annotations: { [LAST_APPLIED]: __, ...annotations } = {}, ...metadata }: Meta = object.metadata;
+  const { managedFields: _, annotations: { [LAST_APPLIED]: __, ...annotations } = {}, ...metadata } = object.metadata;
   const resource: unknown = { ...object, kind, metadata: { ...metadata, annotations } };
   return asResource(resource);
 }
@@ -50,8 +39,8 @@ function isResource(value: unknown): value is Resource {
 }
 
 /** A Secret with its values as text. */
-export function parseSecretObject(object: KubeObject & { readonly data?: Readonly<Record<string, string>> }): SecretObject {
-  const { namespace = '', name, labels = {}, annotations = {}, uid = '', resourceVersion = '', ownerReferences = [] }: Meta = object.metadata;
+export function parseSecretObject(object: KubeObject & Pick<Secret, 'data'>): SecretObject {
+  const { namespace = '', name, labels = {}, annotations = {}, uid = '', resourceVersion = '', ownerReferences = [] } = object.metadata;
   const owner = ownerReferences.find(({ kind, apiVersion }) => kind === OWNER_KIND && apiVersion.startsWith(OWNER_GROUP));
   const entries = Object.entries(object.data ?? {}).map(([entry, value]) => [entry, Buffer.from(value, 'base64').toString('utf8')] as const);
   return {

@@ -8,7 +8,7 @@ import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../kube/clock.ts';
 import { explainKube } from '../kube/errors.ts';
 import { startListWatch } from '../kube/list-watch.ts';
-import type { KubeObject } from '../kube/list-watch.ts';
+import type { KubeObject } from '../kube/models.ts';
 import type { Meter } from '../metrics.ts';
 
 interface ConfigurationOptions {

@@ -15,7 +15,7 @@ import { openFileUsageBook } from '../../operator/console/usage/file-book.ts';
 import { openAccess } from '../../operator/kube/access.ts';
 import { admitObjects } from '../../operator/kube/admit-object.ts';
 import { SYSTEM_CLOCK } from '../../operator/kube/clock.ts';
-import type { KubeObject } from '../../operator/kube/list-watch.ts';
+import type { KubeObject } from '../../operator/kube/models.ts';
 import { parseResource } from '../../operator/kube/parse-object.ts';
 import { openLiveObjects } from '../../operator/store/live-objects.ts';
 import type { Resources } from '../../operator/store/resources.ts';
@@ -46,7 +46,7 @@ async function fill(): Promise<void> {
 const LIVED = { observedGeneration: 1, conditions: ['Accepted', 'Programmed', 'Ready'].map((type) => ({ type, status: 'True', reason: type, message: 'Acknowledged by 3 of 3 proxies.', lastTransitionTime: '2026-11-01T00:00:00Z', observedGeneration: 1 })) };
 
 function metaOf(name: string, namespace: string, n: number): KubeObject['metadata'] {
-  return { name, namespace, uid: `uid-${namespace}-${name}`, resourceVersion: String(n + 1), generation: 1, creationTimestamp: '2026-11-01T00:00:00Z' } as KubeObject['metadata'];
+  return { name, namespace, uid: `uid-${namespace}-${name}`, resourceVersion: String(n + 1), generation: 1, creationTimestamp: '2026-11-01T00:00:00Z' };
 }
 
 function keyObject(n: number): KubeObject {

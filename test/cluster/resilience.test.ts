@@ -5,7 +5,7 @@ import { openAccess } from '../../operator/kube/access.ts';
 import { createKubeClient } from '../../operator/kube/client.ts';
 import { SYSTEM_CLOCK } from '../../operator/kube/clock.ts';
 import { startListWatch } from '../../operator/kube/list-watch.ts';
-import type { KubeObject } from '../../operator/kube/list-watch.ts';
+import type { KubeObject } from '../../operator/kube/models.ts';
 import { kubeApiserverMissing } from '../support/kube-apiserver.ts';
 import { SCENE, conditionsOf, countingMeter, isReady, runOperator, startCluster, until } from './support.ts';
 import type { Cluster, Live, Running } from './support.ts';

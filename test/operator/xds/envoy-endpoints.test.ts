@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { endpointsOf } from '../../../operator/kube/parse-endpoints.ts';
-import type { EndpointSlice } from '../../../operator/kube/parse-endpoints.ts';
+import type { EndpointSlice } from '../../../operator/kube/models.ts';
 import { edgeResources, healthQuestion } from '../../../operator/xds/envoy/edge.ts';
 import { Cluster, ClusterLoadAssignment } from '../../../operator/xds/envoy/envoy.gen.ts';
 import { TYPES } from '../../../operator/xds/envoy/types.ts';
