@@ -25,7 +25,7 @@ import type { MintedKey } from './reconcile/mint-keys.ts';
 import { openMintedSecrets } from './reconcile/minted-secrets.ts';
 import type { MintedSecrets } from './reconcile/minted-secrets.ts';
 import { createSpendingReader } from './reconcile/read-spending.ts';
-import { openPatientBook } from './reconcile/patient-book.ts';
+import { openStatusBook } from './reconcile/status-book.ts';
 import { statusId } from './reconcile/status-book.ts';
 import type { ObjectStatus } from './reconcile/status-book.ts';
 
@@ -113,7 +113,7 @@ interface Started extends OperatorOptions {
 async function startController(options: Started, onCreated: (controller: Controller) => void): Promise<Operator> {
   const { gatewayNamespace, timers, log, ledger, provider, minted } = options;
   const changed = new Set<string>();
-  const book = openPatientBook((id) => changed.add(id));
+  const book = openStatusBook((id) => changed.add(id));
   const spending = createSpendingReader(book, gatewayNamespace);
   let refused: readonly SnapshotFault[] = [];
   let started = false;

@@ -3,7 +3,7 @@
  * that an edit of one among ten thousand costs one.
  */
 import type { Resource } from '#crds/types.gen.ts';
-import { sameEntries } from '../store/kept-list.ts';
+import { sameEntries } from '../store/same.ts';
 import { buildResources } from '../store/resources.ts';
 import type { Labels, Resources, SecretObject } from '../store/resources.ts';
 import type { Generations } from './generations.ts';

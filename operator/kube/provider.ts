@@ -7,7 +7,7 @@ import { PLURALS } from '#crds/types.gen.ts';
 import type { Kind, ModelRoute } from '#crds/types.gen.ts';
 import { KEY_LABEL } from '../store/key-secret.ts';
 import { openLiveObjects } from '../store/live-objects.ts';
-import { sameItems } from '../store/list-changes.ts';
+import { sameItems } from '../store/same.ts';
 import type { AdmitObject, LiveObjects } from '../store/live-objects.ts';
 import { openLiveSecrets } from '../store/live-secrets.ts';
 import type { LiveSecrets } from '../store/live-secrets.ts';

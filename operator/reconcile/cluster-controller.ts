@@ -12,16 +12,13 @@ import type { ClusterProvider } from '../kube/provider.ts';
 import type { Meter } from '../metrics.ts';
 import type { ProxyProgress } from '../status/programming.ts';
 import type { StatusWriter } from '../status/writer.ts';
-import { createMemory } from '../translate/memory.ts';
-import type { TranslationMemory } from '../translate/memory.ts';
 import { translate } from '../translate/translate.ts';
 import { publishable } from './last-good.ts';
 import { Loop } from './loop.ts';
 import type { RunResult } from './loop.ts';
 import { mintKeys } from './mint-keys.ts';
-import type { KeySecrets, MintMemory, MintedKey } from './mint-keys.ts';
+import type { KeySecrets, MintedKey } from './mint-keys.ts';
 import { createSpendingReader } from './read-spending.ts';
-import { createEditValidator } from './validate-edit.ts';
 import { openStatusBook, statusId } from './status-book.ts';
 import type { ObjectStatus, StatusBook } from './status-book.ts';
 import { Verdicts } from './verdicts.ts';
@@ -57,8 +54,8 @@ export interface ClusterControllerOptions {
   readonly settleMs?: number;
 }
 
-/** Applied manifests come in bursts, but a revocation should not wait for long. */
-const HOLD_OFF_MS = 5;
+/** Edits within this time are translated together; a revocation should not wait for longer. */
+const HOLD_OFF_MS = 20;
 const SETTLE_MS = 10_000;
 /** What is on its way is written only if it still is after this. */
 const ON_THE_WAY_MS = 300;
@@ -76,9 +73,6 @@ export class ClusterController {
   /** Objects whose status has become another since the writer was told last. */
   readonly #changed = new Set<string>();
   readonly #verdicts: Verdicts;
-  readonly #isFaultless = createEditValidator();
-  readonly #memory: TranslationMemory;
-  readonly #mintMemory: MintMemory;
   #mintFailures: ReadonlyMap<string, string> = new Map();
   #faults: ReadonlyMap<string, string> = new Map();
   #lastGood: Snapshot | undefined;
@@ -90,11 +84,9 @@ export class ClusterController {
   constructor(options: ClusterControllerOptions) {
     const { clock: timers, log, holdOffMs = HOLD_OFF_MS, settleMs = SETTLE_MS } = options;
     this.#options = options;
-    this.#memory = createMemory(options.gatewayNamespace);
-    this.#mintMemory = { keysConcerned: this.#memory.keysConcerned };
     this.#book = openStatusBook((id) => this.#changed.add(id));
     this.#spendingReader = createSpendingReader(this.#book, options.gatewayNamespace);
-    this.#loop = new Loop({ run: () => this.#reconcile(), holdOffMs, firstHoldOffMs: 0, timers, log });
+    this.#loop = new Loop({ run: () => this.#reconcile(), holdOffMs, timers, log });
     this.#minting = new Loop({ run: () => this.#mint(), holdOffMs: 0, timers, log });
     this.#spending = new Loop({ run: () => this.#readSpending(), holdOffMs, timers, log });
     this.#verdicts = new Verdicts({
@@ -184,8 +176,8 @@ export class ClusterController {
     const nowMs = clock.nowMs();
     try {
       const resources = provider.resources();
-      const { snapshot, statuses, nextChangeMs } = translate(resources, { gatewayNamespace, nowMs, mintFailures: this.#mintFailures, memory: this.#memory });
-      const good = publishable(snapshot, this.#lastGood, this.#isFaultless);
+      const { snapshot, statuses, nextChangeMs } = translate(resources, { gatewayNamespace, nowMs, mintFailures: this.#mintFailures });
+      const good = publishable(snapshot, this.#lastGood);
       const faultsBefore = this.#faults;
       this.#faults = good ? wordsOf(good.faults) : new Map();
       if (good) proxies.publish(this.#lastGood = good.snapshot);
@@ -206,7 +198,7 @@ export class ClusterController {
     const { provider, gatewayNamespace, keys, onMinted, clock, log, meter } = this.#options;
     const resources = provider.resources();
     if (!this.#isLeading() || resources.keySecretsPending) return { retry: false };
-    const { failures, retry } = await mintKeys(resources, clock.nowMs(), { gatewayNamespace, minted: keys, onMinted, memory: this.#mintMemory });
+    const { failures, retry } = await mintKeys(resources, clock.nowMs(), { gatewayNamespace, minted: keys, onMinted });
     if (!this.#isLeading()) return { retry: false }; // the next leader makes what is missing
     for (const [apiKey, failure] of failures) {
       meter.add('modelgateway_operator_keys_made_total', { outcome: 'failed' }, 1);

@@ -6,13 +6,11 @@ import type { Logger } from 'pino';
 import type { SnapshotFault } from '#snapshot/faults.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import type { Resources } from '../store/resources.ts';
-import { createMemory } from '../translate/memory.ts';
-import type { TranslationMemory } from '../translate/memory.ts';
 import { translate } from '../translate/translate.ts';
 import { Loop } from './loop.ts';
 import type { RunResult, Timers } from './loop.ts';
 import type { MintResult } from './mint-keys.ts';
-import type { PatientBook } from './patient-book.ts';
+import type { StatusBook } from './status-book.ts';
 
 export type PublishResult = { readonly accepted: true } | { readonly accepted: false; readonly rejected: readonly SnapshotFault[] };
 
@@ -22,7 +20,7 @@ interface ControllerOptions {
   readonly mint: (resources: Resources, nowMs: number) => Promise<MintResult>;
   /** Told of each refused snapshot, and with an empty list when one is taken again. */
   readonly onRejected: (faults: readonly SnapshotFault[]) => void;
-  readonly book: PatientBook;
+  readonly book: StatusBook;
   readonly timers: Timers;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   /** How long a change waits for more of its kind. */
@@ -32,14 +30,12 @@ interface ControllerOptions {
 export class Controller {
   readonly #options: ControllerOptions;
   readonly #loop: Loop;
-  readonly #memory: TranslationMemory;
   #resources: Resources;
   #refused = false;
 
   constructor(resources: Resources, options: ControllerOptions) {
     this.#resources = resources;
     this.#options = options;
-    this.#memory = createMemory(options.gatewayNamespace);
     this.#loop = new Loop({ ...options, run: () => this.#reconcile() });
   }
 
@@ -68,14 +64,12 @@ export class Controller {
     const { mint, publish, book, timers, log, gatewayNamespace } = this.#options;
     const minted = await mint(this.#resources, timers.nowMs());
     const nowMs = timers.nowMs();
-    const { snapshot, statuses, nextChangeMs } = translate(minted.resources, { gatewayNamespace, nowMs, memory: this.#memory, ...minted.failures.size > 0 && { mintFailures: minted.failures } });
-    book.later((told) => told.observe(statuses, nowMs));
+    const { snapshot, statuses, nextChangeMs } = translate(minted.resources, { gatewayNamespace, nowMs, ...minted.failures.size > 0 && { mintFailures: minted.failures } });
+    book.observe(statuses, nowMs);
     const result = await publish(snapshot);
     const answeredMs = timers.nowMs();
-    book.later((told) => {
-      if (result.accepted) told.programmed(answeredMs);
-      else told.rejected(result.rejected, answeredMs);
-    });
+    if (result.accepted) book.programmed(answeredMs);
+    else book.rejected(result.rejected, answeredMs);
     this.#tell(result);
     for (const [apiKey, failure] of minted.failures) log.warn({ apiKey, failure }, 'a key could not be made');
     return { retry: minted.retry, ...nextChangeMs === undefined ? {} : { againInMs: nextChangeMs - nowMs } };

@@ -5,7 +5,6 @@
  */
 import type { Account, ApiKey } from '#crds/types.gen.ts';
 import type { LedgerReader } from '#ledger/ledger.ts';
-import { listChanges } from '../store/list-changes.ts';
 import { keyUidOf, namespacedName } from '../store/resources.ts';
 import type { Resources } from '../store/resources.ts';
 
@@ -65,17 +64,14 @@ interface TrackedObjects<T> {
 }
 
 function trackObjects<T extends object>(idOf: (object: T) => string): TrackedObjects<T> {
-  const byId = new Map<string, T>();
+  let byId: ReadonlyMap<string, T> = new Map();
   const again = new Set<T>();
-  let known: readonly T[] = [];
 
-  /** The objects that are new. */
+  /** The objects that are new or were edited. */
   function follow(objects: readonly T[]): readonly T[] {
-    const { removed, added } = listChanges(known, objects);
-    known = objects;
-    for (const object of removed) byId.delete(idOf(object));
-    for (const object of added) byId.set(idOf(object), object);
-    return added;
+    const before = byId;
+    byId = new Map(objects.map((object) => [idOf(object), object]));
+    return objects.filter((object) => before.get(idOf(object)) !== object);
   }
 
   return {

@@ -6,7 +6,6 @@ import type { SnapshotFault } from '#snapshot/faults.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { validateSnapshot } from '#snapshot/validate.ts';
 import { compareText } from '../translate/words.ts';
-import type { IsFaultless } from './validate-edit.ts';
 import { statusId } from './status-book.ts';
 
 interface Publishable {
@@ -23,9 +22,8 @@ interface Named {
 /** Holding back one object can bring out the fault of another, once or twice. */
 const MOST_ROUNDS = 5;
 
-/** undefined: no part of it can be given out, and the last one stays. `isFaultless`: what may say so without a look at all of it. */
-export function publishable(wanted: Snapshot, lastGood: Snapshot | undefined, isFaultless: IsFaultless = () => false): Publishable | undefined {
-  if (isFaultless(wanted)) return { snapshot: wanted, faults: [] };
+/** undefined: no part of it can be given out, and the last one stays. */
+export function publishable(wanted: Snapshot, lastGood: Snapshot | undefined): Publishable | undefined {
   const faults: SnapshotFault[] = [];
   let snapshot = wanted;
   for (let round = 0; round < MOST_ROUNDS; round++) {

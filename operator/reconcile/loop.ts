@@ -22,8 +22,6 @@ interface LoopOptions {
   readonly run: () => Promise<RunResult>;
   /** How long a change waits for more of its kind. */
   readonly holdOffMs: number;
-  /** How long the first change waits after a time of quiet; default: as long as any. */
-  readonly firstHoldOffMs?: number;
   readonly timers: Timers;
   readonly log: Pick<Logger, 'error'>;
 }
@@ -44,7 +42,6 @@ export class Loop {
   #running: Promise<void> | undefined;
   #again = false;
   #stopped = false;
-  #endedMs = Number.NEGATIVE_INFINITY;
   #retryMs = FIRST_RETRY_MS;
   #settling: (() => void)[] = [];
 
@@ -61,9 +58,8 @@ export class Loop {
   /** Something has changed. */
   changed(): void {
     if (this.#stopped || this.#holdOff) return;
-    const { timers, holdOffMs, firstHoldOffMs = holdOffMs } = this.#options;
-    const isQuiet = !this.#running && timers.nowMs() - this.#endedMs >= holdOffMs;
-    this.#holdOff = timers.after(isQuiet ? firstHoldOffMs : holdOffMs, () => {
+    const { timers, holdOffMs } = this.#options;
+    this.#holdOff = timers.after(holdOffMs, () => {
       this.#holdOff = undefined;
       this.#run();
     });
@@ -103,7 +99,6 @@ export class Loop {
       }
     } while (this.#again && !this.#stopped);
     this.#running = undefined;
-    this.#endedMs = this.#options.timers.nowMs();
     this.#settle();
   }
 

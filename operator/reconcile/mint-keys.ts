@@ -6,8 +6,6 @@ import { hash, randomInt } from 'node:crypto';
 import type { ApiKey } from '#crds/types.gen.ts';
 import { compareSeniority } from '../translate/conflicts.ts';
 import { KEY_ENTRY, KEY_LABEL, PREVIOUS_ANNOTATION, ROTATION_ANNOTATION, formatPreviousKeys, isLeftOver, isMadeFor, previousKeysOf, rotationOf, secretIdOf, secretNameOf } from '../store/key-secret.ts';
-import type { FindConcerned } from '../store/keys-by-secret.ts';
-import { listChanges } from '../store/list-changes.ts';
 import type { PreviousKey } from '../store/key-secret.ts';
 import { namespacedName } from '../store/resources.ts';
 import type { Resources, SecretObject } from '../store/resources.ts';
@@ -44,14 +42,6 @@ interface MintOptions {
   readonly gatewayNamespace: string;
   readonly minted: KeySecrets;
   readonly onMinted: (minted: MintedKey) => void;
-  /** Of the runs before, where all Secrets are among the resources; it makes this one quicker. */
-  readonly memory?: MintMemory;
-}
-
-export interface MintMemory {
-  readonly keysConcerned: FindConcerned;
-  /** What was looked at last. */
-  last?: { readonly apiKeys: readonly ApiKey[]; readonly secrets: Resources['secrets']; readonly unsettled: readonly ApiKey[] };
 }
 
 export interface MintResult {
@@ -100,31 +90,13 @@ export async function mintKeys(resources: Resources, nowMs: number, options: Min
 }
 
 /** Most of the time there are none, among a hundred thousand keys; only these few are sorted. */
-function candidatesAmong(resources: Resources, nowMs: number, { minted, gatewayNamespace, memory }: MintOptions): Candidate[] {
-  const unsettled: ApiKey[] = [];
-  const found = keysToLookAt(resources, memory).flatMap((apiKey) => {
+function candidatesAmong(resources: Resources, nowMs: number, { minted, gatewayNamespace }: MintOptions): Candidate[] {
+  return resources.apiKeys.flatMap((apiKey) => {
     if (apiKey.spec.gatewayNamespace !== gatewayNamespace || apiKey.spec.key.type !== 'Generated') return NO_CANDIDATES;
     const id = secretIdOf(apiKey);
     const plan = planFor(apiKey, id, { resources, minted, nowMs });
-    if (plan !== undefined || !isSettled(apiKey, resources.secrets.get(id))) unsettled.push(apiKey);
     return plan === undefined ? NO_CANDIDATES : [{ metadata: apiKey.metadata, apiKey, id, plan }];
-  });
-  if (memory) memory.last = { apiKeys: resources.apiKeys, secrets: resources.secrets, unsettled };
-  return found.sort(compareSeniority);
-}
-
-/** Only keys that are new, that were not done with, or whose Secret is another one. */
-function keysToLookAt({ apiKeys, secrets }: Resources, memory: MintMemory | undefined): readonly ApiKey[] {
-  const last = memory?.last;
-  if (!memory || !last) return apiKeys;
-  const { removed, added } = listChanges(last.apiKeys, apiKeys);
-  const gone = new Set(removed);
-  return [...new Set([...last.unsettled.filter((apiKey) => !gone.has(apiKey)), ...added, ...memory.keysConcerned(apiKeys, last.secrets, secrets)])];
-}
-
-/** Its own Secret is there: whatever is to be done next begins with another version of either. */
-function isSettled(apiKey: ApiKey, secret: SecretObject | undefined): boolean {
-  return secret !== undefined && isMadeFor(secret, apiKey);
+  }).sort(compareSeniority);
 }
 
 /** `sk-` and 48 random base62 characters, all equally likely. */

@@ -6,7 +6,7 @@ import { scanFolder } from '../files/scan-folder.ts';
 import { parseSecret } from '../files/secret-file.ts';
 import { isMissing, unlessGone } from '../files/unless-gone.ts';
 import { sameJson } from '../status/same-json.ts';
-import { sameEntries } from '../store/kept-list.ts';
+import { sameEntries } from '../store/same.ts';
 import { namespacedName } from '../store/resources.ts';
 import type { SecretObject } from '../store/resources.ts';
 

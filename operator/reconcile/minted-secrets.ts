@@ -8,7 +8,7 @@ import { formatSecret } from '../files/secret-file.ts';
 import { syncFolder, writeDurably } from '../files/write-durably.ts';
 import { namespacedName, withSecrets } from '../store/resources.ts';
 import type { Resources, SecretObject } from '../store/resources.ts';
-import { sameEntries } from '../store/kept-list.ts';
+import { sameEntries } from '../store/same.ts';
 import { readAllNow, readChanged, secretPath, secretsFolder } from './minted-files.ts';
 import type { ReadFiles } from './minted-files.ts';
 import type { KeySecrets } from './mint-keys.ts';

@@ -11,7 +11,7 @@ import { accountSpendingStatus, creditOf, keySpendingStatus } from '../status/sp
 import type { SpendingStatus } from '../status/spending.ts';
 import { accountIdOf, keyUidOf, namespacedName } from '../store/resources.ts';
 import type { Resources } from '../store/resources.ts';
-import { takeTurns } from '../store/turns.ts';
+import { createMutex } from '../store/mutex.ts';
 import { trackDueSpending } from './due-spending.ts';
 import type { SpendingSources } from './due-spending.ts';
 import { statusId } from './status-book.ts';
@@ -30,7 +30,7 @@ export function createSpendingReader(book: StatusBook, gatewayNamespace: string)
   /** By the object as it was when it was read: an edited one is another, and its spending means something else. */
   const known = new WeakMap<ApiKey | Account, KeySpending | AccountSpending>();
   const due = trackDueSpending();
-  const inTurn = takeTurns();
+  const inTurn = createMutex();
 
   async function readKey(apiKey: ApiKey, { ledger, nowMs }: SpendingSources): Promise<void> {
     const spending = await ledger.readKey(keyUidOf(apiKey), apiKey.spec.quota.period, accountIdOf(apiKey));

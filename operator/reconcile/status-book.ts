@@ -4,7 +4,6 @@
  */
 import type { Condition } from '#crds/types.gen.ts';
 import type { SnapshotFault } from '#snapshot/faults.ts';
-import { listChanges } from '../store/list-changes.ts';
 import { ON_THE_WAY, PROGRAMMED, conditionsOf, mergeConditions } from '../status/conditions.ts';
 import type { Programming } from '../status/conditions.ts';
 import type { Findings, StatusFields } from '../status/findings.ts';
@@ -92,25 +91,28 @@ export function openStatusBook(onChanged: (id: string) => void = () => undefined
     onChanged(id);
   }
 
+  function observeOne(id: string, found: Findings, nowMs: number, before?: (id: string) => StatusBefore | undefined): void {
+    const known = entries.get(id);
+    if (known?.findings === found) return;
+    if (known && isUnchanged(known, found)) entries.set(id, { ...known, findings: found });
+    else update(id, nextEntry(found, known ?? entryBefore(found, before?.(id))), nowMs);
+  }
+
   function program(programming: (entry: Entry, id: string) => Programming, nowMs: number): void {
     for (const [id, entry] of entries) {
       const next = entry.findings.published ? programming(entry, id) : NOTHING_TO_PROGRAM;
-      if (next === entry.programming && (next.status !== 'True' || entry.programmedGeneration === entry.findings.generation)) continue;
-      update(id, entryWith(entry, next), nowMs);
+      if (next !== entry.programming || !isProgrammed(entry)) update(id, entryWith(entry, next), nowMs);
     }
   }
 
   return {
     observe(findings, nowMs, before) {
-      const { removed, added } = listChanges(observed, findings); // nearly all are the same, nearly always
       observed = findings;
-      const gone = new Set(removed.map(statusId));
-      for (const found of added) {
+      const gone = new Set(entries.keys());
+      for (const found of findings) {
         const id = statusId(found);
         gone.delete(id);
-        const known = entries.get(id);
-        if (known && isUnchanged(known, found)) entries.set(id, { ...known, findings: found });
-        else update(id, nextEntry(found, known ?? entryBefore(found, before?.(id))), nowMs);
+        observeOne(id, found, nowMs, before);
       }
       for (const id of gone) if (entries.delete(id)) onChanged(id);
     },
@@ -126,11 +128,7 @@ export function openStatusBook(onChanged: (id: string) => void = () => undefined
     programmed: (nowMs) => program(() => PROGRAMMED, nowMs),
     rejected(faults, nowMs) {
       const words = wordsByObject(faults);
-      program(({ programmedGeneration, findings }, id) => {
-        const message = words.get(id);
-        if (message !== undefined) return { status: 'False', reason: 'Rejected', message };
-        return programmedGeneration === findings.generation ? PROGRAMMED : HELD_UP;
-      }, nowMs);
+      program((entry, id) => programmingAfterRejection(entry, words.get(id)), nowMs);
     },
     spent(id, spending, nowMs) {
       const entry = entries.get(id);
@@ -164,6 +162,17 @@ function listStatuses(observed: readonly Findings[], entries: ReadonlyMap<string
     const entry = entries.get(statusId(findings));
     return entry ? [statusOf(entry)] : [];
   });
+}
+
+/** `message`: what the proxies refused about the object itself. */
+function programmingAfterRejection({ programmedGeneration, findings }: Entry, message: string | undefined): Programming {
+  if (message !== undefined) return { status: 'False', reason: 'Rejected', message };
+  return programmedGeneration === findings.generation ? PROGRAMMED : HELD_UP;
+}
+
+/** False: the proxies have the object, and it is not noted yet of which generation. */
+function isProgrammed({ programming, programmedGeneration, findings }: Entry): boolean {
+  return programming.status !== 'True' || programmedGeneration === findings.generation;
 }
 
 /** What an object's entry becomes with new findings. A refusal that was heard of another generation may have been mended. */

@@ -54,6 +54,11 @@ export function rotationOf(secret: SecretObject): number {
   return Number.isSafeInteger(rotation) && rotation > 0 ? rotation : 1;
 }
 
+/** Whether keys that were replaced are noted in it, which end at their time. */
+export function hasPreviousKeys(secret: SecretObject): boolean {
+  return secret.annotations[PREVIOUS_ANNOTATION] !== undefined;
+}
+
 /** The replaced keys that still work at this moment; the latest to end come first. What cannot be read opens nothing. */
 export function previousKeysOf(secret: SecretObject, nowMs: number): readonly PreviousKey[] {
   const text = secret.annotations[PREVIOUS_ANNOTATION];

@@ -2,7 +2,6 @@
  * The Secrets that watches and our own writes tell of, by name. A write is known at once; what a watch tells of an earlier
  * version is passed over.
  */
-import { LayeredMap } from '#snapshot/layered-map.ts';
 import { isNewer } from './relevance.ts';
 import { namespacedName } from './resources.ts';
 import type { SecretObject } from './resources.ts';
@@ -77,8 +76,15 @@ export function openLiveSecrets(onChange: () => void): LiveSecrets {
       if (sources.delete(source) && secrets) changed(secrets.keys());
     },
     all() {
-      if (stale.size > 0) merged = LayeredMap.of(merged, new Map(Array.from(stale, (id) => [id, newestOf(id)])));
+      if (stale.size === 0) return merged;
+      const next = new Map(merged);
+      for (const id of stale) {
+        const secret = newestOf(id);
+        if (secret) next.set(id, secret);
+        else next.delete(id);
+      }
       stale.clear();
+      merged = next;
       return merged;
     },
   };

@@ -5,14 +5,21 @@ import type { Account } from '#crds/types.gen.ts';
 import type { Account as AccountMessage } from '#snapshot/snapshot.gen.ts';
 import { findingsOf } from '../status/findings.ts';
 import { formatUsd } from '../status/spending.ts';
+import { memoize } from './memoize.ts';
 import { FieldReader, refuseInvalid } from './translated.ts';
 import type { Translated } from './translated.ts';
 
 /** The API's bound on money, which also keeps every sum within int64. */
 const MOST_CREDIT_NANO_USD = 9_000_000_000_000_000_000n;
 
+const translated = memoize<Account, Translated<AccountMessage>>();
+
 /** Sums up the grants. */
 export function translateAccount(account: Account): Translated<AccountMessage> {
+  return translated(account, [], () => sumGrants(account));
+}
+
+function sumGrants(account: Account): Translated<AccountMessage> {
   const findings = findingsOf(account);
   const fields = new FieldReader();
   let credit = 0n;
@@ -23,6 +30,6 @@ export function translateAccount(account: Account): Translated<AccountMessage> {
   const { namespace, name, generation } = findings;
   return {
     message: { namespace, name, generation: BigInt(generation), creditNanoUsd: credit },
-    findings: { ...findings, fields: { creditUsd: formatUsd(credit) } },
+    findings: { ...findings, fields: { creditUsd: formatUsd(credit) }, published: true },
   };
 }

@@ -9,10 +9,11 @@ import type { ReasonOf } from '#crds/conditions.ts';
 import { findingsOf } from '../status/findings.ts';
 import type { Finding, Findings, StatusFields } from '../status/findings.ts';
 import { formatTime } from '../status/conditions.ts';
-import { accountIdOf, namespacedName } from '../store/resources.ts';
+import { namespacedName } from '../store/resources.ts';
 import type { Labels } from '../store/resources.ts';
 import type { TranslatedGroup } from './group.ts';
 import type { KeyMaterial } from './key-material.ts';
+import { memoize } from './memoize.ts';
 import { admitsNamespace } from './references.ts';
 import { FieldReader } from './translated.ts';
 import type { Translated } from './translated.ts';
@@ -26,19 +27,9 @@ const UNLIMITED = 'Unlimited';
 export interface GatheredKey {
   readonly metadata: ApiKey['metadata'];
   readonly apiKey: ApiKey;
+  /** "namespace/name" of the Account that pays. */
+  readonly account: string;
   readonly material: KeyMaterial;
-  /** What it came to last, and under which circumstances. */
-  translated?: { readonly in: Circumstances; readonly key: TranslatedKey };
-}
-
-/** All that a plain key's translation depends on besides itself. */
-export interface Circumstances {
-  readonly group: Group | undefined;
-  readonly groupRefused: boolean;
-  readonly groupMalformed: boolean;
-  readonly account: boolean | undefined;
-  readonly foreign: boolean;
-  readonly expired: boolean;
 }
 
 /** A key with its group's name, by which it is counted. */
@@ -62,52 +53,82 @@ export interface KeyContext {
   readonly mintFailures: ReadonlyMap<string, string>;
 }
 
+/** All that a key's translation depends on besides the key itself. */
+interface Circumstances {
+  readonly group: TranslatedGroup | undefined;
+  /** Today's schema refuses the group. */
+  readonly groupMalformed: boolean;
+  /** The group admits the key's namespace. */
+  readonly admitted: boolean;
+  readonly account: 'Accepted' | 'NotAccepted' | 'OtherGateway' | 'NotFound';
+  /** The hashes that more senior keys have, and which. */
+  readonly lost: ReadonlyMap<string, GatheredKey> | undefined;
+  readonly expired: boolean;
+  readonly mintFailure: string | undefined;
+}
+
 /** `message` is for the ApiKey's owner, `refusal` for whoever calls with the key. */
 interface Refused extends Finding<ReasonOf<'Accepted'>> {
   readonly refusal: string;
 }
 
-type Check = (key: GatheredKey, context: KeyContext) => Refused | undefined;
+type Check = (key: GatheredKey, circumstances: Circumstances) => Refused | undefined;
 
 /** In the order in which they decide the reason; the message has what all of them say. */
 const CHECKS: readonly Check[] = [checkStrength, checkConflict, checkGroup, checkAccount];
 
-const NO_HASHES: readonly string[] = [];
-
 /** The hashes that a key claims, the one in force first. */
 export function claimedHashes({ material }: GatheredKey): readonly string[] {
-  if (material.state !== 'Present') return NO_HASHES;
-  return material.previous.length === 0 ? [material.sha256] : [material.sha256, ...material.previous.map(({ sha256 }) => sha256)];
+  if (material.state !== 'Present') return [];
+  return [material.sha256, ...material.previous.map(({ sha256 }) => sha256)];
 }
 
-/** One key and everything that is to be said of it. Ten thousand are translated at a start, nearly all of them with nothing to say. */
+const translated = memoize<GatheredKey, TranslatedKey>();
+
+/** One key and everything that is to be said of it. */
 export function translateKey(key: GatheredKey, context: KeyContext): TranslatedKey {
+  const circumstances = circumstancesOf(key, context);
+  return translated(key, Object.values(circumstances), () => judgeKey(key, circumstances));
+}
+
+function circumstancesOf(key: GatheredKey, context: KeyContext): Circumstances {
+  const { metadata, spec } = key.apiKey;
+  const group = context.groups.get(spec.groupRef.name);
+  return {
+    group,
+    groupMalformed: context.refusedGroups.has(spec.groupRef.name),
+    admitted: group !== undefined && admitsNamespace(group.group, metadata.namespace, context.namespaces),
+    account: accountOf(key, context),
+    lost: context.losses.get(key),
+    expired: spec.expirationTime !== undefined && Date.parse(spec.expirationTime) <= context.nowMs,
+    mintFailure: context.mintFailures.size === 0 ? undefined : context.mintFailures.get(namespacedName(metadata)),
+  };
+}
+
+function accountOf({ account }: GatheredKey, { accounts, foreignAccounts }: KeyContext): Circumstances['account'] {
+  const accepted = accounts.get(account);
+  if (accepted !== undefined) return accepted ? 'Accepted' : 'NotAccepted';
+  return foreignAccounts.has(account) ? 'OtherGateway' : 'NotFound';
+}
+
+function judgeKey(key: GatheredKey, circumstances: Circumstances): TranslatedKey {
   const fields = new FieldReader();
   const limits = readLimits(key.apiKey, fields);
-  const refusals = refusalsOf(key, fields, context);
-  const hashes = hashesInForce(key, context);
-  const group = key.apiKey.spec.groupRef.name;
-  const findings: Mutable<Findings> = findingsOf(key.apiKey);
-  findings.fields = keyFields(key.material);
-  findings.published = hashes.length > 0;
+  const refusals = [...checkFields(fields), ...CHECKS.flatMap((check) => check(key, circumstances) ?? [])];
+  const hashes = hashesInForce(key, circumstances);
   const [first] = refusals;
-  if (first) findings.refused = { reason: first.reason, message: refusals.map(({ message }) => message).join(' ') };
-  const [onModels, onReadiness] = [sayModels(key.apiKey, context), sayReadiness(key, limits, context)];
-  if (onModels) Object.assign(findings, onModels);
-  if (onReadiness) findings.notReady = onReadiness;
+  const notReady = sayReadiness(key, circumstances);
+  const findings: Findings = {
+    ...findingsOf(key.apiKey),
+    fields: keyFields(key.material),
+    published: hashes.length > 0,
+    ...first && { refused: { reason: first.reason, message: refusals.map(({ message }) => message).join(' ') } },
+    ...sayModels(key.apiKey, circumstances),
+    ...notReady && { notReady },
+  };
+  const group = key.apiKey.spec.groupRef.name;
   if (hashes.length === 0) return { group, findings };
   return { group, findings, message: keyMessage(key, limits, { hashes, refusal: first?.refusal ?? '' }) };
-}
-
-type Mutable<T> = { -readonly [Field in keyof T]: T[Field] };
-
-function refusalsOf(key: GatheredKey, fields: FieldReader, context: KeyContext): readonly Refused[] {
-  const refusals = checkFields(fields);
-  for (const check of CHECKS) {
-    const refused = check(key, context);
-    if (refused) refusals.push(refused);
-  }
-  return refusals;
 }
 
 interface KeyLimits {
@@ -123,7 +144,7 @@ function readLimits({ spec }: ApiKey, fields: FieldReader): KeyLimits {
   };
 }
 
-function keyMessage({ apiKey, material }: GatheredKey, { limitNanoUsd, expirationMs }: KeyLimits, { hashes, refusal }: Pick<Key, 'hashes' | 'refusal'>): Key {
+function keyMessage({ apiKey, account, material }: GatheredKey, { limitNanoUsd, expirationMs }: KeyLimits, { hashes, refusal }: Pick<Key, 'hashes' | 'refusal'>): Key {
   const { spec } = apiKey;
   const { uid, namespace, name, generation } = findingsOf(apiKey);
   return {
@@ -134,7 +155,7 @@ function keyMessage({ apiKey, material }: GatheredKey, { limitNanoUsd, expiratio
     prefix: material.state === 'Present' ? material.prefix : '',
     enabled: spec.enabled,
     group: spec.groupRef.name,
-    account: accountIdOf(apiKey),
+    account,
     limitNanoUsd,
     expirationMs,
     period: PERIODS[spec.quota.period],
@@ -147,11 +168,9 @@ function keyMessage({ apiKey, material }: GatheredKey, { limitNanoUsd, expiratio
 }
 
 /** All hashes of the key that nobody more senior has. */
-function hashesInForce(key: GatheredKey, { losses }: KeyContext): KeyHash[] {
-  if (key.material.state !== 'Present') return [];
-  const { sha256, previous } = key.material;
-  const lost = losses.get(key);
-  if (previous.length === 0 && !lost) return [{ sha256 }];
+function hashesInForce({ material }: GatheredKey, { lost }: Circumstances): KeyHash[] {
+  if (material.state !== 'Present') return [];
+  const { sha256, previous } = material;
   return [
     { sha256 },
     ...previous.filter((old) => old.sha256 !== sha256).map((old) => ({ sha256: old.sha256, notAfterMs: BigInt(old.notAfterMs) })),
@@ -169,8 +188,8 @@ function checkStrength({ material }: GatheredKey): Refused | undefined {
 }
 
 /** The winner may be another tenant's, so a caller is not told its name. */
-function checkConflict(key: GatheredKey, { losses }: KeyContext): Refused | undefined {
-  const winner = key.material.state === 'Present' ? losses.get(key)?.get(key.material.sha256) : undefined;
+function checkConflict({ material }: GatheredKey, { lost }: Circumstances): Refused | undefined {
+  const winner = material.state === 'Present' ? lost?.get(material.sha256) : undefined;
   if (!winner) return undefined;
   return {
     reason: 'Conflicted',
@@ -179,14 +198,13 @@ function checkConflict(key: GatheredKey, { losses }: KeyContext): Refused | unde
   };
 }
 
-function checkGroup({ apiKey }: GatheredKey, { groups, namespaces, refusedGroups }: KeyContext): Refused | undefined {
+function checkGroup({ apiKey }: GatheredKey, { group, groupMalformed, admitted }: Circumstances): Refused | undefined {
   const { name } = apiKey.spec.groupRef;
   const { namespace } = apiKey.metadata;
-  const group = groups.get(name);
-  if (!group && !refusedGroups.has(name))
+  if (!group && !groupMalformed)
     return { reason: 'GroupNotFound', message: `The Group "${name}" does not exist.`, refusal: `its group "${name}" does not exist. Whoever manages this key can name another one.` };
   if (!group) return groupNotAccepted(name);
-  if (!admitsNamespace(group.group, namespace, namespaces))
+  if (!admitted)
     return { reason: 'NamespaceNotAllowed', message: `The Group "${name}" does not admit ApiKeys of the namespace "${namespace}"${howAdmitted(group.group)}.`, refusal: `its group "${name}" does not admit the namespace "${namespace}".` };
   return group.findings.refused ? groupNotAccepted(name) : undefined;
 }
@@ -199,22 +217,21 @@ function howAdmitted({ spec }: Group): string {
   return spec.allowedNamespaces.from === 'Same' ? '; its allowedNamespaces is Same, the gateway\'s own namespace only' : '; its allowedNamespaces selects others';
 }
 
-function checkAccount({ apiKey }: GatheredKey, { accounts, foreignAccounts }: KeyContext): Refused | undefined {
+function checkAccount({ apiKey }: GatheredKey, { account }: Circumstances): Refused | undefined {
   const { name } = apiKey.spec.accountRef;
-  const { namespace } = apiKey.metadata;
-  const id = accountIdOf(apiKey);
-  const accepted = accounts.get(id);
-  if (accepted) return undefined;
-  if (accepted === false)
-    return { reason: 'AccountNotAccepted', message: `The Account "${name}" is not Accepted itself.`, refusal: `its account "${name}" is not in force.` };
-  if (foreignAccounts.has(id))
-    return { reason: 'OtherGateway', message: `The Account "${name}" belongs to another gateway; its gatewayNamespace says which.`, refusal: `its account "${name}" belongs to another gateway.` };
-  return { reason: 'AccountNotFound', message: `The Account "${name}" does not exist in the namespace "${namespace}".`, refusal: `its account "${name}" does not exist. Whoever manages this key can create it.` };
+  switch (account) {
+    case 'Accepted': return undefined;
+    case 'NotAccepted':
+      return { reason: 'AccountNotAccepted', message: `The Account "${name}" is not Accepted itself.`, refusal: `its account "${name}" is not in force.` };
+    case 'OtherGateway':
+      return { reason: 'OtherGateway', message: `The Account "${name}" belongs to another gateway; its gatewayNamespace says which.`, refusal: `its account "${name}" belongs to another gateway.` };
+    case 'NotFound':
+      return { reason: 'AccountNotFound', message: `The Account "${name}" does not exist in the namespace "${apiKey.metadata.namespace}".`, refusal: `its account "${name}" does not exist. Whoever manages this key can create it.` };
+  }
 }
 
 /** Models of the key's own list that its group does not have: it works with the others, if there are any. */
-function sayModels({ spec }: ApiKey, { groups }: KeyContext): Pick<Findings, 'remark' | 'notReady'> | undefined {
-  const group = groups.get(spec.groupRef.name);
+function sayModels({ spec }: ApiKey, { group }: Circumstances): Pick<Findings, 'remark' | 'notReady'> | undefined {
   if (!spec.models || !group || group.findings.refused) return undefined;
   const missing = spec.models.filter((name) => !group.models.has(name));
   if (missing.length === 0) return undefined;
@@ -223,15 +240,13 @@ function sayModels({ spec }: ApiKey, { groups }: KeyContext): Pick<Findings, 're
 }
 
 /** Why a key that may be used cannot be used now. */
-function sayReadiness({ apiKey, material }: GatheredKey, { expirationMs }: KeyLimits, context: KeyContext): Findings['notReady'] {
-  const failure = context.mintFailures.get(namespacedName(apiKey.metadata));
+function sayReadiness({ apiKey, material }: GatheredKey, { expired, mintFailure: failure }: Circumstances): Findings['notReady'] {
   if (material.state === 'Missing') {
     if (failure === undefined || material.finding.reason !== 'SecretPending') return material.finding;
     return { reason: 'SecretPending', message: `${material.finding.message} It could not be written: ${failure}. It is tried again.` };
   }
   if (!apiKey.spec.enabled) return { reason: 'Disabled', message: 'spec.enabled is false.' };
-  if (expirationMs !== undefined && expirationMs <= BigInt(context.nowMs))
-    return { reason: 'Expired', message: `The key expired at ${apiKey.spec.expirationTime}.` };
+  if (expired) return { reason: 'Expired', message: `The key expired at ${apiKey.spec.expirationTime}.` };
   if (failure === undefined) return undefined;
   return { reason: 'SecretPending', message: `The new key of rotation ${apiKey.spec.key.rotation} could not be written: ${failure}. It is tried again; until then the old key works.` };
 }
@@ -239,8 +254,10 @@ function sayReadiness({ apiKey, material }: GatheredKey, { expirationMs }: KeyLi
 function keyFields(material: KeyMaterial): StatusFields {
   if (material.state !== 'Present') return {};
   const { sha256, prefix, rotation, previous } = material;
-  const fields: Mutable<StatusFields> = { keyHash: sha256, keyPrefix: prefix };
-  if (rotation !== undefined) fields.keyRotation = rotation;
-  if (previous.length > 0) fields.previousKeys = previous.map((old) => ({ keyHash: old.sha256, expirationTime: formatTime(old.notAfterMs) }));
-  return fields;
+  return {
+    keyHash: sha256,
+    keyPrefix: prefix,
+    ...rotation !== undefined && { keyRotation: rotation },
+    ...previous.length > 0 && { previousKeys: previous.map((old) => ({ keyHash: old.sha256, expirationTime: formatTime(old.notAfterMs) })) },
+  };
 }

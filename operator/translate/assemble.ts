@@ -4,11 +4,9 @@
  */
 import type { Account, Key, ModelRoute, PriceCatalog, Snapshot } from '#snapshot/snapshot.gen.ts';
 import type { Findings } from '../status/findings.ts';
-import { listChanges } from '../store/list-changes.ts';
 import { freezeDeep } from '../store/resources.ts';
 import type { TranslatedKey } from './api-key.ts';
 import type { TranslatedGroup } from './group.ts';
-import type { TranslationMemory } from './memory.ts';
 import type { Translated } from './translated.ts';
 import { compareText } from './words.ts';
 
@@ -32,63 +30,45 @@ export interface Translation {
   readonly nextChangeMs?: number;
 }
 
-/** Puts the parts together. */
-export function assemble(parts: TranslatedParts, nowMs: number, memory: TranslationMemory['assembled']): Translation {
+/** Puts the parts together; accounts and keys are sorted already. */
+export function assemble(parts: TranslatedParts, nowMs: number): Translation {
   const { catalogs, routes, accounts, keys, leftOut } = parts;
-  const groups = countedGroups(parts, countKeys(keys, memory));
-  const published = Object.freeze(memory.keys(memory.publishedKeyOrder(keys), [], messageOf));
-  const snapshot: Snapshot = Object.freeze({
-    keys: isList(published) ? published : [],
+  const groups = countedGroups(parts);
+  const snapshot = freezeDeep<Snapshot>({
+    keys: messagesOf(keys),
     accounts: messagesOf(accounts),
     groups: messagesOf(groups),
     routes: messagesOf(routes),
     catalogs: messagesOf(catalogs),
   });
-  const nextChangeMs = memory.nextOfMessages(keys, nowMs);
-  const platform = [...groups, ...routes, ...catalogs].map(findingsToSay).sort(compareFindings);
-  const statuses = [
-    ...memory.accountFindings(accounts, [], findingsToSay), ...memory.keyFindings(memory.keyOrder(keys), [], findingsToSay), // sorted, and the first kinds of all
-    ...platform,
-  ];
-  if (leftOut.length > 0) statuses.push(...leftOut.map(freezeDeep));
-  if (leftOut.length > 0) statuses.sort(compareFindings);
-  return Object.freeze({ snapshot, statuses: Object.freeze(statuses), ...(nextChangeMs === undefined ? {} : { nextChangeMs }) });
-}
-
-function findingsToSay({ findings, message }: Translated<unknown>): Findings {
-  const published = message !== undefined;
-  return freezeDeep(findings.published === published ? findings : { ...findings, published });
-}
-
-function messageOf({ findings, message }: TranslatedKey): Key {
-  if (!message) throw new Error(`${findings.namespace}/${findings.name} has no message`); // it was chosen because it has one
-  return freezeDeep(message);
-}
-
-/** The generated types know no readonly lists; nobody changes one. */
-function isList<T>(list: readonly T[]): list is T[] {
-  return Array.isArray(list);
+  const statuses = freezeDeep([...accounts, ...keys, ...groups, ...routes, ...catalogs].map(({ findings }) => findings).concat(leftOut));
+  const nextChangeMs = nextMoment(snapshot.keys, nowMs);
+  return Object.freeze({ snapshot, statuses: Object.freeze(statuses.toSorted(compareFindings)), ...nextChangeMs !== undefined && { nextChangeMs } });
 }
 
 function messagesOf<Message extends Named>(translated: readonly Translated<Message>[]): Message[] {
-  return freezeDeep(translated.flatMap(({ message }) => message === undefined ? [] : [message]).sort(compareNamed));
+  return translated.flatMap(({ message }) => message ?? []).sort(compareNamed);
+}
+
+/** When the next key expires, or the overlap of a replaced one ends; undefined: never. */
+function nextMoment(keys: readonly Key[], nowMs: number): number | undefined {
+  let next = Number.POSITIVE_INFINITY;
+  for (const { expirationMs, hashes } of keys)
+    for (const ms of [expirationMs, ...hashes.map(({ notAfterMs }) => notAfterMs)])
+      if (ms !== undefined && Number(ms) > nowMs && Number(ms) < next) next = Number(ms);
+  return next === Number.POSITIVE_INFINITY ? undefined : next;
 }
 
 /** Accepted keys by group. */
-function countKeys(keys: readonly TranslatedKey[], memory: TranslationMemory['assembled']): ReadonlyMap<string, number> {
-  const { keysByGroup } = memory;
-  const count = ({ group, findings }: TranslatedKey, by: number): void => {
-    if (!findings.refused) keysByGroup.set(group, (keysByGroup.get(group) ?? 0) + by);
-  };
-  const { removed, added } = listChanges(memory.counted, keys);
-  memory.counted = keys;
-  for (const key of removed) count(key, -1);
-  for (const key of added) count(key, 1);
-  return keysByGroup;
+function countKeys(keys: readonly TranslatedKey[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { group, findings } of keys) if (!findings.refused) counts.set(group, (counts.get(group) ?? 0) + 1);
+  return counts;
 }
 
 /** Groups with the number of priced models and of accepted keys. */
-function countedGroups({ groups, priced }: TranslatedParts, keysByGroup: ReadonlyMap<string, number>): TranslatedGroup[] {
+function countedGroups({ groups, priced, keys }: TranslatedParts): TranslatedGroup[] {
+  const keysByGroup = countKeys(keys);
   return groups.map((group) => {
     const models = [...group.models].filter((name) => priced.has(name)).length;
     const fields = { models, keys: keysByGroup.get(group.findings.name) ?? 0 };

@@ -1,27 +1,23 @@
 /**
- * [P] First step of translate: which objects are this gateway's, with their values read, the most senior first.
+ * [P] First step of translate: which objects are this gateway's, with their values read, sorted by namespace and name.
  */
 import type { Account, ApiKey, Group, ModelRoute, Resource } from '#crds/types.gen.ts';
 import { findingsOf } from '../status/findings.ts';
 import type { Findings } from '../status/findings.ts';
-import { secretIdOf } from '../store/key-secret.ts';
-import { namespacedName } from '../store/resources.ts';
+import { hasPreviousKeys, secretIdOf } from '../store/key-secret.ts';
+import { accountIdOf, namespacedName } from '../store/resources.ts';
 import type { MalformedObject, Resources } from '../store/resources.ts';
 import type { GatheredKey } from './api-key.ts';
+import { compareName } from './conflicts.ts';
 import { readKeyMaterial, rememberedKeyMaterial } from './key-material.ts';
-import type { TranslationMemory } from './memory.ts';
+import { memoize } from './memoize.ts';
 import { gatherCatalog } from './price-catalog.ts';
 import type { GatheredCatalog } from './price-catalog.ts';
-import { gatherOnce } from './remember.ts';
 import { refuseInvalid } from './translated.ts';
 
 /** What this gateway has to do with. */
-interface World {
-  /** By seniority. */
+export interface TranslationInput {
   readonly keys: readonly GatheredKey[];
-  /** The same object as long as time alone has changed nothing about keys. */
-  readonly period: object;
-  /** By seniority. */
   readonly catalogs: readonly GatheredCatalog[];
   readonly accounts: readonly Account[];
   /** Accounts of other gateways, by "namespace/name". */
@@ -39,39 +35,45 @@ interface GatherOptions {
   readonly nowMs: number;
 }
 
-/** Leaves other gateways' keys and accounts alone, and what is in their namespaces. */
-export function gather(resources: Resources, { gatewayNamespace, nowMs }: GatherOptions, memory: TranslationMemory): World {
-  const { chosen } = memory;
-  const foreignAccounts = chosen.foreignAccounts(resources.accounts);
-  const otherGateways = new Set([...foreignAccounts, ...chosen.foreignKeys(resources.apiKeys)].map(({ spec }) => spec.gatewayNamespace));
-  const platform: readonly Resource[] = [...resources.groups, ...resources.modelRoutes, ...resources.priceCatalogs];
-  const misplaced = platform.filter(({ metadata: { namespace } }) => namespace !== gatewayNamespace && !otherGateways.has(namespace));
+/** What an ApiKey refers to, by "namespace/name". */
+interface References {
+  readonly secret: string;
+  readonly account: string;
+}
 
-  if (nowMs < memory.period.fromMs || nowMs >= memory.period.untilMs) memory.period = { fromMs: nowMs, untilMs: nowMs };
-  const concerned = memory.keysConcerned(resources.apiKeys, memory.secrets, resources.secrets);
-  const keys = memory.gatheredKeys(chosen.keys(resources.apiKeys), [memory.period, resources.keySecretsPending], (apiKey) => gatherKey(apiKey, resources, nowMs), concerned);
-  memory.secrets = resources.secrets;
-  memory.period.fromMs = nowMs;
-  memory.period.untilMs = memory.nextOfKeys(keys, nowMs) ?? Number.POSITIVE_INFINITY;
+const references = memoize<ApiKey, References>();
+const gathered = memoize<ApiKey, GatheredKey>();
+
+/** Leaves other gateways' keys and accounts alone, and what is in their namespaces. */
+export function gather(resources: Resources, { gatewayNamespace, nowMs }: GatherOptions): TranslationInput {
+  const isOurs = ({ spec }: ApiKey | Account): boolean => spec.gatewayNamespace === gatewayNamespace;
+  const isHere = ({ metadata }: Resource): boolean => metadata.namespace === gatewayNamespace;
+  const foreignAccounts = resources.accounts.filter((account) => !isOurs(account));
+  const foreignKeys = resources.apiKeys.filter((apiKey) => !isOurs(apiKey));
+  const otherGateways = new Set([...foreignAccounts, ...foreignKeys].map(({ spec }) => spec.gatewayNamespace));
+  const platform: readonly Resource[] = [...resources.groups, ...resources.modelRoutes, ...resources.priceCatalogs];
 
   return {
-    keys,
-    period: memory.period,
-    catalogs: memory.gatheredCatalogs(chosen.catalogs(resources.priceCatalogs), [], gatherCatalog),
-    accounts: chosen.accounts(resources.accounts),
-    foreignAccounts: memory.foreignAccountNames([foreignAccounts], () => new Set(foreignAccounts.map(({ metadata }) => namespacedName(metadata)))),
-    groups: chosen.groups(resources.groups),
-    routes: chosen.routes(resources.modelRoutes),
+    keys: resources.apiKeys.filter(isOurs).sort(compareName).map((apiKey) => gatherKey(apiKey, resources, nowMs)),
+    catalogs: resources.priceCatalogs.filter(isHere).sort(compareName).map(gatherCatalog),
+    accounts: resources.accounts.filter(isOurs).sort(compareName),
+    foreignAccounts: new Set(foreignAccounts.map(({ metadata }) => namespacedName(metadata))),
+    groups: resources.groups.filter(isHere).sort(compareName),
+    routes: resources.modelRoutes.filter(isHere).sort(compareName),
     malformed: refuseMalformed(resources.malformed ?? [], gatewayNamespace),
-    misplaced: misplaced.map((object) => refuseNamespace(object, gatewayNamespace)),
+    misplaced: platform.filter((object) => !isHere(object) && !otherGateways.has(object.metadata.namespace))
+      .map((object) => refuseNamespace(object, gatewayNamespace)),
   };
 }
 
 function gatherKey(apiKey: ApiKey, { secrets, keySecretsPending }: Resources, nowMs: number): GatheredKey {
-  const secret = secrets.get(secretIdOf(apiKey));
-  const { metadata } = apiKey;
-  if (secret === undefined && keySecretsPending) return { metadata, apiKey, material: rememberedKeyMaterial(apiKey, nowMs) };
-  return gatherOnce(apiKey, secret, () => ({ metadata, apiKey, material: readKeyMaterial(apiKey, secret, nowMs) }));
+  const ids = references(apiKey, [], () => ({ secret: secretIdOf(apiKey), account: accountIdOf(apiKey) }));
+  const secret = secrets.get(ids.secret);
+  const key = { metadata: apiKey.metadata, apiKey, account: ids.account };
+  if (secret === undefined && keySecretsPending) return { ...key, material: rememberedKeyMaterial(apiKey, nowMs) };
+  // previous keys end at their time
+  const inputs = secret && hasPreviousKeys(secret) ? [secret, nowMs] : [secret];
+  return gathered(apiKey, inputs, () => ({ ...key, material: readKeyMaterial(apiKey, secret, nowMs) }));
 }
 
 function refuseMalformed(objects: readonly MalformedObject[], gateway: string): Findings[] {

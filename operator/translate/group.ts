@@ -7,6 +7,7 @@ import type { Group, GroupRoute, ModelRoute } from '#crds/types.gen.ts';
 import type { Group as GroupMessage, GroupRoute as GroupRouteMessage, NameFilter } from '#snapshot/snapshot.gen.ts';
 import { findingsOf } from '../status/findings.ts';
 import type { Finding, Findings } from '../status/findings.ts';
+import { memoize } from './memoize.ts';
 import { selectRoutes } from './references.ts';
 import { FieldReader, refuseInvalid } from './translated.ts';
 import type { Translated } from './translated.ts';
@@ -28,12 +29,19 @@ interface RouteIndex {
 
 type NotReady = Finding<Extract<Reason, 'RouteNotFound' | 'RouteNotAccepted' | 'ModelNotFound' | 'ChannelNotFound' | 'MemberNotFound' | 'MemberNotDirect' | 'MemberNotAccepted'>>;
 
+const translated = memoize<Group, TranslatedGroup>();
+
 /** All groups: the Direct ones first, because the Automatic ones are made of them. */
 export function translateGroups(groups: readonly Group[], routes: RouteIndex): TranslatedGroup[] {
-  const direct = groups.filter(({ spec }) => spec.type === 'Direct').map((group) => translateDirect(group, routes));
+  const direct = groups.filter(({ spec }) => spec.type === 'Direct')
+    .map((group) => translated(group, [routes.accepted.length, ...routes.accepted, ...routes.refused], () => translateDirect(group, routes)));
   const byName = new Map(direct.map((translated) => [translated.group.metadata.name, translated]));
   const names = new Set(groups.map(({ metadata }) => metadata.name));
-  const automatic = groups.filter(({ spec }) => spec.type === 'Automatic').map((group) => translateAutomatic(group, byName, { names, refused: routes.refusedGroups }));
+  const all = { names, refused: routes.refusedGroups };
+  const automatic = groups.filter(({ spec }) => spec.type === 'Automatic').map((group) => {
+    const members = (group.spec.members ?? []).flatMap(({ name }) => [byName.get(name), names.has(name), routes.refusedGroups.has(name)]);
+    return translated(group, members, () => translateAutomatic(group, byName, all));
+  });
   return [...direct, ...automatic];
 }
 
@@ -79,7 +87,7 @@ function finish(group: Group, { models, access, faults, serves }: Access): Trans
   if (findings.refused) return { group, models: new Set(), findings };
   const { namespace, name, generation } = findings;
   const displayName = group.spec.displayName ?? name;
-  return { group, models, findings, message: { namespace, name, generation: BigInt(generation), displayName, priceRatioE9, access } };
+  return { group, models, findings: { ...findings, published: true }, message: { namespace, name, generation: BigInt(generation), displayName, priceRatioE9, access } };
 }
 
 /** All faults in one finding, with the reason of the first. */

@@ -6,7 +6,8 @@ import { Allowance, ClientDisconnect, Endpoint, Input, Protocol, QuotaType } fro
 import type { Channel, Model, ModelRoute as ModelRouteMessage } from '#snapshot/snapshot.gen.ts';
 import { findingsOf } from '../status/findings.ts';
 import type { Finding, Findings } from '../status/findings.ts';
-import { findCredential } from './references.ts';
+import { memoize } from './memoize.ts';
+import { findCredential, secretsNamedBy } from './references.ts';
 import type { Credential, SecretsToLookIn } from './references.ts';
 import { FieldReader, refuseInvalid } from './translated.ts';
 import type { Translated } from './translated.ts';
@@ -32,8 +33,15 @@ interface FoundChannel {
   readonly credential: Credential;
 }
 
+const translated = memoize<ModelRoute, Translated<ModelRouteMessage>>();
+
 /** One route with the channels that can be used. */
-export function translateRoute(route: ModelRoute, { lookup, priced }: RouteContext): Translated<ModelRouteMessage> {
+export function translateRoute(route: ModelRoute, context: RouteContext): Translated<ModelRouteMessage> {
+  const quotaTypes = route.spec.models.map(({ name }) => context.priced.get(name));
+  return translated(route, [...quotaTypes, ...secretsNamedBy(route, context.lookup)], () => resolveRoute(route, context));
+}
+
+function resolveRoute(route: ModelRoute, { lookup, priced }: RouteContext): Translated<ModelRouteMessage> {
   const { spec, metadata } = route;
   const fields = new FieldReader();
   for (const { name, baseUrl } of spec.channels) fields.expect(URL.canParse(baseUrl), `spec.channels "${name}": baseUrl is not a URL`);
@@ -57,6 +65,7 @@ export function translateRoute(route: ModelRoute, { lookup, priced }: RouteConte
       ...unresolvedOf(found),
       ...unpricedOf(spec.models, priced),
       fields: { models: spec.models.length, channels: channels.length },
+      published: true,
     },
   };
 }

@@ -7,6 +7,7 @@ import type { Price, PriceCatalog as PriceCatalogMessage } from '#snapshot/snaps
 import { findingsOf } from '../status/findings.ts';
 import type { Findings } from '../status/findings.ts';
 import { namespacedName } from '../store/resources.ts';
+import { memoize } from './memoize.ts';
 import { compareText, listNames } from './words.ts';
 import { FieldReader, refuseInvalid } from './translated.ts';
 import type { Translated } from './translated.ts';
@@ -24,8 +25,15 @@ export interface GatheredCatalog {
   readonly faults: readonly string[];
 }
 
+const gathered = memoize<PriceCatalog, GatheredCatalog>();
+const translated = memoize<GatheredCatalog, Translated<PriceCatalogMessage>>();
+
 /** Reads a catalog's decimals. */
 export function gatherCatalog(catalog: PriceCatalog): GatheredCatalog {
+  return gathered(catalog, [], () => readCatalog(catalog));
+}
+
+function readCatalog(catalog: PriceCatalog): GatheredCatalog {
   const fields = new FieldReader();
   const ratioBaseUsdE9 = fields.decimal('spec.ratioBaseUsd', catalog.spec.ratioBaseUsd);
   fields.expect(ratioBaseUsdE9 > 0n, 'spec.ratioBaseUsd must be above 0; to give models away, set their modelRatio to "0"');
@@ -39,15 +47,18 @@ export function claimedModels({ prices, faults }: GatheredCatalog): string[] {
 }
 
 /** `lost`: the models that older catalogs price, and which. */
-export function translateCatalog(gathered: GatheredCatalog, lost: ReadonlyMap<string, GatheredCatalog> = new Map()): Translated<PriceCatalogMessage> {
-  const { catalog, ratioBaseUsdE9, prices, faults } = gathered;
+export function translateCatalog(catalog: GatheredCatalog, lost?: ReadonlyMap<string, GatheredCatalog>): Translated<PriceCatalogMessage> {
+  return translated(catalog, [lost], () => pricesOf(catalog, lost ?? new Map()));
+}
+
+function pricesOf({ catalog, ratioBaseUsdE9, prices, faults }: GatheredCatalog, lost: ReadonlyMap<string, GatheredCatalog>): Translated<PriceCatalogMessage> {
   const findings = findingsOf(catalog);
   if (faults.length > 0) return refuseInvalid(findings, faults);
   const models = prices.filter(({ name }) => !lost.has(name));
   const counted = { ...withConflicts(findings, lost, models.length), fields: { models: models.length } };
   if (models.length === 0) return { findings: counted };
   const { namespace, name, generation } = findings;
-  return { message: { namespace, name, generation: BigInt(generation), ratioBaseUsdE9, models }, findings: counted };
+  return { message: { namespace, name, generation: BigInt(generation), ratioBaseUsdE9, models }, findings: { ...counted, published: true } };
 }
 
 function withConflicts(findings: Findings, lost: ReadonlyMap<string, GatheredCatalog>, kept: number): Findings {

@@ -35,13 +35,13 @@ export function findCredential({ secrets, unreadable }: SecretsToLookIn, namespa
   return { found: true, value };
 }
 
-/** All that findCredential would look at for these routes: each Secret, or why it cannot be read. */
-export function secretsNamedBy(routes: readonly ModelRoute[], { secrets, unreadable }: SecretsToLookIn): unknown[] {
-  return routes.flatMap(({ metadata, spec }) => spec.channels.flatMap(({ auth }) => {
+/** All that findCredential looks at for a route: each Secret, or why it cannot be read. */
+export function secretsNamedBy({ metadata, spec }: ModelRoute, { secrets, unreadable }: SecretsToLookIn): unknown[] {
+  return spec.channels.flatMap(({ auth }) => {
     if (!auth?.secretRef) return [];
     const id = namespacedName({ namespace: metadata.namespace, name: auth.secretRef.name });
     return [secrets.get(id), unreadable?.get(id)];
-  }));
+  });
 }
 
 /** Whether a Group lets ApiKeys of a namespace name it. */

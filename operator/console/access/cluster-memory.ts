@@ -12,7 +12,7 @@ import { isNewer } from '../../store/relevance.ts';
 import type { SecretObject } from '../../store/resources.ts';
 import { AccessError } from './access.ts';
 import type { ConsoleMemory, MemoryEntry } from './memory.ts';
-import { takeTurns } from '../../store/turns.ts';
+import { createMutex } from '../../store/mutex.ts';
 
 interface ClusterMemoryOptions extends Pick<ListWatchOptions, 'clock' | 'meter' | 'log'> {
   readonly client: Pick<KubeClient, 'request' | 'watch'>;
@@ -34,7 +34,7 @@ const NOT_KEPT = 'The gateway could not note this in the cluster, so it was not 
 export function openClusterMemory({ client, namespace, clock, meter, log }: ClusterMemoryOptions): ClusterMemory {
   const folder = pathOfSecrets(namespace);
   const ready = Promise.withResolvers<void>();
-  const inTurn = takeTurns();
+  const inTurn = createMutex();
   let known: SecretObject | undefined;
 
   /** What has gone is not forgotten here: the next change finds it gone, and makes it anew. */

@@ -9,7 +9,7 @@ import type { AccessVerb, ConsoleAccess, Listing, ObjectChange, ObjectOf, Object
 import { changeManifest, createManifest, deleteManifest, findObject, objectsOf } from './files/changes.ts';
 import type { FolderChanges } from './files/changes.ts';
 import { obstacleOf } from './files/write-file.ts';
-import { takeTurns } from '../../store/turns.ts';
+import { createMutex } from '../../store/mutex.ts';
 
 interface FilesAccessOptions extends FolderChanges {
   /** Whether this is the admin token. */
@@ -29,7 +29,7 @@ export function createFilesAccess(options: FilesAccessOptions): ConsoleAccess {
 
 function adminOf(options: FilesAccessOptions): PersonAccess {
   const { source } = options;
-  const inTurn = takeTurns();
+  const inTurn = createMutex();
   const withStatus = <K extends Kind>(object: ObjectOf<K>): ObjectOf<K> => {
     const { kind, metadata } = object;
     const status = source.statusOf({ kind, ...metadata });

@@ -3,7 +3,7 @@
  * more, here from that moment on, and elsewhere as soon as what all replicas remember has come there.
  */
 import type { ConsoleMemory } from '../access/memory.ts';
-import { takeTurns } from '../../store/turns.ts';
+import { createMutex } from '../../store/mutex.ts';
 import type { Session } from './session.ts';
 import { openSignedOutBook } from './signed-out-book.ts';
 import type { SignedOutBounds } from './signed-out-book.ts';
@@ -18,7 +18,7 @@ export interface SignedOut {
 export function rememberSignedOut(memory: ConsoleMemory, bounds?: SignedOutBounds): SignedOut {
   const book = openSignedOutBook(bounds);
   let seen = '';
-  const inTurn = takeTurns();
+  const inTurn = createMutex();
   /** The writing that has not begun yet. */
   let next: Promise<void> | undefined;
   return {

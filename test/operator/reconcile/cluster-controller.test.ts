@@ -46,7 +46,7 @@ test('a change is published before anything is written of it', async () => {
   state.progress = { connected: 2, acknowledged: 0, rejected: [], convergedMs: undefined };
   edit(ACCOUNT('a', '2'));
   controller.resourcesChanged();
-  await clock.pass(5);
+  await clock.pass(20);
   assert.equal(published.length, 2);
   assert.equal(programmed(), 'Unknown Reconciling: Acknowledged by 0 of 2 proxies so far.');
   state.progress = { connected: 2, acknowledged: 2, rejected: [], convergedMs: 9 };
@@ -112,7 +112,7 @@ test('keys are made beside publishing: one that cannot be made holds up nothing'
   assert.equal(asked, 1);
   edit(ACCOUNT('a') + ACCOUNT('b') + key);
   controller.resourcesChanged();
-  await clock.pass(10);
+  await clock.pass(20);
   assert.deepEqual([published.at(-1)?.accounts.length, asked], [2, 1]);
 });
 

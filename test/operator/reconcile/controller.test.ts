@@ -6,7 +6,7 @@ import type { SnapshotFault } from '#snapshot/faults.ts';
 import { Controller } from '../../../operator/reconcile/controller.ts';
 import type { PublishResult } from '../../../operator/reconcile/controller.ts';
 import type { MintResult } from '../../../operator/reconcile/mint-keys.ts';
-import { openPatientBook } from '../../../operator/reconcile/patient-book.ts';
+import { openStatusBook } from '../../../operator/reconcile/status-book.ts';
 import type { ObjectStatus } from '../../../operator/reconcile/status-book.ts';
 import type { Resources } from '../../../operator/store/resources.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, newLoader, resourcesOf } from '../support.ts';
@@ -49,7 +49,7 @@ interface Setup {
 
 function setUp(resources: Resources, { publish = () => ({ accepted: true }), mint = () => ({}) }: Setup = {}) {
   const timers = fakeTimers();
-  const book = openPatientBook();
+  const book = openStatusBook();
   const published: Snapshot[] = [];
   const told: (readonly SnapshotFault[])[] = [];
   const logs: unknown[] = [];

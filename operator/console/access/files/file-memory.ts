@@ -6,7 +6,7 @@ import { writeDurably } from '../../../files/write-durably.ts';
 import { AccessError } from '../access.ts';
 import { MEMORY_ENTRIES } from '../memory.ts';
 import type { ConsoleMemory, MemoryEntry } from '../memory.ts';
-import { takeTurns } from '../../../store/turns.ts';
+import { createMutex } from '../../../store/mutex.ts';
 
 const FOLDER = 'console';
 const FILES: Readonly<Record<MemoryEntry, string>> = { signedOut: 'signed-out.json', shownKeys: 'shown-keys.json' };
@@ -18,7 +18,7 @@ export async function openFileMemory(dataDir: string): Promise<ConsoleMemory> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const texts = new Map<MemoryEntry, string>();
   for (const entry of MEMORY_ENTRIES) texts.set(entry, await unlessGone(readFile(join(folder, FILES[entry]), 'utf8')) ?? '');
-  const inTurn = takeTurns();
+  const inTurn = createMutex();
 
   async function change(entry: MemoryEntry, edit: (text: string) => string): Promise<void> {
     const before = texts.get(entry) ?? '';
