@@ -18,7 +18,7 @@ import type { LeaseKeeperDeps } from './ledger/lease.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import type { Clock, PipelineDeps, RouteWarning } from './pipeline/context.ts';
 import { countRunningCalls } from './pipeline/new-thresholds.ts';
-import { createPatience } from './pipeline/patience.ts';
+import { withTimeout } from './pipeline/with-timeout.ts';
 import { buildServer } from './server/app.ts';
 import { createDeparture } from './server/departure.ts';
 import { createInFlight } from './server/in-flight.ts';
@@ -67,7 +67,7 @@ export interface DataplaneOptions {
 export interface Timers {
   /** Calls `tick` regularly until the function that it returns is called. */
   readonly every?: LeaseKeeperDeps['every'];
-  readonly within?: PipelineDeps['within'];
+  readonly withTimeout?: PipelineDeps['withTimeout'];
   /** Likewise, for looking at jobs. */
   readonly everyPoll?: PollerDeps['every'];
 }
@@ -106,7 +106,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
 
   const deps: PipelineDeps = {
     state: current, ledger, leases, upstreams, telemetry, clock, running: new CallMap(),
-    within: timers.within ?? createPatience(),
+    withTimeout: timers.withTimeout ?? withTimeout,
     random: Math.random,
     warn: (warning) => {
       log.warn({ ...warning }, 'a provider refuses the gateway\'s credential or model name');

@@ -1,4 +1,4 @@
-/** [P] Where a job is: the channel that made it, as the configuration in force has it, and the thresholds that an exchange about it counts under. */
+/** [P] The channel that made a job, as the current configuration has it, and the thresholds of an exchange with it. */
 import { GatewayError } from '../errors.ts';
 import type { JobRecord, SlotLimit } from '../ledger/ledger.ts';
 import type { VideoJobs } from '../protocol/provider.ts';
@@ -11,21 +11,28 @@ export interface JobChannel {
   readonly route: string;
   readonly channel: string;
   readonly target: UpstreamTarget;
-  /** Its provider's words for jobs. */
+  /** How its provider speaks of jobs. */
   readonly videos: VideoJobs;
-  /** The group's on this channel and the channel's own, as far as they are set. */
+  /** The group's on this channel and the channel's own, as far as they are configured. */
   readonly slots: readonly SlotLimit[];
 }
 
-/** Undefined: the channel is no longer configured, or its provider has no videos. An edit that keeps its route's and its own name keeps it. */
+/**
+ * Undefined: the channel is no longer configured, or its provider has no videos. A channel is known by its route's name
+ * and its own, whatever else was edited.
+ */
 export function channelOf(state: State, { origin }: Pick<JobRecord, 'origin'>): JobChannel | undefined {
   const target = state.targets.get(origin.channel);
   const videos = target && providerOf(target.protocol).videos;
   if (!videos) return undefined;
   const slash = origin.channel.indexOf('/');
-  return { route: origin.channel.slice(0, slash), channel: origin.channel.slice(slash + 1), target, videos, slots: slotsInForce(state, origin) };
+  const [route, channel] = [origin.channel.slice(0, slash), origin.channel.slice(slash + 1)];
+  return { route, channel, target, videos, slots: slotsInForce(state, origin) };
 }
 
 export function channelGone(): GatewayError {
-  return new GatewayError('upstream_error', 'The channel that made this video is no longer configured, so that nothing can be asked of its provider. The platform team can restore it under its old name.');
+  return new GatewayError('upstream_error', [
+    'The channel that made this video is no longer configured, so that nothing can be asked of its provider.',
+    'The platform team can restore it under its old name.',
+  ].join(' '));
 }

@@ -1,4 +1,4 @@
-/** What a provider says of a video, on its way to the client: a few words whole, a film piece by piece. */
+/** Passes a provider's answer about a video to the client: a small one whole, a video's content piece by piece. */
 import { GatewayError } from '../errors.ts';
 import type { ClientReply } from '../pipeline/context.ts';
 import { responseHeaders } from '../upstream/headers.ts';
@@ -14,10 +14,19 @@ export function sendSmall(reply: ClientReply, { response, body }: SmallAnswer): 
   return response.status;
 }
 
-/** As fast as the client takes it, with its length where the provider says it. Returns the status; throws upstream_error where the provider breaks off. */
-export async function passContent(reply: ClientReply, { status, headers, body }: UpstreamResponse, headOnly: boolean): Promise<number> {
+/**
+ * Passes content on as fast as the client takes it, with its length where the provider says it. Returns the status;
+ * throws upstream_error where the provider breaks off.
+ */
+export async function passContent(
+  reply: ClientReply, { status, headers, body }: UpstreamResponse, headOnly: boolean,
+): Promise<number> {
   const length = headers['content-length'];
-  reply.start(status, { 'content-type': 'application/octet-stream', ...responseHeaders(headers), ...(length === undefined ? {} : { 'content-length': length }) });
+  reply.start(status, {
+    'content-type': 'application/octet-stream',
+    ...responseHeaders(headers),
+    ...length === undefined ? {} : { 'content-length': length },
+  });
   try {
     if (headOnly) await body[Symbol.asyncIterator]().return?.();
     else for await (const piece of body) await reply.write(piece);

@@ -1,12 +1,14 @@
-/** One look of the gateway's own at a job: what its provider says of it now. */
+/** Asks a job's provider for its state on the gateway's own behalf. */
 import { randomUUID } from 'node:crypto';
 import type { JobRecord, JobState } from '../ledger/ledger.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
 import { ask, readSmall, withSlots } from './exchange.ts';
 import { channelGone, channelOf } from './job-channel.ts';
 
-/** Rejects where the provider does not say: its channel is gone or full, or it fails. */
-export async function pollJob(deps: Pick<PipelineDeps, 'state' | 'ledger' | 'upstreams' | 'clock' | 'warn'>, job: JobRecord, signal: AbortSignal): Promise<JobState> {
+type PollDeps = Pick<PipelineDeps, 'state' | 'ledger' | 'upstreams' | 'clock' | 'warn'>;
+
+/** Rejects with GatewayError where the channel is gone or full or the provider fails. */
+export async function pollJob(deps: PollDeps, job: JobRecord, signal: AbortSignal): Promise<JobState> {
   const at = channelOf(deps.state.get(), job);
   if (!at) throw channelGone();
   const callId = `poll_${randomUUID()}`;

@@ -1,55 +1,57 @@
 /**
- * Finds out how jobs end although their clients never ask. Of many replicas one at a time has a job, for a lease of a minute, and
- * looks at it within that as often as its age says: after seconds at first, once a minute later on. What cannot be asked now
- * is asked again; after a day it is given up.
+ * Finds out how jobs end although their clients never ask. One replica at a time claims a job, for a lease of a minute,
+ * and polls it as often as its age asks for: after seconds at first, once a minute later on. A poll that fails is
+ * repeated; after a day the job is given up.
  */
 import type { JobRecord, JobState, Ledger } from '../ledger/ledger.ts';
 
 export interface PollerDeps {
   readonly ledger: Pick<Ledger, 'claimJobs'>;
-  /** What a job's provider says of it now. Rejects where it does not say. */
+  /** Asks the job's provider for its state. */
   readonly poll: (job: JobRecord, signal: AbortSignal) => Promise<JobState>;
-  /** Puts a job's end into the books. Rejects where they cannot be reached. */
+  /** Books the job's end. Rejects where the ledger cannot be reached. */
   readonly finish: (job: JobRecord, end: 'Completed' | 'Failed' | 'GivenUp') => Promise<void>;
   readonly nowMs: () => number;
-  /** False: no channel is configured yet, so that nothing can be said of any job. */
+  /** False: no channel is configured yet, so nothing can be polled. */
   readonly ready: () => boolean;
   /** Calls `tick` regularly until the function that it returns is called. */
   readonly every?: (intervalMs: number, tick: () => void) => () => void;
-  /** Told of each look that was in vain, or (without a job) that the ledger gave none. */
+  /** Called for each poll that failed, or without a job where the ledger could not be asked for jobs. */
   readonly onTrouble: (error: unknown, job?: JobRecord) => void;
 }
 
 export interface Poller {
-  /** Resolves when nothing is being asked any more; what was claimed is claimed by others after its lease. */
+  /** Resolves when no poll is running any more. Other replicas claim the jobs once the leases have ended. */
   stop(): Promise<void>;
 }
 
 interface Claimed {
   readonly job: JobRecord;
   readonly untilMs: number;
-  nextMs: number;
-  asking: AbortController | undefined;
+  nextPollMs: number;
+  /** Of the poll that is running. */
+  polling: AbortController | undefined;
 }
 
 const TICK_MS = 1_000;
 const LEASE_MS = 60_000;
 const GIVE_UP_MS = 24 * 60 * 60 * 1_000;
-const CLAIMED_AT_ONCE = 100;
-const MOST_CLAIMED = 2_000;
-const MOST_ASKED_AT_ONCE = 32;
-/** A ledger that cannot be reached is not asked at every tick. */
-const LEDGER_PAUSE_MS = 10_000;
+const CLAIM_BATCH = 100;
+const MAX_CLAIMED = 2_000;
+const MAX_CONCURRENT_POLLS = 32;
+/** Until a ledger that could not be reached is asked again. */
+const LEDGER_BACKOFF_MS = 10_000;
 
-const SHORTEST_PAUSE_MS = 3_000;
-const LONGEST_PAUSE_MS = 60_000;
-const PAUSES_PER_AGE = 4;
+const MIN_POLL_INTERVAL_MS = 3_000;
+const MAX_POLL_INTERVAL_MS = 60_000;
+const INTERVALS_PER_AGE = 4;
 
-/** From one look at a job of this age to the next. */
-export function pauseAtAge(ageMs: number): number {
-  return Math.min(LONGEST_PAUSE_MS, Math.max(SHORTEST_PAUSE_MS, ageMs / PAUSES_PER_AGE));
+/** From one poll of a job of this age to the next, in milliseconds. */
+export function pollIntervalAt(ageMs: number): number {
+  return Math.min(MAX_POLL_INTERVAL_MS, Math.max(MIN_POLL_INTERVAL_MS, ageMs / INTERVALS_PER_AGE));
 }
 
+/** Starts at once; the first jobs are claimed with the first tick. */
 export function startPoller(deps: PollerDeps): Poller {
   const { every = everyInterval } = deps;
   const claimed = new Map<string, Claimed>();
@@ -62,16 +64,16 @@ export function startPoller(deps: PollerDeps): Poller {
     running.add(work);
     void work.finally(() => running.delete(work));
   };
-  const askDue = (): void => {
+  const pollDue = (): void => {
     if (stopped) return;
-    for (const one of dueOf(claimed.values(), deps.nowMs())) track(look(deps, claimed, one).finally(askDue));
+    for (const one of dueOf(claimed.values(), deps.nowMs())) track(poll(deps, claimed, one).finally(pollDue));
   };
   const tick = (): void => {
     if (!deps.ready()) return;
     const nowMs = deps.nowMs();
-    for (const [id, one] of claimed) if (nowMs >= one.untilMs) letGo(claimed, id, one);
-    askDue();
-    if (claiming || nowMs < claimNotBeforeMs || claimed.size >= MOST_CLAIMED) return;
+    for (const [id, one] of claimed) if (nowMs >= one.untilMs) release(claimed, id, one);
+    pollDue();
+    if (claiming || nowMs < claimNotBeforeMs || claimed.size >= MAX_CLAIMED) return;
     claiming = true;
     track(claim().finally(() => { claiming = false; }));
   };
@@ -80,11 +82,12 @@ export function startPoller(deps: PollerDeps): Poller {
   const claim = async (): Promise<void> => {
     const nowMs = deps.nowMs();
     try {
-      const jobs = await deps.ledger.claimJobs(nowMs, LEASE_MS, CLAIMED_AT_ONCE);
-      for (const job of jobs) claimed.set(idOf(job), { job, untilMs: nowMs + LEASE_MS, nextMs: nowMs, asking: undefined });
-      askDue();
+      const jobs = await deps.ledger.claimJobs(nowMs, LEASE_MS, CLAIM_BATCH);
+      const untilMs = nowMs + LEASE_MS;
+      for (const job of jobs) claimed.set(idOf(job), { job, untilMs, nextPollMs: nowMs, polling: undefined });
+      pollDue();
     } catch (error) {
-      claimNotBeforeMs = nowMs + LEDGER_PAUSE_MS;
+      claimNotBeforeMs = nowMs + LEDGER_BACKOFF_MS;
       deps.onTrouble(error);
     }
   };
@@ -94,20 +97,20 @@ export function startPoller(deps: PollerDeps): Poller {
     async stop() {
       stopTicking();
       stopped = true;
-      for (const one of claimed.values()) one.asking?.abort();
+      for (const one of claimed.values()) one.polling?.abort();
       await Promise.all(running);
     },
   };
 }
 
-/** Those whose time has come: one of a channel at a time, as its slots are its clients', and so many in all. */
+/** The jobs to poll now: one per channel at a time, because its slots are for its clients, and not too many in all. */
 function dueOf(all: Iterable<Claimed>, nowMs: number): Claimed[] {
   const list = [...all];
-  const busy = new Set(list.filter(({ asking }) => asking).map(({ job }) => job.origin.channel));
+  const busy = new Set(list.filter(({ polling }) => polling).map(({ job }) => job.origin.channel));
   const due: Claimed[] = [];
-  for (const one of list.filter(({ asking, nextMs }) => !asking && nextMs <= nowMs)) {
+  for (const one of list.filter(({ polling, nextPollMs }) => !polling && nextPollMs <= nowMs)) {
     const { channel } = one.job.origin;
-    if (busy.has(channel) || busy.size >= MOST_ASKED_AT_ONCE) continue;
+    if (busy.has(channel) || busy.size >= MAX_CONCURRENT_POLLS) continue;
     busy.add(channel);
     due.push(one);
   }
@@ -115,25 +118,27 @@ function dueOf(all: Iterable<Claimed>, nowMs: number): Claimed[] {
 }
 
 /** Never rejects. */
-async function look(deps: PollerDeps, claimed: Map<string, Claimed>, one: Claimed): Promise<void> {
-  const asking = one.asking = new AbortController();
+async function poll(deps: PollerDeps, claimed: Map<string, Claimed>, one: Claimed): Promise<void> {
+  const polling = one.polling = new AbortController();
   try {
-    const end = await endOf(deps, one.job, asking.signal);
+    const end = await endOf(deps, one.job, polling.signal);
     if (end !== 'Running') {
       await deps.finish(one.job, end);
       claimed.delete(idOf(one.job));
     }
   } catch (error) {
-    // a lease that ran out, or a process that stops, is nobody's trouble
-    if (!asking.signal.aborted) deps.onTrouble(error, one.job);
+    // a lease that ran out, or a process that stops, is no failure
+    if (!polling.signal.aborted) deps.onTrouble(error, one.job);
   } finally {
-    one.asking = undefined;
-    one.nextMs = deps.nowMs() + pauseAtAge(ageOf(deps, one.job));
+    one.polling = undefined;
+    one.nextPollMs = deps.nowMs() + pollIntervalAt(ageOf(deps, one.job));
   }
 }
 
+type PollResult = 'Running' | 'Completed' | 'Failed' | 'GivenUp';
+
 /** A job that is too old is given up where its provider still does not say that it has ended. */
-async function endOf(deps: PollerDeps, job: JobRecord, signal: AbortSignal): Promise<'Running' | 'Completed' | 'Failed' | 'GivenUp'> {
+async function endOf(deps: PollerDeps, job: JobRecord, signal: AbortSignal): Promise<PollResult> {
   const isOld = ageOf(deps, job) >= GIVE_UP_MS;
   try {
     const state = await deps.poll(job, signal);
@@ -149,9 +154,9 @@ function ageOf({ nowMs }: PollerDeps, { origin }: JobRecord): number {
   return nowMs() - origin.createdMs;
 }
 
-/** Another replica may have the job now: what is being asked of it is stopped. */
-function letGo(claimed: Map<string, Claimed>, id: string, one: Claimed): void {
-  one.asking?.abort();
+/** Another replica may have the job now, so a running poll is aborted. */
+function release(claimed: Map<string, Claimed>, id: string, one: Claimed): void {
+  one.polling?.abort();
   claimed.delete(id);
 }
 

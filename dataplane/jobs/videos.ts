@@ -1,6 +1,6 @@
 /**
- * A client's own requests about its videos: what became of one, its content, its deletion. They reach the provider only for a job
- * that this very key made. A failure is given back before its client is told of it.
+ * A client's own requests about its videos: state, content, deletion. They reach the provider only for a job that the
+ * same key made. The price of a failed job is given back before its client learns of the failure.
  */
 import { GatewayError } from '../errors.ts';
 import type { JobRecord } from '../ledger/ledger.ts';
@@ -32,14 +32,19 @@ export interface FoundVideo {
   readonly at: JobChannel;
 }
 
-/** An answer that is passed on whole. */
+/** A response that is passed on whole. */
 export interface SmallAnswer {
   readonly response: UpstreamResponse;
   readonly body: Buffer;
 }
 
-/** Throws not_found for another key's video as for one that never was, upstream_error where its channel is gone, LedgerUnavailable. */
-export async function findVideo(deps: Pick<PipelineDeps, 'ledger' | 'state'>, { key, videoId }: Pick<VideoRequest, 'key' | 'videoId'>): Promise<FoundVideo> {
+/**
+ * Throws not_found for another key's video as for one that never existed, upstream_error where its channel is gone, and
+ * LedgerUnavailable.
+ */
+export async function findVideo(
+  deps: Pick<PipelineDeps, 'ledger' | 'state'>, { key, videoId }: Pick<VideoRequest, 'key' | 'videoId'>,
+): Promise<FoundVideo> {
   const job = isJobId(videoId) ? await deps.ledger.readJob(key.uid, videoId) : undefined;
   if (!job) throw new GatewayError('not_found', 'This key made no video with that id.');
   const at = channelOf(deps.state.get(), job);
@@ -47,24 +52,33 @@ export async function findVideo(deps: Pick<PipelineDeps, 'ledger' | 'state'>, { 
   return { job, at };
 }
 
-/** GET /v1/videos/{id}: the provider's own words. */
+/** GET /v1/videos/{id}: the provider's own answer. */
 export function retrieveVideo(deps: PipelineDeps, request: VideoRequest, found: FoundVideo): Promise<SmallAnswer> {
-  return slotted(deps, request, found, () => look(deps, request, found));
+  return slotted(deps, request, found, () => retrieve(deps, request, found));
 }
 
-/**
- * GET /v1/videos/{id}/content: `pass` gets the provider's answer while the slots are taken. `query` is the client's, without its
- * question mark.
- */
-export function downloadVideo<T>(deps: PipelineDeps, request: VideoRequest, { found, query, pass }: { found: FoundVideo; query: string; pass: (response: UpstreamResponse) => Promise<T> }): Promise<T> {
+export interface Download<T> {
+  readonly found: FoundVideo;
+  /** The client's query, without its question mark. */
+  readonly query: string;
+  /** Gets the provider's response while the slots are taken. */
+  readonly pass: (response: UpstreamResponse) => Promise<T>;
+}
+
+/** GET /v1/videos/{id}/content. Resolves with what `pass` resolves with. */
+export function downloadVideo<T>(deps: PipelineDeps, request: VideoRequest, download: Download<T>): Promise<T> {
+  const { found, query, pass } = download;
   const path = `${pathOf(found)}/content${query === '' ? '' : `?${query}`}`;
-  // as a stream: it may take as long as it does not fall silent
-  return slotted(deps, request, found, async () => pass(await exchange(deps, request, found, { method: 'GET', path, stream: true })));
+  return slotted(deps, request, found, async () => {
+    // as a stream: it may take any time as long as it does not fall silent
+    const response = await exchange(deps, request, found, { method: 'GET', path, stream: true });
+    return pass(response);
+  });
 }
 
 /**
- * DELETE /v1/videos/{id}. One that is not known to have ended is looked at first: if it has failed, its price is given back; else
- * it stays paid, as what is deleted was being made.
+ * DELETE /v1/videos/{id}. A job that is not known to have ended is retrieved first: if it has failed, its price is
+ * given back; else it stays paid, because the provider was working on it.
  */
 export function deleteVideo(deps: PipelineDeps, request: VideoRequest, found: FoundVideo): Promise<SmallAnswer> {
   return slotted(deps, request, found, async () => {
@@ -78,15 +92,17 @@ export function deleteVideo(deps: PipelineDeps, request: VideoRequest, found: Fo
 
 async function isRunning(deps: PipelineDeps, request: VideoRequest, found: FoundVideo): Promise<boolean> {
   try {
-    return (await look(deps, request, found)).state === 'Running';
+    return (await retrieve(deps, request, found)).state === 'Running';
   } catch (error) {
-    // gone already: the provider's answer to the deletion says so
+    // gone already, as the provider's answer to the deletion will say
     if (error instanceof GatewayError && error.code === 'not_found') return true;
     throw error;
   }
 }
 
-async function look(deps: PipelineDeps, request: VideoRequest, found: FoundVideo): Promise<SmallAnswer & Pick<ConvertedJob, 'state'>> {
+async function retrieve(
+  deps: PipelineDeps, request: VideoRequest, found: FoundVideo,
+): Promise<SmallAnswer & Pick<ConvertedJob, 'state'>> {
   const response = await exchange(deps, request, found, { method: 'GET', path: pathOf(found), stream: false });
   const body = await readSmall(response);
   const { state } = readJob(found, body);
@@ -103,13 +119,20 @@ function readJob({ at }: FoundVideo, body: Uint8Array): ConvertedJob {
   }
 }
 
-function slotted<T>(deps: PipelineDeps, { requestId, key }: VideoRequest, { at }: FoundVideo, work: () => Promise<T>): Promise<T> {
+function slotted<T>(
+  deps: PipelineDeps, { requestId, key }: VideoRequest, { at }: FoundVideo, work: () => Promise<T>,
+): Promise<T> {
   return withSlots(deps, requestId, key.slot ? [key.slot, ...at.slots] : at.slots, work);
 }
 
-function exchange(deps: PipelineDeps, { requestId, headers, left, attempts }: VideoRequest, { job, at }: FoundVideo, what: Pick<UpstreamRequest, 'method' | 'path' | 'stream'>): Promise<UpstreamResponse> {
-  const { 'content-type': _type, ...travelling } = requestHeaders(headers, at.target.protocol);
-  return ask(deps, { callId: requestId, model: job.origin.model, at, attempts, request: { ...what, headers: travelling, body: undefined, signal: left } });
+type RequestLine = Pick<UpstreamRequest, 'method' | 'path' | 'stream'>;
+
+function exchange(
+  deps: PipelineDeps, { requestId, headers, left, attempts }: VideoRequest, { job, at }: FoundVideo, line: RequestLine,
+): Promise<UpstreamResponse> {
+  const { 'content-type': _type, ...passed } = requestHeaders(headers, at.target.foreignHeaders);
+  const request = { ...line, headers: passed, body: undefined, signal: left };
+  return ask(deps, { callId: requestId, model: job.origin.model, at, attempts, request });
 }
 
 function pathOf({ job, at }: FoundVideo): string {

@@ -28,7 +28,7 @@ export async function attempt(deps: PipelineDeps, admitted: Admitted, record: Ca
   const converter = call.converter(candidate);
   if (!converter) throw new Error('a candidate that cannot serve this endpoint was routed to');
   const { path, body, contentType = 'application/json', notes } = convertRequest(admitted, converter);
-  const headers = requestHeaders(admitted.headers, candidate.target.protocol);
+  const headers = requestHeaders(admitted.headers, candidate.target.foreignHeaders);
   headers['content-type'] = contentType;
   let result: AttemptResult;
   record.sent = true;

@@ -11,7 +11,6 @@ import type { AnswerNotes, Converter, Meter } from '../protocol/converter.ts';
 import type { CurrentState } from '../state/current.ts';
 import type { Candidate, EndpointKind, KeyState, Offer } from '../state/state.ts';
 import type { AttemptReport, CallTelemetry, EndpointName } from '../telemetry/call-report.ts';
-import type { Stop } from '../upstream/stop.ts';
 import type { UpstreamResponse, Upstreams } from '../upstream/upstream.ts';
 import type { GatewayError } from '../errors.ts';
 import type { RequestBody } from './request-body.ts';
@@ -48,8 +47,8 @@ export interface PipelineDeps {
   readonly clock: Clock;
   /** In [0, 1). */
   readonly random: () => number;
-  /** The work's result, or a LedgerUnavailable once so much time has passed; the work itself goes on. */
-  readonly within: <T>(ms: number, work: Promise<T>) => Promise<T>;
+  /** The work's result, or LedgerUnavailable once so much time has passed; the work itself goes on. */
+  readonly withTimeout: <T>(ms: number, work: Promise<T>) => Promise<T>;
   /** A provider refused the gateway's credential or model name: the ModelRoute's owner must hear of it. */
   readonly warn: (warning: RouteWarning) => void;
   /** A defect: an error that no stage meant to throw. */
@@ -195,7 +194,7 @@ export interface CallRecord {
   /** The call made a job that goes on: recorded with its charge. */
   jobId: string | undefined;
   /** Aborts the exchange with the provider. */
-  readonly abort: Stop;
+  readonly abort: AbortController;
   /** The hold could not be renewed: the ledger may have given it away. */
   lost: boolean;
   firstByteAt: number | undefined;

@@ -88,7 +88,7 @@ async function ask(deps: CountDeps, { routed, candidate: { target, upstreamModel
     const response = await deps.upstreams.send(target, {
       method: 'POST', path, body: request, stream: false,
       signal: routed.reply.left,
-      headers: { ...requestHeaders(routed.headers, target.protocol), 'content-type': 'application/json' },
+      headers: { ...requestHeaders(routed.headers, target.foreignHeaders), 'content-type': 'application/json' },
     });
     const body = await collect(response.body);
     if (response.status === 200) return tokenCounter.read(body) ?? 'cut';

@@ -11,7 +11,6 @@ import { relay } from './relay.ts';
 import { endingOf, settle } from './settle.ts';
 import { answer } from './answer.ts';
 import { report } from './report.ts';
-import { Stop } from '../upstream/stop.ts';
 
 /** Serves one billed call from its body to its last byte. Never rejects: every error is told to the client. */
 export async function handleCall(deps: PipelineDeps, received: Received): Promise<void> {
@@ -21,8 +20,7 @@ export async function handleCall(deps: PipelineDeps, received: Received): Promis
     const authenticated = record.authenticated = authenticate(deps, received);    // key hash → key
     const routed = record.routed = route(deps, authenticated);                    // model → candidates, in order
     const forwarded = await forward(deps, routed, record);                        // admit (slots, money) and send, channel after channel
-    const relayed = relay(deps, forwarded, record);                               // convert back, meter; all but the last bytes
-    ending = relayed instanceof Promise ? await relayed : relayed;                // an answer that is here whole is not waited for
+    ending = await relay(deps, forwarded, record);                                // convert back, meter; all but the last bytes
   } catch (error) {
     ending = endingOf(deps, record, error);
   }
@@ -44,7 +42,7 @@ function openRecord({ state }: PipelineDeps, { requestId }: Received): CallRecor
     meter: undefined,
     produced: false,
     jobId: undefined,
-    abort: new Stop(),
+    abort: new AbortController(),
     lost: false,
     firstByteAt: undefined,
   };

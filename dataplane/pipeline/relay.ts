@@ -15,11 +15,11 @@ import { relayLarge } from './relay-large.ts';
 export const HELD_ANSWER_BYTES = 8 * 1024 * 1024;
 
 /** So long a provider may take to close a stream that it has ended. */
-const REST_PATIENCE_MS = 1_000;
+const REST_TIMEOUT_MS = 1_000;
 const NO_BYTES = Buffer.alloc(0);
 
 /** Throws UpstreamFailure where the provider breaks off, also when the client leaves and its route cancels (Aborted). */
-export function relay(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord): Ending | Promise<Ending> {
+export function relay(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord): Promise<Ending> {
   return forwarded.call.stream && !isJson(forwarded.response.headers) ? relayStream(deps, forwarded, record) : relayWhole(deps, forwarded, record);
 }
 
@@ -80,15 +80,7 @@ function streamError(model: string, { type, message }: ProviderError): GatewayEr
   return new GatewayError(type === 'rate_limit_error' ? 'rate_limit_exceeded' : 'upstream_error', said);
 }
 
-/** Most answers arrive in one read: head, body and end. What waits unread is far below what may be held. */
-function relayWhole(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord): Ending | Promise<Ending> {
-  const whole = forwarded.response.body.takeRest?.();
-  if (whole === undefined) return relayPieces(deps, forwarded, record);
-  if (whole.length > 0) noteBytes(record, whole.length);
-  return convertWhole(forwarded, record, whole);
-}
-
-async function relayPieces(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord): Promise<Ending> {
+async function relayWhole(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord): Promise<Ending> {
   const { body } = forwarded.response;
   const reader = body[Symbol.asyncIterator]();
   const pieces: Uint8Array[] = [];
@@ -180,7 +172,7 @@ function isJson(headers: Readonly<Record<string, string>>): boolean {
  * finds that end in most cases; a provider that goes on is left.
  */
 function leaveRest(pieces: AsyncIterator<Uint8Array>, abort: CallRecord['abort']): void {
-  const patience = setTimeout(() => abort.abort(), REST_PATIENCE_MS);
-  pieces.next().then((next) => { if (!next.done) abort.abort(); }, () => undefined).finally(() => clearTimeout(patience));
+  const timeout = setTimeout(() => abort.abort(), REST_TIMEOUT_MS);
+  pieces.next().then((next) => { if (!next.done) abort.abort(); }, () => undefined).finally(() => clearTimeout(timeout));
 }
 

@@ -22,7 +22,7 @@ export interface Settled {
  * So long a finished call waits for the ledger before its client is told that it failed; the settlement itself is not given up.
  * A call whose hold was lost has waited for as long already: its client is told at once.
  */
-const SETTLE_PATIENCE_MS = 20_000;
+const SETTLE_TIMEOUT_MS = 20_000;
 
 /** So long after a job was made, somebody looks at it whether its client asks or not. */
 const FIRST_POLL_MS = 5_000;
@@ -39,7 +39,7 @@ export async function settle(deps: PipelineDeps, record: CallRecord, ending: End
   const startedAt = deps.clock.monotonicMs();
   const booked = book(deps, record, { admitted, ending, startedAt });
   try {
-    const result = await deps.within(record.lost ? 0 : SETTLE_PATIENCE_MS, booked);
+    const result = await deps.withTimeout(record.lost ? 0 : SETTLE_TIMEOUT_MS, booked);
     deps.telemetry.ledger('settle', deps.clock.monotonicMs() - startedAt, 'Settled');
     return { ending, result };
   } catch (error) {

@@ -1,11 +1,11 @@
 /**
- * Connections to the fleet: one undici pool, kept alive between requests, HTTP/1.1, one request at a time on a connection. Each
- * connection is replaced after some minutes, so that proxies which have joined the fleet get their share.
+ * Connections to the fleet: one undici pool, kept alive between requests, HTTP/1.1 without pipelining. Each connection
+ * is replaced after some minutes, so that proxies that have joined the fleet get their share.
  */
-import type { Dispatcher, Pool } from 'undici';
+import { Pool } from 'undici';
+import type { Dispatcher } from 'undici';
 import { parseBaseUrl } from '../upstream/address.ts';
 import type { BaseAddress } from '../upstream/address.ts';
-import { FleetPool } from './pool.ts';
 
 export interface FleetOptions {
   /** Such as https://model-gateway-tls.model-gateway.svc. */
@@ -14,33 +14,33 @@ export interface FleetOptions {
 
 export interface Fleet {
   readonly address: BaseAddress;
+  /** The handler is told of everything, failures included. */
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
-  /** Trusts these authorities from now on, PEM, whatever was trusted before; undefined: Node's own. Requests that run go on. */
+  /** Trusts only these authorities from now on, PEM; undefined: Node's own. Running requests go on. */
   trust(authorities: string | undefined): void;
   connections(): { readonly busy: number; readonly idle: number };
-  /** Waits for the requests that run. */
+  /** Resolves when the running requests have ended. */
   close(): Promise<void>;
 }
 
 const MAX_HEADER_BYTES = 64 * 1024;
-const CONNECT_MS = 5_000;
+const CONNECT_TIMEOUT_MS = 5_000;
 /** Shorter than the 72 seconds after which a proxy closes an idle connection. */
 const KEEP_ALIVE_MS = 30_000;
-const CONNECTION_AGE_MS = 5 * 60_000;
-/** A peer that is gone without a word is found out by the system. */
-const PROBE_AFTER_MS = 15_000;
-/** Nothing that a route's timeouts allow is longer: a whole answer may take a day, a stream be silent for an hour. */
-const HEAD_MS = 86_400_000;
-const SILENCE_MS = 86_400_000;
+const CONNECTION_TTL_MS = 5 * 60_000;
+/** TCP keep-alive finds a peer that is gone without a word. */
+const TCP_KEEP_ALIVE_AFTER_MS = 15_000;
+/** As long as the longest timeout of a route, since the fleet has the real ones. */
+const RESPONSE_TIMEOUT_MS = 86_400_000;
 
-/** Nothing is connected before the first request. */
+/** Connects to nothing before the first request. Throws TypeError where `url` is no http or https URL. */
 export function connectFleet({ url }: FleetOptions): Fleet {
   const address = parseBaseUrl(url);
   const closing = new Set<Promise<void>>();
   let trusted: string | undefined;
   let pool = openPool(address, trusted);
   const retire = (old: Pool): void => {
-    // a pool's close only waits for its requests, and their failures are theirs
+    // the pool waits for its requests, whose failures are told to their handlers
     const done = old.close().catch(() => undefined).finally(() => closing.delete(done));
     closing.add(done);
   };
@@ -65,14 +65,18 @@ export function connectFleet({ url }: FleetOptions): Fleet {
 }
 
 function openPool({ origin }: BaseAddress, authorities: string | undefined): Pool {
-  return new FleetPool(origin, {
-    pipelining: 1,
+  return new Pool(origin, {
     allowH2: false,
     maxHeaderSize: MAX_HEADER_BYTES,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    clientTtl: CONNECTION_AGE_MS,
-    headersTimeout: HEAD_MS,
-    bodyTimeout: SILENCE_MS,
-    connect: { timeout: CONNECT_MS, keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS, ...authorities === undefined ? {} : { ca: authorities } },
+    clientTtl: CONNECTION_TTL_MS,
+    headersTimeout: RESPONSE_TIMEOUT_MS,
+    bodyTimeout: RESPONSE_TIMEOUT_MS,
+    connect: {
+      timeout: CONNECT_TIMEOUT_MS,
+      keepAlive: true,
+      keepAliveInitialDelay: TCP_KEEP_ALIVE_AFTER_MS,
+      ...authorities === undefined ? {} : { ca: authorities },
+    },
   });
 }

@@ -1,6 +1,7 @@
 /**
- * One request of the app: the key in the place of its credential, an attempt at the fleet, and others while no connection can be
- * made, since nothing has been sent then. What has been sent is never repeated: a call might be paid for twice.
+ * One request of the app: the key in the place of its credential, an attempt at the fleet, and further attempts while
+ * no connection can be made, because nothing has been sent then. What has been sent is never repeated: a call might be
+ * paid for twice.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
@@ -12,8 +13,8 @@ import { joinPath } from '../upstream/address.ts';
 import type { Fleet } from './fleet.ts';
 import { pathOf, toFleet } from './headers.ts';
 import type { KeyHolder } from './key.ts';
-import { Passage } from './passage.ts';
-import type { Ending } from './passage.ts';
+import { ProxyExchange } from './proxy-exchange.ts';
+import type { Outcome } from './proxy-exchange.ts';
 import { RequestBody, hasBody } from './request-body.ts';
 
 export type Result = 'answered' | 'cut' | 'left' | 'unreachable' | 'broken' | 'no_key' | 'refused';
@@ -21,7 +22,7 @@ export type Result = 'answered' | 'cut' | 'left' | 'unreachable' | 'broken' | 'n
 export interface ForwardDeps {
   readonly fleet: Fleet;
   readonly key: KeyHolder;
-  /** Waits; resolves at once when the signal says so. */
+  /** Resolves after this time, or as soon as the signal is aborted. */
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
   /** [0, 1) */
   readonly random: () => number;
@@ -40,28 +41,47 @@ export interface Forwarded {
   readonly requestId?: string;
 }
 
-type Body = NonNullable<Dispatcher.DispatchOptions['body']> | null;
-
-/** So long after the first, second and so on failure to connect it is tried again. */
+/** Pauses after the first, second and further failures to connect. Jitter takes up to a half off. */
 const RETRY_AFTER_MS = [50, 200, 500, 1000, 2000] as const;
 
-/** Never rejects. */
-export async function forward(deps: ForwardDeps, request: IncomingMessage, response: ServerResponse): Promise<Forwarded> {
+/** Resolves when the answer has been written or given up. Never rejects. */
+export async function forward(
+  deps: ForwardDeps, request: IncomingMessage, response: ServerResponse,
+): Promise<Forwarded> {
   const path = pathOf(request.url ?? '');
   const { header, problem } = deps.key.current;
-  if (path === undefined) return refuse(request, response, { result: 'refused', error: new GatewayError('not_found', 'There is nothing at this request target.') });
-  if (header === undefined)
-    return refuse(request, response, { result: 'no_key', error: new GatewayError('not_ready', `This pod's sidecar has no key to call the gateway with: ${problem}.`, { retryAfterSeconds: 1 }) });
+  if (path === undefined) return refuse(request, response, { result: 'refused', error: noSuchTarget() });
+  if (header === undefined) return refuse(request, response, { result: 'no_key', error: noKey(problem) });
   const leaving = new AbortController();
   response.on('close', () => leaving.abort());
-  const ending = await attempt(deps, { request, response, path }, leaving.signal);
-  switch (ending.end) {
+  const outcome = await attempt(deps, { request, response, path }, leaving.signal);
+  switch (outcome.kind) {
     case 'Answered': return { result: 'answered' };
     case 'Left': return { result: 'left' };
-    case 'Cut': return { result: 'cut', error: ending.error };
-    case 'NoConnection': return refuse(request, response, { result: 'unreachable', cause: ending.error, error: new GatewayError('upstream_error', 'The gateway cannot be reached from this pod. Nothing was sent; try again.', { retryAfterSeconds: 1 }) });
-    case 'Broken': return refuse(request, response, { result: 'broken', cause: ending.error, error: new GatewayError('upstream_error', 'The connection to the gateway ended before an answer came.') });
+    case 'Cut': return { result: 'cut', error: outcome.error };
+    case 'NoConnection':
+      return refuse(request, response, { result: 'unreachable', cause: outcome.error, error: unreachable() });
+    case 'Broken':
+      return refuse(request, response, { result: 'broken', cause: outcome.error, error: brokenOff() });
   }
+}
+
+function noSuchTarget(): GatewayError {
+  return new GatewayError('not_found', 'There is nothing at this request target.');
+}
+
+function noKey(problem: string): GatewayError {
+  const message = `This pod's sidecar has no key to call the gateway with: ${problem}.`;
+  return new GatewayError('not_ready', message, { retryAfterSeconds: 1 });
+}
+
+function unreachable(): GatewayError {
+  const message = 'The gateway cannot be reached from this pod. Nothing was sent; try again.';
+  return new GatewayError('upstream_error', message, { retryAfterSeconds: 1 });
+}
+
+function brokenOff(): GatewayError {
+  return new GatewayError('upstream_error', 'The connection to the gateway ended before an answer came.');
 }
 
 interface Call {
@@ -70,52 +90,76 @@ interface Call {
   readonly path: string;
 }
 
-async function attempt({ fleet, key, wait, random, observe }: ForwardDeps, { request, response, path }: Call, leaving: AbortSignal): Promise<Ending> {
-  const body = hasBody(request) ? new RequestBody(request, { onWanted: () => goOn(request), onBytes: (bytes) => observe.bytes('to_fleet', bytes) }) : undefined;
-  const events = { onHead: observe.head, onBytes: (bytes: number) => observe.bytes('to_app', bytes) };
+async function attempt(deps: ForwardDeps, call: Call, signal: AbortSignal): Promise<Outcome> {
+  const { wait, random, observe } = deps;
+  const body = bodyOf(deps, call.request);
   for (let failures = 0; ; failures++) {
-    // the key as it is now: it may have been replaced during the wait
-    const { header } = key.current;
-    const passage = new Passage(response, events);
-    const leave = (): void => passage.leave();
-    leaving.addEventListener('abort', leave, { once: true });
-    if (leaving.aborted) leave();
-    else dispatch(fleet, passage, { method: request.method ?? 'GET', path: joinPath(fleet.address, path), headers: toFleet(request.rawHeaders, header ?? ''), body: bodyFor(body) });
-    const ending = await passage.ended;
-    leaving.removeEventListener('abort', leave);
+    const outcome = await send(deps, call, { body, signal });
     const waitMs = RETRY_AFTER_MS[failures];
-    if (ending.end !== 'NoConnection' || waitMs === undefined || leaving.aborted) {
-      body?.drop();
-      return ending;
+    if (outcome.kind !== 'NoConnection' || waitMs === undefined || signal.aborted) {
+      body?.discardRest();
+      return outcome;
     }
     observe.retried();
-    await wait(waitMs * (0.5 + random() / 2), leaving);
+    await wait(waitMs * (0.5 + random() / 2), signal);
   }
 }
 
-/** undici throws at once what it finds wrong with a request; then nothing has been sent. */
-function dispatch(fleet: Fleet, passage: Passage, options: Dispatcher.DispatchOptions): void {
-  try {
-    fleet.dispatch(options, passage);
-  } catch (error) {
-    passage.onResponseError(null, error instanceof Error ? error : new Error('not sent', { cause: error }));
-  }
+function bodyOf({ observe }: ForwardDeps, request: IncomingMessage): RequestBody | undefined {
+  if (!hasBody(request)) return undefined;
+  return new RequestBody(request, {
+    onFirstRead: () => goOn(request),
+    onBytes: (bytes) => observe.bytes('to_fleet', bytes),
+  });
 }
 
-function bodyFor(body: RequestBody | undefined): Body {
+interface Sending {
+  readonly body: RequestBody | undefined;
+  readonly signal: AbortSignal;
+}
+
+function send(
+  { fleet, key, observe }: ForwardDeps, { request, response, path }: Call, { body, signal }: Sending,
+): Promise<Outcome> {
+  const exchange = new ProxyExchange({
+    response, signal,
+    onHead: observe.head,
+    onBytes: (bytes) => observe.bytes('to_app', bytes),
+  });
+  if (signal.aborted) return exchange.outcome;
+  fleet.dispatch({
+    method: request.method ?? 'GET',
+    path: joinPath(fleet.address, path),
+    // the key may have been replaced since the attempt before
+    headers: toFleet(request.rawHeaders, key.current.header ?? ''),
+    body: asUndiciBody(body),
+  }, exchange);
+  return exchange.outcome;
+}
+
+function asUndiciBody(body: RequestBody | undefined): NonNullable<Dispatcher.DispatchOptions['body']> | null {
   const iterable: unknown = body ?? null;
-  // an async iterable is one of undici's bodies, if only by its documentation: its types for dispatch leave it out
+  // undici's documentation names async iterables among the bodies; its type of dispatch leaves them out
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return iterable as Body;
+  return iterable as NonNullable<Dispatcher.DispatchOptions['body']> | null;
 }
 
-/** An answer of the sidecar's own, in the dialect of the path. */
-function refuse(request: IncomingMessage, response: ServerResponse, { result, error, cause }: { readonly result: Result; readonly error: GatewayError; readonly cause?: Error }): Forwarded {
+interface Refusal {
+  readonly result: Result;
+  /** What the app is told. */
+  readonly error: GatewayError;
+  /** What the log is told, where that is more. */
+  readonly cause?: Error;
+}
+
+/** Answers in the sidecar's own words, in the dialect of the path. */
+function refuse(request: IncomingMessage, response: ServerResponse, { result, error, cause }: Refusal): Forwarded {
   const requestId = newRequestId();
   if (response.destroyed) return { result: 'left' };
   const { status, headers, body } = errorReply(error, dialectOf(request.url ?? ''), requestId);
-  // whether the body that was not asked for comes, nobody can say
-  response.writeHead(status, { ...headers, 'content-length': String(body.length), ...isWaiting(request) ? { connection: 'close' } : {} });
+  // nobody can say whether a body comes that was never asked for
+  const connection = isWaiting(request) ? { connection: 'close' } : {};
+  response.writeHead(status, { ...headers, 'content-length': String(body.length), ...connection });
   response.end(request.method === 'HEAD' ? undefined : body);
   request.resume();
   return { result, error: cause ?? error, requestId };

@@ -1,48 +1,52 @@
 /**
- * The body of the app's request on its way to the fleet: pulled piece by piece, as the connection takes it, and held nowhere. Until
- * the first pull nothing of it has been read, so that an attempt that finds no connection can be repeated.
+ * The body of the app's request on its way to the fleet: undici reads it piece by piece as the connection takes it, and
+ * nothing is held. Before the first read it is untouched, so that an attempt that finds no connection can be repeated.
  */
 import type { IncomingMessage } from 'node:http';
 
 export interface RequestBodyOptions {
-  /** Its first byte is asked for. */
-  readonly onWanted: () => void;
+  /** Called before the first piece is read. */
+  readonly onFirstRead: () => void;
   readonly onBytes: (bytes: number) => void;
 }
 
-type Piece = IteratorResult<Buffer, undefined>;
+type Read = IteratorResult<Buffer, undefined>;
 
-const DONE: Piece = { done: true, value: undefined };
+const DONE: Read = { done: true, value: undefined };
+const CHANGES = ['readable', 'end', 'close', 'error'] as const;
 
 export class RequestBody implements AsyncIterableIterator<Buffer, undefined> {
   readonly #message: IncomingMessage;
   readonly #options: RequestBodyOptions;
   #begun = false;
-  #dropped = false;
-  /** Somebody waits for the next piece. */
-  #waiting: (() => void) | undefined;
+  #discarded = false;
+  /** Resolves the wait for the next piece. */
+  #wake: (() => void) | undefined;
 
   constructor(message: IncomingMessage, options: RequestBodyOptions) {
     this.#message = message;
     this.#options = options;
   }
 
-  /** The answer is complete: whoever pulls is told that it has ended, and what the app still sends is read and forgotten. */
-  drop(): void {
-    this.#dropped = true;
-    this.#wake();
+  /**
+   * For an answer that is complete: a reader is told that the body has ended, and what the app still sends is ignored.
+   */
+  discardRest(): void {
+    this.#discarded = true;
+    this.#onChange();
     if (this.#begun) this.#message.resume();
   }
 
   [Symbol.asyncIterator](): this { return this; }
 
-  async next(): Promise<Piece> {
+  /** Rejects where the app broke its request off. */
+  async next(): Promise<Read> {
     if (!this.#begun) {
       this.#begun = true;
-      this.#options.onWanted();
+      this.#options.onFirstRead();
     }
     for (;;) {
-      if (this.#dropped) return DONE;
+      if (this.#discarded) return DONE;
       const value: unknown = this.#message.read();
       if (Buffer.isBuffer(value)) {
         this.#options.onBytes(value.length);
@@ -50,29 +54,29 @@ export class RequestBody implements AsyncIterableIterator<Buffer, undefined> {
       }
       if (this.#message.readableEnded) return DONE;
       if (this.#message.destroyed) throw new Error('the app broke its request off');
-      await this.#change();
+      await this.#nextChange();
     }
   }
 
-  /** There may be more, or it has ended. */
-  #change(): Promise<void> {
-    const message = this.#message;
+  /** Resolves when there may be more to read, or the message has ended. */
+  #nextChange(): Promise<void> {
     return new Promise((resolve) => {
-      this.#waiting = resolve;
-      for (const event of ['readable', 'end', 'close', 'error']) message.on(event, this.#wake);
+      this.#wake = resolve;
+      for (const event of CHANGES) this.#message.on(event, this.#onChange);
     });
   }
 
-  readonly #wake = (): void => {
-    const resolve = this.#waiting;
-    if (!resolve) return;
-    this.#waiting = undefined;
-    for (const event of ['readable', 'end', 'close', 'error']) this.#message.off(event, this.#wake);
-    resolve();
+  readonly #onChange = (): void => {
+    const wake = this.#wake;
+    if (!wake) return;
+    this.#wake = undefined;
+    for (const event of CHANGES) this.#message.off(event, this.#onChange);
+    wake();
   };
 }
 
 /** Whether the message says that it has a body (RFC 9112, 6.3). */
 export function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || (headers['content-length'] !== undefined && headers['content-length'] !== '0');
+  const length = headers['content-length'];
+  return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
 }

@@ -1,15 +1,15 @@
 /**
- * The sidecar: a small proxy beside an app, on the pod's own loopback address. It takes the app's requests, adds the pod's key and
- * passes them to the fleet over TLS; all else (models, prices, money, retries at providers) is the fleet's. It holds one key and
- * knows one address. A request goes: server → forward.ts (key, attempts) → passage.ts (bytes both ways).
+ * The sidecar: a small proxy beside an app, on the pod's loopback address. It takes the app's requests, adds the pod's
+ * key and forwards them to the fleet over TLS. Models, prices, money and retries at providers are the fleet's. A
+ * request goes: server → forward.ts (key, attempts) → proxy-exchange.ts (bytes both ways).
  */
+import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { listening } from '../listen.ts';
 import type { ListenAddress } from '../listen.ts';
-import { nodeHttp } from '../node-http.ts';
 import { heedExpectations } from '../server/expect.ts';
 import { createInFlight } from '../server/in-flight.ts';
 import { refuseMalformed } from '../server/malformed.ts';
@@ -32,29 +32,35 @@ export interface SidecarOptions {
 
 export interface Sidecar {
   readonly port: number;
-  /** No new connections; resolves when the requests that run have ended. */
+  /** Takes no new connections; resolves when the running requests have ended. */
   drain(): Promise<void>;
 }
 
-/** Longer than apps keep a connection idle: it is theirs to close. */
+/** Longer than apps keep a connection idle, so that they close it. */
 const KEEP_ALIVE_MS = 120_000;
-const HEAD_TIMEOUT_MS = 60_000;
+const HEADERS_TIMEOUT_MS = 60_000;
 const MAX_HEADER_BYTES = 64 * 1024;
 
-/** Resolves once it listens. */
+/** Resolves once it listens; rejects where it cannot. */
 export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
   const { listen, monotonicMs, metrics } = options;
   const inFlight = createInFlight();
   let draining = false;
-  const server = nodeHttp.createServer({ keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: HEAD_TIMEOUT_MS, requestTimeout: 0, maxHeaderSize: MAX_HEADER_BYTES, noDelay: true }, (request, response) => {
+  const limits = {
+    keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: 0,
+    maxHeaderSize: MAX_HEADER_BYTES,
+  };
+  const server = createServer({ ...limits, noDelay: true }, (request, response) => {
     const begunMs = monotonicMs();
     const end = inFlight.begin();
-    // a connection that stays open is told that the next request will not be answered on it
+    // the app must not send another request on this connection
     if (draining) response.shouldKeepAlive = false;
     metrics.begun();
     void serve(options, { request, response, begunMs }).finally(end);
   });
-  server.on('clientError', (error, socket) => { if (socket instanceof Socket) refuseMalformed(error, socket, newRequestId()); });
+  server.on('clientError', (error, socket) => {
+    if (socket instanceof Socket) refuseMalformed(error, socket, newRequestId());
+  });
   heedExpectations(server);
   const port = await listening(server, listen);
   return {
@@ -75,8 +81,9 @@ interface Served {
   readonly begunMs: number;
 }
 
-/** Resolves when the answer has gone out, or nobody waits for it. */
-async function serve({ fleet, key, metrics, log, monotonicMs, random }: SidecarOptions, { request, response, begunMs }: Served): Promise<void> {
+/** Resolves when the answer has been sent or its connection is closed. */
+async function serve(options: SidecarOptions, { request, response, begunMs }: Served): Promise<void> {
+  const { fleet, key, metrics, log, monotonicMs, random } = options;
   const sinceMs = (): number => monotonicMs() - begunMs;
   const closed = new Promise<void>((resolve) => { response.on('close', resolve); });
   const forwarded = await forward({
@@ -87,13 +94,20 @@ async function serve({ fleet, key, metrics, log, monotonicMs, random }: SidecarO
   if (!response.closed) await closed;
   const status = response.headersSent ? response.statusCode : undefined;
   metrics.ended({ result: forwarded.result, status, durationMs: sinceMs() });
-  tell(log, forwarded, { method: request.method, path: request.url?.split('?', 1)[0], status, duration_ms: Math.round(sinceMs()) });
+  const path = request.url?.split('?', 1)[0];
+  writeLog(log, forwarded, { method: request.method, path, status, duration_ms: Math.round(sinceMs()) });
 }
 
-/** An error's code and words; its properties may hold what was sent. */
-function tell(log: SidecarOptions['log'], { result, error, requestId }: Forwarded, call: Readonly<Record<string, unknown>>): void {
+/** Logs only the error's code and message: its other properties may hold what was sent. */
+function writeLog(
+  log: SidecarOptions['log'], { result, error, requestId }: Forwarded, call: Readonly<Record<string, unknown>>,
+): void {
   const code = error && 'code' in error ? String(error.code) : undefined;
-  const line = { ...call, result, ...requestId === undefined ? {} : { request_id: requestId }, ...error ? { error: code ?? error.name, message: error.message } : {} };
+  const line = {
+    ...call, result,
+    ...requestId === undefined ? {} : { request_id: requestId },
+    ...error ? { error: code ?? error.name, message: error.message } : {},
+  };
   if (result === 'answered' || result === 'left') log.debug(line, 'request');
   else log.warn(line, 'a request was not answered by the fleet');
 }

@@ -5,8 +5,9 @@ import { Allowance, ClientDisconnect, Endpoint, Input, Protocol } from '../snaps
 import type { Channel, Model, ModelRoute } from '../snapshot/snapshot.gen.ts';
 import type { SlotLimit } from '../ledger/ledger.ts';
 import type { UnboundedFeature } from '../protocol/call-facts.ts';
+import { providerOf } from '../protocol/providers.ts';
 import { Secret } from '../upstream/upstream.ts';
-import type { UpstreamTarget, UpstreamTimeouts } from '../upstream/upstream.ts';
+import type { UpstreamCredential, UpstreamTarget, UpstreamTimeouts } from '../upstream/upstream.ts';
 import type { EndpointKind, ModelState } from './state.ts';
 
 export interface CompiledRoute {
@@ -108,21 +109,29 @@ function compileChannel(route: string, channel: Channel, previous: ReadonlyMap<s
 }
 
 function compileTarget(id: string, channel: Channel): UpstreamTarget {
+  const protocol = channel.protocol === Protocol.ANTHROPIC ? 'Anthropic' : 'OpenAI';
+  const { credential, defaultHeaders, foreignHeaders } = providerOf(protocol);
   return {
     id,
-    protocol: channel.protocol === Protocol.ANTHROPIC ? 'Anthropic' : 'OpenAI',
+    protocol,
     baseUrl: channel.baseUrl,
-    apiKey: channel.apiKey && new Secret(channel.apiKey.value),
+    credential: channel.apiKey && secretHeader(credential(channel.apiKey.value)),
+    defaultHeaders,
+    foreignHeaders,
     timeouts: channel.timeouts ?? NO_TIMEOUTS,
   };
 }
 
-function sameTarget(a: UpstreamTarget, b: UpstreamTarget): boolean {
-  return a.protocol === b.protocol && a.baseUrl === b.baseUrl && sameSecret(a.apiKey, b.apiKey) && sameTimeouts(a.timeouts, b.timeouts);
+function secretHeader([header, value]: readonly [string, string]): UpstreamCredential {
+  return { header, value: new Secret(value) };
 }
 
-function sameSecret(a: Secret | undefined, b: Secret | undefined): boolean {
-  return a === undefined || b === undefined ? a === b : a.equals(b);
+function sameTarget(a: UpstreamTarget, b: UpstreamTarget): boolean {
+  return a.protocol === b.protocol && a.baseUrl === b.baseUrl && sameCredential(a.credential, b.credential) && sameTimeouts(a.timeouts, b.timeouts);
+}
+
+function sameCredential(a: UpstreamCredential | undefined, b: UpstreamCredential | undefined): boolean {
+  return a === undefined || b === undefined ? a === b : a.header === b.header && a.value.equals(b.value);
 }
 
 function sameTimeouts(a: UpstreamTimeouts, b: UpstreamTimeouts): boolean {

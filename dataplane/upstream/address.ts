@@ -1,6 +1,6 @@
 /**
- * [P] Base URLs, taken as each protocol's own SDK takes them: OpenAI's with /v1, Anthropic's without. They may have a path of
- * their own (a proxy's prefix), a slash at the end, and a query (an API version).
+ * [P] Base URLs as each protocol's own SDK takes them: OpenAI's with /v1, Anthropic's without. A base URL may have a
+ * path (a proxy's prefix), a slash at its end, and a query (an API version).
  */
 
 export interface BaseAddress {
@@ -12,14 +12,14 @@ export interface BaseAddress {
   readonly query: string;
 }
 
-/** Throws TypeError where it is not an http or https URL; validate has refused those before. */
+/** Throws TypeError where it is not an http or https URL. validate has refused those before. */
 export function parseBaseUrl(baseUrl: string): BaseAddress {
   const url = new URL(baseUrl);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new TypeError('not an http or https URL');
   return { origin: url.origin, prefix: url.pathname.replace(/\/+$/, ''), query: url.search.slice(1) };
 }
 
-/** The request target of a path below a base: prefix + path, both queries. */
+/** The request target of a path below a base URL: prefix and path, then the path's query and the base's. */
 export function joinPath({ prefix, query }: BaseAddress, path: string): string {
   const joined = prefix + path;
   if (query === '') return joined;

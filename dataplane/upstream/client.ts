@@ -1,96 +1,83 @@
 /**
- * The gateway as a client of providers: one pool of undici's clients per channel, kept alive between calls, of as many connections as
- * there are calls in flight (concurrency is limited by slots, not here). HTTP/1.1, one request at a time on a connection. Redirects
- * are not followed, answers are asked for uncompressed, TLS is verified.
+ * The gateway as an HTTP client of providers: one undici pool per channel, kept alive between requests. A pool opens as
+ * many connections as there are requests in flight, because slots limit concurrency before a request gets here.
+ * HTTP/1.1 without pipelining; redirects are not followed; TLS is verified.
  */
+import { Pool } from 'undici';
 import { joinPath, parseBaseUrl } from './address.ts';
 import type { BaseAddress } from './address.ts';
-import { credentialHeaders, headerList } from './credentials.ts';
+import { outgoingHeaders } from './credentials.ts';
 import { Exchange } from './exchange.ts';
-import { buildOneWriteConnector } from './one-write.ts';
-import { sendOnce } from './once.ts';
-import { UpstreamPool } from './pool.ts';
+import { requestBody } from './request-body.ts';
 import { UpstreamFailure } from './upstream.ts';
-import type { UpstreamRequest, Upstreams, UpstreamTarget } from './upstream.ts';
+import type { UpstreamRequest, UpstreamResponse, Upstreams, UpstreamTarget } from './upstream.ts';
 
 const MAX_HEADER_BYTES = 32 * 1024;
-/** Below the 5 seconds after which common servers close an idle connection without saying so; a server that does say is heeded. */
+/** Common servers close an idle connection after 5 seconds. undici heeds a server's own keep-alive header instead. */
 const KEEP_ALIVE_MS = 4000;
 
 export interface UpstreamOptions {
-  /** Further certificate authorities to trust, PEM; absent: Node's own. */
+  /** Certificate authorities to trust in place of Node's own, PEM. */
   readonly ca?: readonly string[];
 }
 
 export interface PooledUpstreams extends Upstreams {
-  /** Closes the pools of all other targets; calls that run on them finish. */
+  /** Closes the pools of all other targets once their requests have ended. `targets` is keyed by id. */
   retain(targets: ReadonlyMap<string, UpstreamTarget>): void;
 }
 
-/** One channel's pool, and what is the same for all of its requests. */
-interface ChannelPool {
-  readonly pool: UpstreamPool;
+interface Channel {
+  readonly pool: Pool;
   readonly base: BaseAddress;
-  readonly credential: readonly string[];
 }
 
+/** Connects to nothing before the first request. */
 export function createUpstreams(options: UpstreamOptions = {}): PooledUpstreams {
-  const pools = new Map<UpstreamTarget, ChannelPool>();
+  const channels = new Map<UpstreamTarget, Channel>();
   const closing = new Set<Promise<void>>();
   let closed = false;
 
-  const retire = (target: UpstreamTarget, { pool }: ChannelPool): void => {
-    pools.delete(target);
-    // a pool's close only waits for its calls, and their failures are theirs
+  const channelOf = (target: UpstreamTarget): Channel => {
+    let channel = channels.get(target);
+    if (!channel) channels.set(target, channel = openChannel(target, options));
+    return channel;
+  };
+  const retire = (target: UpstreamTarget, { pool }: Channel): void => {
+    channels.delete(target);
+    // the pool waits for its requests, whose failures are told to their callers
     const done = pool.close().catch(() => undefined).finally(() => closing.delete(done));
     closing.add(done);
   };
 
-  const begin = (target: UpstreamTarget, request: UpstreamRequest): Exchange => {
-    if (closed) throw new UpstreamFailure('Connect', 'the gateway is shutting down');
-    let channel = pools.get(target);
-    if (!channel) pools.set(target, channel = openPool(target, options));
-    const exchange = new Exchange({ stream: request.stream, timeouts: target.timeouts, signal: request.signal });
-    if (!exchange.over) dispatch(target, channel, request, exchange);
-    return exchange;
-  };
-
   return {
-    // not asynchronous itself: there is nothing to wait for but the exchange
-    send(target, request) {
-      try {
-        return begin(target, request).head;
-      } catch (error) {
-        return rejected(error);
-      }
+    async send(target, request) {
+      if (closed) throw new UpstreamFailure('Connect', 'the gateway is shutting down');
+      return exchange(channelOf(target), target, request);
     },
     retain(targets) {
-      for (const [target, channel] of pools) if (targets.get(target.id) !== target) retire(target, channel);
+      for (const [target, channel] of channels) if (targets.get(target.id) !== target) retire(target, channel);
     },
     async close() {
       closed = true;
-      for (const [target, channel] of pools) retire(target, channel);
+      for (const [target, channel] of channels) retire(target, channel);
       await Promise.all(closing);
     },
   };
 }
 
-async function rejected(error: unknown): Promise<never> {
-  throw error;
-}
-
-function openPool(target: UpstreamTarget, { ca }: UpstreamOptions): ChannelPool {
+function openChannel(target: UpstreamTarget, { ca }: UpstreamOptions): Channel {
   const base = parseAddress(target);
-  const pool = new UpstreamPool(base.origin, {
+  const pool = new Pool(base.origin, {
     allowH2: false,
     maxHeaderSize: MAX_HEADER_BYTES,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    // the exchange has its own limits, and knows what it waits for
+    // Exchange has the timeouts: undici's are per phase, and its body timeout starts with the head, not with the first
+    // byte
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: buildOneWriteConnector({ allowH2: false, timeout: target.timeouts.connectMs, ...(ca ? { ca: [...ca] } : {}) }),
+    connect: { timeout: target.timeouts.connectMs, ...ca ? { ca: [...ca] } : {} },
   });
-  return { pool, base, credential: credentialHeaders(target) };
+  return { pool, base };
 }
 
 function parseAddress({ baseUrl }: UpstreamTarget): BaseAddress {
@@ -101,10 +88,13 @@ function parseAddress({ baseUrl }: UpstreamTarget): BaseAddress {
   }
 }
 
-function dispatch(target: UpstreamTarget, { pool, base, credential }: ChannelPool, request: UpstreamRequest, exchange: Exchange): void {
-  const { body, length } = sendOnce(request.body);
-  const headers = headerList(target.protocol, credential, request.headers);
-  if (length !== undefined) headers.push('content-length', String(length));
-  // one request at a time: there is nothing behind it that it could block, and undici need not look
-  pool.dispatch({ method: request.method, path: joinPath(base, request.path), headers, body, blocking: false }, exchange);
+function exchange(
+  { pool, base }: Channel, target: UpstreamTarget, request: UpstreamRequest,
+): Promise<UpstreamResponse> {
+  const { method, path, stream, signal } = request;
+  if (signal.aborted) throw new UpstreamFailure('Aborted', 'the exchange was aborted', undefined, false);
+  const headers = outgoingHeaders(target, request);
+  const handler = new Exchange({ stream, timeouts: target.timeouts, signal });
+  pool.dispatch({ method, path: joinPath(base, path), headers, body: requestBody(request.body) }, handler);
+  return handler.response;
 }

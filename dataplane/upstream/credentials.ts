@@ -1,26 +1,26 @@
 /**
- * How a channel's credential is shown to its provider. The only place that reveals a secret, and only into the headers of the
- * request itself.
+ * How a channel signs in at its provider. This is the only place that reveals a secret, and it does so only into the
+ * headers of a request. A way to sign in that depends on the request (a signature, a token that expires) belongs here,
+ * too.
  */
-import { providerOf } from '../protocol/providers.ts';
-import type { UpstreamTarget } from './upstream.ts';
+import type { UpstreamCredential, UpstreamRequest, UpstreamTarget } from './upstream.ts';
 
-/** Headers that say who the gateway is: what a client sent under these names is never passed on. */
-const OWN_HEADERS = new Set(['authorization', 'x-api-key', 'cookie', 'host', 'accept-encoding', 'content-length']);
+/** Headers that only the gateway sets: what a client sent under these names never passes. */
+const OWN_HEADERS: ReadonlySet<string> = new Set([
+  'authorization', 'x-api-key', 'cookie', 'host', 'accept-encoding', 'content-length',
+]);
 
-/** Name and value by turns: what is sent on every request of a channel. Made once per channel. */
-export function credentialHeaders({ protocol, apiKey }: UpstreamTarget): readonly string[] {
-  return apiKey ? providerOf(protocol).credential(apiKey.reveal()) : [];
+/** All headers of a request to this target: the client's over the default ones, and the gateway's own over both. */
+export function outgoingHeaders(
+  { credential, defaultHeaders }: UpstreamTarget, { headers, body }: Pick<UpstreamRequest, 'headers' | 'body'>,
+): Record<string, string> {
+  const outgoing = { ...defaultHeaders };
+  for (const [name, value] of Object.entries(headers)) if (!OWN_HEADERS.has(name)) outgoing[name] = value;
+  outgoing['accept-encoding'] = 'identity';
+  if (body) outgoing['content-length'] = String(body.length);
+  return credential ? { ...outgoing, ...credentialHeaders(credential) } : outgoing;
 }
 
-/** All headers of one request, name and value by turns. */
-export function headerList(protocol: UpstreamTarget['protocol'], credential: readonly string[], headers: Readonly<Record<string, string>>): string[] {
-  const list = ['accept-encoding', 'identity', ...credential];
-  for (const name of Object.keys(headers)) {
-    const value = headers[name];
-    if (value !== undefined && !OWN_HEADERS.has(name)) list.push(name, value);
-  }
-  const { defaultHeaders } = providerOf(protocol);
-  for (const name of Object.keys(defaultHeaders)) if (headers[name] === undefined) list.push(name, defaultHeaders[name] ?? '');
-  return list;
+function credentialHeaders({ header, value }: UpstreamCredential): Record<string, string> {
+  return { [header]: value.reveal() };
 }

@@ -1,19 +1,23 @@
 /**
- * [P] In which order a call tries its candidates: tier after tier, and within a tier at random by weight, so that the first
- * choice falls on each in proportion to its weight, and the next one likewise among the rest.
+ * [P] The order in which a call tries its candidates: tier after tier. Within a tier a weighted shuffle gives each
+ * candidate the first place in proportion to its weight, and the next place likewise among the rest.
  */
+
+interface Weighted {
+  readonly weight: number;
+}
 
 /**
  * Candidates in the order of one call.
  * @param random a number in [0, 1)
  */
-export function orderCandidates<T extends { readonly weight: number }>(tiers: readonly (readonly T[])[], random: () => number): readonly T[] {
-  const [first] = tiers;
-  if (first && tiers.length === 1 && first.length === 1) return first;
+export function orderCandidates<T extends Weighted>(
+  tiers: readonly (readonly T[])[], random: () => number,
+): readonly T[] {
   return tiers.flatMap((tier) => (tier.length === 1 ? tier : shuffle(tier, random)));
 }
 
-function shuffle<T extends { readonly weight: number }>(tier: readonly T[], random: () => number): T[] {
+function shuffle<T extends Weighted>(tier: readonly T[], random: () => number): T[] {
   const left = [...tier];
   const shuffled: T[] = [];
   let total = left.reduce((sum, { weight }) => sum + weight, 0);
@@ -26,8 +30,8 @@ function shuffle<T extends { readonly weight: number }>(tier: readonly T[], rand
   return shuffled;
 }
 
-/** The index whose share of the weights holds this point of [0, total). */
-function indexAt(items: readonly { readonly weight: number }[], point: number): number {
+/** The index of the candidate whose share of the weights covers this point of [0, total). */
+function indexAt(items: readonly Weighted[], point: number): number {
   let passed = 0;
   for (const [index, { weight }] of items.entries()) {
     passed += weight;

@@ -1,7 +1,8 @@
 /**
- * [P] What an attempt's outcome means: whether another channel is tried, and whose fault it is. Another channel is tried where
- * nothing was answered and nothing can be billed twice without the gateway knowing: the connection failed, or the provider
- * itself said 408, 429 or 5xx. A request that was sent and not answered in time is not repeated: the provider may be at work.
+ * [P] What an attempt's outcome means: whether another channel is tried, and whose fault it is. Another channel is
+ * tried where nothing was answered and nothing can be billed twice without the gateway knowing: the connection failed,
+ * or the provider itself said 408, 429 or 5xx. A request that was sent and not answered in time is not repeated: the
+ * provider may be at work on it.
  */
 import type { UpstreamFailureKind } from './upstream.ts';
 
@@ -9,13 +10,20 @@ export type AttemptOutcome =
   | { readonly status: number }
   | { readonly failure: UpstreamFailureKind };
 
-/**
- * ok: an answer. refused: the provider refuses the request itself: its status and message are passed on.
- * credential: it refuses the gateway's credential, model name or address: 502 and a warning on the ModelRoute.
- * rate_limited (429), overloaded (529), unavailable (408, other 5xx, no connection): another channel may serve.
- * timeout: sent, and not answered in time. cut: broken within the answer. aborted: by the gateway or the client.
- */
-export type Verdict = 'ok' | 'refused' | 'credential' | 'rate_limited' | 'overloaded' | 'unavailable' | 'timeout' | 'cut' | 'aborted';
+export type Verdict =
+  | 'ok'
+  /** The provider refuses the request itself: its status and message are passed on. */
+  | 'refused'
+  /** It refuses the gateway's credential, model name or address: 502, and a warning on the ModelRoute. */
+  | 'credential'
+  /** 429, 529, and 408, other 5xx or no connection: another channel may serve. */
+  | 'rate_limited' | 'overloaded' | 'unavailable'
+  /** Sent, and not answered in time. */
+  | 'timeout'
+  /** Broken off within the answer. */
+  | 'cut'
+  /** By the gateway or the client. */
+  | 'aborted';
 
 const FAILURES: Readonly<Record<UpstreamFailureKind, Verdict>> = {
   Connect: 'unavailable',
@@ -48,10 +56,13 @@ export function mayRetry(verdict: Verdict): boolean {
   return verdict === 'unavailable' || verdict === 'rate_limited' || verdict === 'overloaded';
 }
 
-/** No provider's wish keeps a client waiting longer than an hour. */
+/** A provider's wish does not keep a client waiting for longer than an hour. */
 const MAX_RETRY_AFTER_SECONDS = 3600;
 
-/** Seconds that the provider asks to wait (retry-after-ms, or retry-after as seconds or as an HTTP date), rounded up; undefined: it does not say. */
+/**
+ * Seconds that the provider asks to wait, rounded up; undefined: it does not say. It may use retry-after-ms, or
+ * retry-after in seconds or as an HTTP date.
+ */
 export function readRetryAfter(headers: Readonly<Record<string, string>>, nowMs: number): number | undefined {
   const seconds = milliseconds(headers['retry-after-ms']) ?? secondsOrDate(headers['retry-after'], nowMs);
   return seconds === undefined ? undefined : Math.min(Math.max(Math.ceil(seconds), 0), MAX_RETRY_AFTER_SECONDS);

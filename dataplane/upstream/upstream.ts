@@ -1,81 +1,88 @@
 /**
- * One call to one provider channel: interface only. client.ts implements it with an undici pool per channel.
+ * One request to one provider channel: the interface and its types. client.ts implements it with an undici pool per
+ * channel. Nothing here knows a provider's protocol: what a protocol says of headers comes with the target.
  */
 
 /** A secret value that prints as [redacted] wherever it is logged, dumped or inspected. */
 export class Secret {
   readonly #value: string;
   constructor(value: string) { this.#value = value; }
-  /** The value itself: only upstream/credentials asks for it. */
+  /** The value itself. Only upstream/credentials.ts calls this. */
   reveal(): string { return this.#value; }
-  /** Same value, without showing it. */
+  /** Whether both hold the same value. */
   equals(other: Secret): boolean { return this.#value === other.#value; }
   toString(): string { return '[redacted]'; }
   toJSON(): string { return '[redacted]'; }
   [Symbol.for('nodejs.util.inspect.custom')](): string { return '[redacted]'; }
 }
 
+/** How long each step of an exchange may take, in milliseconds. */
 export interface UpstreamTimeouts {
   readonly connectMs: number;
-  /** Until the first byte of a stream's body. */
+  /** From the start of a streaming call to the first byte of the body. */
   readonly firstByteMs: number;
-  /** Until the last byte of a call that does not stream. */
+  /** From the start of a call that does not stream to the last byte of the body. */
   readonly wholeMs: number;
   /** Between two bytes of a stream. */
   readonly idleMs: number;
 }
 
-/** Where and how to reach a channel. `id` is "route/channel"; a changed definition is a new object. */
-export interface UpstreamTarget {
-  readonly id: string;
-  readonly protocol: 'OpenAI' | 'Anthropic';
-  readonly baseUrl: string;
-  readonly apiKey: Secret | undefined;
-  readonly timeouts: UpstreamTimeouts;
+/**
+ * The header by which a provider knows the gateway. credentials.ts is where a further way to sign in would be added.
+ */
+export interface UpstreamCredential {
+  /** Lower case. */
+  readonly header: string;
+  readonly value: Secret;
 }
 
-/** What an exchange asks of an abort signal: an AbortSignal is one, and stop.ts has one that costs less. */
-export interface AbortWatch {
-  readonly aborted: boolean;
-  addEventListener(type: 'abort', listener: { handleEvent(): void }, options: { readonly once: true }): void;
-  removeEventListener(type: 'abort', listener: { handleEvent(): void }): void;
+/** Where and how to reach a channel. A changed definition is a new object. */
+export interface UpstreamTarget {
+  /** "route/channel" */
+  readonly id: string;
+  /** A label: nothing in this folder depends on it. */
+  readonly protocol: 'OpenAI' | 'Anthropic';
+  readonly baseUrl: string;
+  /** Undefined: the provider asks for none. */
+  readonly credential: UpstreamCredential | undefined;
+  /** Sent on every request that does not set them itself. Names in lower case. */
+  readonly defaultHeaders: Readonly<Record<string, string>>;
+  /** Prefixes of client headers that are meant for other providers, in lower case. */
+  readonly foreignHeaders: readonly string[];
+  readonly timeouts: UpstreamTimeouts;
 }
 
 export interface UpstreamRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** Below the base URL, with its query. */
+  /** Path and query, below the base URL. */
   readonly path: string;
-  /** The client's headers that may travel on (see headers.ts); credentials are added by the client. */
+  /** The client's headers that may pass (see headers.ts). The target adds its credential and its default headers. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | undefined;
   readonly stream: boolean;
   /** Aborts the exchange at any stage. */
-  readonly signal: AbortWatch;
+  readonly signal: AbortSignal;
 }
 
 export interface UpstreamResponse {
   readonly status: number;
-  /** Lower-case names; repeated ones joined by ", ". */
+  /** Lower-case names; repeated headers are joined by ", ". */
   readonly headers: Readonly<Record<string, string>>;
-  /** Decompressed bytes as they come, with back-pressure. Throws UpstreamFailure. Leaving the loop early aborts the exchange. */
-  readonly body: UpstreamAnswer;
-}
-
-export interface UpstreamAnswer extends AsyncIterable<Uint8Array> {
-  /** All that is left, if that is here already: nothing need be waited for then. Undefined, or absent: it is to be read on. */
-  takeRest?(): Uint8Array | undefined;
+  /** Decompressed bytes, with back-pressure. Throws UpstreamFailure. Leaving the loop early aborts the exchange. */
+  readonly body: AsyncIterable<Uint8Array>;
 }
 
 /**
- * Connect: nothing was sent. Reset: broken after it was sent, before an answer's head. Timeout: sent, and no answer in time.
- * Cut: broken within the body. Idle: silent too long within the body. Aborted: by the signal.
+ * Connect: nothing was sent. Reset: the connection broke after the request was sent and before the response's head.
+ * Timeout: sent, and not answered in time. Cut: the body broke off. Idle: the body stopped for too long.
+ * Aborted: by the signal, or because the reader left.
  */
 export type UpstreamFailureKind = 'Connect' | 'Reset' | 'Timeout' | 'Cut' | 'Idle' | 'Aborted';
 
 export class UpstreamFailure extends Error {
   override readonly name = 'UpstreamFailure';
   readonly kind: UpstreamFailureKind;
-  /** The request had begun to leave. */
+  /** At least a part of the request was written to a connection. */
   readonly sent: boolean;
   constructor(kind: UpstreamFailureKind, message: string, cause?: unknown, sent: boolean = kind !== 'Connect') {
     super(message, { cause });
@@ -85,7 +92,8 @@ export class UpstreamFailure extends Error {
 }
 
 export interface Upstreams {
-  /** Resolves with the answer's head. Rejects with UpstreamFailure only. */
+  /** Resolves with the response as soon as its head is there. Rejects with UpstreamFailure only. */
   send(target: UpstreamTarget, request: UpstreamRequest): Promise<UpstreamResponse>;
+  /** Refuses further requests; resolves when those in flight have ended. */
   close(): Promise<void>;
 }

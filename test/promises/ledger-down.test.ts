@@ -13,7 +13,7 @@ import { ask, nanoUsd } from './client.ts';
 import type { Usage } from './client.ts';
 import { eventually } from './process.ts';
 
-/** Time as the test says: the clock of leases, their tick, and the end of a settlement's patience. */
+/** Time as the test says: the clock of leases, their tick, and a settlement's timeout. */
 class Time {
   monotonicMs = 1_000_000;
   /** Of everybody who waits for the ledger now: how long, and how to end that. */
@@ -25,7 +25,7 @@ class Time {
     return () => undefined;
   };
 
-  readonly within = <T>(ms: number, work: Promise<T>): Promise<T> => new Promise((resolve, reject) => {
+  readonly withTimeout = <T>(ms: number, work: Promise<T>): Promise<T> => new Promise((resolve, reject) => {
     const expire = (): void => reject(new LedgerUnavailable('late'));
     this.waiting.push({ ms, expire });
     work.then(resolve, reject);
@@ -47,7 +47,7 @@ const faults = new Int32Array(new SharedArrayBuffer(4));
 let world: World;
 
 before(async () => {
-  world = await startWorld({ faults, monotonicMs: () => time.monotonicMs, timers: { every: time.every, within: time.within } });
+  world = await startWorld({ faults, monotonicMs: () => time.monotonicMs, timers: { every: time.every, withTimeout: time.withTimeout } });
 });
 after(() => (world as World | undefined)?.stop());
 beforeEach(() => { time.waiting = []; });
@@ -164,7 +164,7 @@ describe('a settlement that cannot be committed', () => {
     await billedOnce(answer.headers.get('x-request-id') ?? '', before.spent);
     await eventually('the log tells what it came to', () => world.gateway.logs.some((line) => line.includes('"billed late"') && line.includes(answer.headers.get('x-request-id') ?? '?')));
   });
-  it('that comes within the patience is not noticed by the client', async () => {
+  it('that comes before the timeout is not noticed by the client', async () => {
     const waiting = gated(anthropicMessage());
     world.anthropic.script(waiting.reply);
     const asked = post(world, '/v1/messages', message());

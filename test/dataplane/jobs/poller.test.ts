@@ -1,7 +1,7 @@
 /** The poller with a clock and ticks of its own: when it looks, what it makes of what it sees, and when it stops. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { pauseAtAge, startPoller } from '../../../dataplane/jobs/poller.ts';
+import { pollIntervalAt, startPoller } from '../../../dataplane/jobs/poller.ts';
 import type { Poller, PollerDeps } from '../../../dataplane/jobs/poller.ts';
 import type { JobRecord, JobState } from '../../../dataplane/ledger/ledger.ts';
 
@@ -193,6 +193,6 @@ describe('the poller', () => {
     assert.deepEqual([scene.claims, scene.looks.length, scene.ends, scene.troubles], [claims, 1, [], []]);
   });
   it('pauses between three seconds and a minute', () => {
-    assert.deepEqual([0, 12_000, 40_000, 240_000, 1e9].map(pauseAtAge), [3_000, 3_000, 10_000, 60_000, 60_000]);
+    assert.deepEqual([0, 12_000, 40_000, 240_000, 1e9].map(pollIntervalAt), [3_000, 3_000, 10_000, 60_000, 60_000]);
   });
 });

@@ -65,7 +65,9 @@ test('a complete snapshot as a call sees it', () => {
   ]);
   assert.equal(candidate.target, state.targets.get('anthropic/direct'));
   assert.equal(candidate.target.protocol, 'Anthropic');
-  assert.equal(candidate.target.apiKey?.reveal(), 'secret-of-direct');
+  assert.equal(candidate.target.credential?.header, 'x-api-key');
+  assert.equal(candidate.target.credential.value.reveal(), 'secret-of-direct');
+  assert.deepEqual(candidate.target.defaultHeaders, { 'anthropic-version': '2023-06-01' });
   assert.deepEqual(tiersOf(state, 'smart', 'm'), [['auto-a:anthropic/direct']]);
 });
 
@@ -91,7 +93,7 @@ test('words of the snapshot become words of the state', () => {
   assert.deepEqual(candidate.model.endpoints, new Set(['Chat', 'Embeddings', 'Images', 'Videos']));
   assert.deepEqual(candidate.model.allow, new Set(['ServerTools', 'ServiceTiers', 'FileReferences']));
   assert.deepEqual([candidate.model.acceptsImages, candidate.model.outputLimitField, candidate.clientDisconnect, candidate.retryAttempts], [true, 'max_tokens', 'Drain', 0]);
-  assert.equal(candidate.target.apiKey, undefined);
+  assert.equal(candidate.target.credential, undefined);
   assert.equal(candidate.upstreamModel, 'm');
   assert.deepEqual(candidate.slots, []);
 });

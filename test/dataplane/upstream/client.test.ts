@@ -1,18 +1,9 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
 import { test } from 'node:test';
-import { setImmediate } from 'node:timers/promises';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { UpstreamFailure } from '../../../dataplane/upstream/upstream.ts';
-import type { UpstreamFailureKind } from '../../../dataplane/upstream/upstream.ts';
-import { readAll, text, requestOf, startHttp, startRaw, startUpstreams, targetAt } from './provider.ts';
-
-const failsWith = (kind: UpstreamFailureKind) => (error: unknown): true => {
-  assert.ok(error instanceof UpstreamFailure, String(error));
-  assert.equal(error.kind, kind, error.message);
-  return true;
-};
+import { Secret } from '../../../dataplane/upstream/upstream.ts';
+import { failsWith, readAll, text, requestOf, startHttp, startRaw, startUpstreams, targetAt } from './provider.ts';
 
 test('a whole answer: status, headers, body; the request carries credential, body and identity encoding', async () => {
   const seen = Promise.withResolvers<IncomingMessage>();
@@ -38,14 +29,15 @@ test('a whole answer: status, headers, body; the request carries credential, bod
   assert.equal(headers['x-api-key'], undefined);
 });
 
-test('Anthropic: x-api-key and a default version that the client may override; no credential where the channel has none', async () => {
+test('a credential in another header; default headers that the client may override; no credential where there is none', async () => {
   const seen: Record<string, string | string[] | undefined>[] = [];
   const base = await startHttp((request, response) => { seen.push(request.headers); response.end('{}'); });
   const upstreams = startUpstreams();
-  const target = targetAt(base, { protocol: 'Anthropic' });
+  const credential = { header: 'x-api-key', value: new Secret('provider-secret') };
+  const target = targetAt(base, { credential, defaultHeaders: { 'anthropic-version': '2023-06-01' } });
   for (const headers of [{}, { 'anthropic-version': '2024-10-22' }])
     await readAll((await upstreams.send(target, requestOf({ path: '/v1/messages', headers }))).body);
-  await readAll((await upstreams.send(targetAt(base, { apiKey: undefined }), requestOf())).body);
+  await readAll((await upstreams.send(targetAt(base, { credential: undefined }), requestOf())).body);
   assert.deepEqual(seen.map((headers) => [headers['x-api-key'], headers['anthropic-version'], headers['authorization']]), [
     ['provider-secret', '2023-06-01', undefined],
     ['provider-secret', '2024-10-22', undefined],
@@ -264,87 +256,6 @@ test('compressed answers that break: unknown encoding, cut off, garbage, a bomb'
   for (const name of ['cut', 'garbage', 'bomb']) await assert.rejects(readAll((await send(name)).body), failsWith('Cut'), name);
 });
 
-test('connections are kept alive between calls and not shared at the same time', async () => {
-  const ports = new Set<number | undefined>();
-  let most = 0;
-  let running = 0;
-  const held: (() => void)[] = [];
-  const base = await startHttp((request, response) => {
-    ports.add(request.socket.remotePort);
-    most = Math.max(most, ++running);
-    const finish = (): void => { running--; response.end('ok'); };
-    if (request.url === '/held') held.push(finish);
-    else finish();
-    if (held.length === 20) for (const release of held) release();
-  });
-  const upstreams = startUpstreams();
-  const target = targetAt(base);
-  for (let i = 0; i < 5; i++) await readAll((await upstreams.send(target, requestOf())).body);
-  // a connection rests for a turn of the event loop before it is used again, so a second one may be opened
-  assert.ok(ports.size <= 2, `${ports.size} connections`);
-  const answers = await Promise.all(Array.from({ length: 20 }, () => upstreams.send(target, requestOf({ path: '/held' }))));
-  await Promise.all(answers.map(({ body }) => readAll(body)));
-  assert.equal(most, 20);
-});
-
-test('a kept connection that the provider has closed is replaced', async () => {
-  const base = await startRaw((socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'));
-  const upstreams = startUpstreams();
-  const target = targetAt(base);
-  for (let i = 0; i < 20; i++) assert.equal(await readAll((await upstreams.send(target, requestOf())).body), 'ok');
-});
-
-test('a kept connection that the provider closes on the next request: Reset, since the request may have been read', async () => {
-  const answered = new Set<Socket>();
-  const base = await startRaw((socket) => {
-    if (answered.has(socket)) return void socket.destroy();
-    answered.add(socket);
-    socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
-  });
-  const upstreams = startUpstreams();
-  const target = targetAt(base);
-  await readAll((await upstreams.send(target, requestOf())).body);
-  // a connection rests for a turn of the event loop before it is used again
-  await setImmediate();
-  await setImmediate();
-  await assert.rejects(upstreams.send(target, requestOf()), failsWith('Reset'));
-  assert.equal(answered.size, 1);
-});
-
-test('a vanished target\'s running stream finishes; an unchanged one keeps its connection', async () => {
-  const ports: (number | undefined)[] = [];
-  const finish = Promise.withResolvers<void>();
-  const base = await startHttp((request, response) => {
-    ports.push(request.socket.remotePort);
-    response.writeHead(200).write('first');
-    if (request.url === '/stream') void finish.promise.then(() => response.end(' last'));
-    else response.end();
-  });
-  const upstreams = startUpstreams();
-  const [kept, gone] = [targetAt(base, { id: 'r/kept' }), targetAt(base, { id: 'r/gone' })];
-  await readAll((await upstreams.send(kept, requestOf({ path: '/' }))).body);
-  const running = await upstreams.send(gone, requestOf({ path: '/stream', stream: true }));
-  upstreams.retain(new Map([[kept.id, kept]]));
-  finish.resolve();
-  assert.equal(await readAll(running.body), 'first last');
-  await readAll((await upstreams.send(kept, requestOf({ path: '/' }))).body);
-  assert.equal(ports[0], ports[2]);
-});
-
-test('close waits for running calls and refuses new ones', async () => {
-  const finish = Promise.withResolvers<void>();
-  const base = await startHttp((_request, response) => { response.writeHead(200).write('first'); void finish.promise.then(() => response.end()); });
-  const upstreams = startUpstreams();
-  const answer = await upstreams.send(targetAt(base), requestOf({ stream: true }));
-  let closed = false;
-  const closing = upstreams.close().finally(() => { closed = true; });
-  await assert.rejects(upstreams.send(targetAt(base), requestOf()), failsWith('Connect'));
-  assert.equal(closed, false);
-  finish.resolve();
-  assert.equal(await readAll(answer.body), 'first');
-  await closing;
-});
-
 test('headers that HTTP cannot carry fail the attempt, not the process', async () => {
   const base = await startHttp((_request, response) => { response.end(); });
   await assert.rejects(startUpstreams().send(targetAt(base), requestOf({ headers: { 'x-bad': 'a\r\nb: c' } })), failsWith('Connect'));
@@ -359,4 +270,15 @@ test('no failure says a credential or an address', async () => {
       return true;
     });
   }
+});
+
+test('a large request body arrives whole, with its length', async () => {
+  const body = Buffer.alloc(1024 * 1024, 'abcdefgh');
+  const seen = Promise.withResolvers<[length: string | undefined, text: string]>();
+  const base = await startHttp((request, response) => {
+    readAll(request).then((all) => seen.resolve([request.headers['content-length'], all]), seen.reject);
+    response.end('{}');
+  });
+  await readAll((await startUpstreams().send(targetAt(base), requestOf({ body }))).body);
+  assert.deepEqual(await seen.promise, [String(body.length), body.toString()]);
 });

@@ -1,6 +1,7 @@
 /**
  * Support of these tests: providers on a local port that misbehave as told, and targets that point at them.
  */
+import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer as createHttp } from 'node:http';
 import type { RequestListener, Server as HttpServer } from 'node:http';
@@ -9,8 +10,8 @@ import type { Server, Socket } from 'node:net';
 import { after } from 'node:test';
 import { createUpstreams } from '../../../dataplane/upstream/client.ts';
 import type { PooledUpstreams, UpstreamOptions } from '../../../dataplane/upstream/client.ts';
-import { Secret } from '../../../dataplane/upstream/upstream.ts';
-import type { UpstreamRequest, UpstreamTarget } from '../../../dataplane/upstream/upstream.ts';
+import { Secret, UpstreamFailure } from '../../../dataplane/upstream/upstream.ts';
+import type { UpstreamFailureKind, UpstreamRequest, UpstreamTarget } from '../../../dataplane/upstream/upstream.ts';
 
 const TIMEOUTS = { connectMs: 2000, firstByteMs: 5000, wholeMs: 5000, idleMs: 5000 };
 
@@ -53,7 +54,8 @@ export function startUpstreams(options?: UpstreamOptions): PooledUpstreams {
 
 export function targetAt(baseUrl: string, changes: Partial<Omit<UpstreamTarget, 'timeouts'>> & { timeouts?: Partial<UpstreamTarget['timeouts']> } = {}): UpstreamTarget {
   return {
-    id: 'route/channel', protocol: 'OpenAI', apiKey: new Secret('provider-secret'), ...changes, baseUrl,
+    id: 'route/channel', protocol: 'OpenAI', credential: { header: 'authorization', value: new Secret('Bearer provider-secret') },
+    defaultHeaders: {}, foreignHeaders: [], ...changes, baseUrl,
     timeouts: { ...TIMEOUTS, ...changes.timeouts },
   };
 }
@@ -71,4 +73,13 @@ export async function readAll(body: AsyncIterable<Uint8Array>): Promise<string> 
 /** One piece of a body. */
 export function text(result: IteratorResult<Uint8Array>): string {
   return result.value instanceof Uint8Array ? Buffer.from(result.value).toString() : '(done)';
+}
+
+/** For assert.rejects. */
+export function failsWith(kind: UpstreamFailureKind): (error: unknown) => true {
+  return (error) => {
+    assert.ok(error instanceof UpstreamFailure, String(error));
+    assert.equal(error.kind, kind, error.message);
+    return true;
+  };
 }

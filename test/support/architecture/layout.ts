@@ -47,17 +47,16 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/node-http.ts': { may: [] },
   'dataplane/listen.ts': { may: [] },
   'dataplane/turn.ts': { may: [] },
-  'dataplane/time-limits.ts': { may: [] },
   'dataplane/snapshot': { may: [], packages: ['@bufbuild/protobuf'] },
   'dataplane/protocol': { may: [] },
   'dataplane/ledger': { may: ['dataplane/turn.ts', 'dataplane/snapshot'], packages: ['@redis/client'] },
-  'dataplane/upstream': { may: ['dataplane/turn.ts', 'dataplane/time-limits.ts', 'dataplane/protocol/provider.ts', 'dataplane/protocol/providers.ts'], packages: ['undici'] },
-  'dataplane/state': { may: ['web/pricing/price-list.ts', 'web/pricing/price-rows.ts', 'dataplane/snapshot', 'dataplane/protocol/call-facts.ts', 'dataplane/upstream/upstream.ts', ...LEDGER_CONTRACT] },
+  'dataplane/upstream': { may: [], packages: ['undici'] },
+  'dataplane/state': { may: ['web/pricing/price-list.ts', 'web/pricing/price-rows.ts', 'dataplane/snapshot', 'dataplane/protocol/call-facts.ts', 'dataplane/protocol/providers.ts', 'dataplane/upstream/upstream.ts', ...LEDGER_CONTRACT] },
   'dataplane/xds': { may: ['dataplane/snapshot', 'dataplane/state'], packages: ['@grpc/grpc-js', '@bufbuild/protobuf', 'pino'] },
   'dataplane/telemetry': { may: ['dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
   'dataplane/admin': { may: ['dataplane/listen.ts', 'dataplane/node-http.ts'] },
   'dataplane/pipeline': {
-    may: ['dataplane/errors.ts', 'dataplane/time-limits.ts', 'dataplane/snapshot', 'dataplane/state', 'dataplane/protocol', 'dataplane/upstream', 'dataplane/ledger/lease.ts', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT],
+    may: ['dataplane/errors.ts', 'dataplane/snapshot', 'dataplane/state', 'dataplane/protocol', 'dataplane/upstream', 'dataplane/ledger/lease.ts', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT],
   },
   'dataplane/jobs': {
     may: ['dataplane/errors.ts', 'dataplane/state', 'dataplane/protocol', 'dataplane/upstream', 'dataplane/pipeline', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT],
@@ -71,8 +70,8 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   // of the server only what every HTTP server of ours says and does; nothing that knows of calls, money or configuration
   'dataplane/sidecar': {
     may: [
-      'dataplane/errors.ts', 'dataplane/listen.ts', 'dataplane/node-http.ts', 'dataplane/server/expect.ts', 'dataplane/server/in-flight.ts', 'dataplane/server/malformed.ts',
-      'dataplane/server/reply-error.ts', 'dataplane/server/request-id.ts', 'dataplane/upstream/address.ts', 'dataplane/upstream/pool.ts', 'dataplane/telemetry',
+      'dataplane/errors.ts', 'dataplane/listen.ts', 'dataplane/server/expect.ts', 'dataplane/server/in-flight.ts', 'dataplane/server/malformed.ts',
+      'dataplane/server/reply-error.ts', 'dataplane/server/request-id.ts', 'dataplane/upstream/address.ts', 'dataplane/telemetry',
     ],
     packages: ['undici', 'pino'],
   },

@@ -1,0 +1,109 @@
+/**
+ * One attempt to forward a request to the fleet and its answer back to the app: undici's dispatch handler. Bytes are
+ * written to the app as they come, and an app that reads slowly pauses the connection to the fleet.
+ *
+ * Order: onRequestStart (there is a connection) → onResponseStart (head) → onResponseData* → onResponseEnd, or
+ * onResponseError at any point. An app that leaves ends the connection to the fleet; a fleet that breaks off ends the
+ * app's.
+ */
+import type { ServerResponse } from 'node:http';
+import type { Dispatcher } from 'undici';
+import { toApp } from './headers.ts';
+import type { AnswerHeaders } from './headers.ts';
+
+/**
+ * NoConnection: nothing was sent. Broken: something may have been sent, and no answer came. Cut: the answer broke off.
+ * Left: the app closed its connection first.
+ */
+export type Outcome =
+  | { readonly kind: 'Answered' | 'Left' }
+  | { readonly kind: 'NoConnection' | 'Broken' | 'Cut'; readonly error: Error };
+
+export interface ProxyExchangeOptions {
+  readonly response: ServerResponse;
+  /** Aborted when the app leaves. */
+  readonly signal: AbortSignal;
+  /** Called with the answer's head. */
+  readonly onHead: () => void;
+  readonly onBytes: (bytes: number) => void;
+}
+
+type Stage = 'Connecting' | 'Sent' | 'Answer' | 'Over';
+type Controller = Dispatcher.DispatchController;
+
+export class ProxyExchange implements Dispatcher.DispatchHandler {
+  /** Resolves once, and never rejects. */
+  readonly outcome: Promise<Outcome>;
+  readonly #resolvers = Promise.withResolvers<Outcome>();
+  readonly #options: ProxyExchangeOptions;
+  #stage: Stage = 'Connecting';
+  #controller: Controller | undefined;
+  #hasTrailers = false;
+
+  constructor(options: ProxyExchangeOptions) {
+    this.#options = options;
+    this.outcome = this.#resolvers.promise;
+    if (options.signal.aborted) this.#onAbort();
+    else options.signal.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  onRequestStart(controller: Controller): void {
+    // the app left while the connection was being made: nothing is written
+    if (this.#stage === 'Over') return controller.abort(new Error('the app has left'));
+    this.#controller = controller;
+    this.#stage = 'Sent';
+  }
+
+  onResponseStart(controller: Controller, status: number, headers: AnswerHeaders): void {
+    if (status < 200 || this.#stage !== 'Sent') return;
+    this.#stage = 'Answer';
+    this.#options.onHead();
+    const { response } = this.#options;
+    const head = toApp(headers, mayHaveTrailers(response, status, headers));
+    this.#hasTrailers = 'trailer' in head;
+    response.writeHead(status, head);
+    // the first event of a stream may be a while away
+    response.flushHeaders();
+    response.on('drain', () => { if (controller.paused) controller.resume(); });
+  }
+
+  onResponseData(controller: Controller, chunk: Buffer): void {
+    if (this.#stage !== 'Answer') return;
+    this.#options.onBytes(chunk.length);
+    if (!this.#options.response.write(chunk)) controller.pause();
+  }
+
+  onResponseEnd(_controller: Controller, trailers: AnswerHeaders): void {
+    if (this.#stage !== 'Answer') return;
+    const { response } = this.#options;
+    if (this.#hasTrailers) response.addTrailers(toApp(trailers, false));
+    response.end();
+    this.#finish({ kind: 'Answered' });
+  }
+
+  onResponseError(_controller: Controller | null, error: Error): void {
+    if (this.#stage === 'Over') return;
+    const kind = this.#stage === 'Connecting' ? 'NoConnection' : this.#stage === 'Sent' ? 'Broken' : 'Cut';
+    // the app must not take an answer without its end for whole
+    if (kind === 'Cut') this.#options.response.destroy();
+    this.#finish({ kind, error });
+  }
+
+  readonly #onAbort = (): void => {
+    if (this.#stage === 'Over') return;
+    this.#finish({ kind: 'Left' });
+    this.#controller?.abort(new Error('the app has left'));
+  };
+
+  #finish(outcome: Outcome): void {
+    this.#stage = 'Over';
+    this.#options.signal.removeEventListener('abort', this.#onAbort);
+    this.#resolvers.resolve(outcome);
+  }
+}
+
+/** Whether Node will send the answer in chunks and with a body, so that trailers can follow. */
+function mayHaveTrailers({ req }: ServerResponse, status: number, headers: AnswerHeaders): boolean {
+  if (headers['content-length'] !== undefined || status === 204 || status === 304) return false;
+  return req.httpVersion === '1.1' && req.method !== 'HEAD';
+}

@@ -1,0 +1,32 @@
+/**
+ * The body of a request as undici takes it. undici keeps a buffer until the response has ended, which for a stream is
+ * minutes after the buffer was sent; so a large body is given as an iterable, which lets go of its bytes when they are
+ * read.
+ */
+import type { Dispatcher } from 'undici';
+
+type Body = NonNullable<Dispatcher.DispatchOptions['body']> | null;
+
+/** A smaller body may as well be kept: undici sends a buffer in fewer steps than an iterable. */
+const LARGE_BYTES = 64 * 1024;
+
+/** The caller sets content-length: undici does not know how long an iterable is. */
+export function requestBody(body: Uint8Array | undefined): Body {
+  if (body === undefined || body.length < LARGE_BYTES) return body ?? null;
+  const iterable: unknown = readOnce(body);
+  // undici's documentation names iterables among the bodies; its type of dispatch leaves them out
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return iterable as Body;
+}
+
+function readOnce(body: Uint8Array): Iterable<Uint8Array> {
+  const left = [body];
+  return {
+    [Symbol.iterator]: () => ({
+      next: () => {
+        const value = left.pop();
+        return value ? { done: false, value } : { done: true, value: undefined };
+      },
+    }),
+  };
+}
