@@ -25,9 +25,8 @@ const NOT_TO_PROVIDER: ReadonlySet<string> = new Set([
   // the path that the request took, and a browser's page
   'forwarded', 'via', 'x-real-ip', 'true-client-ip', 'origin', 'referer', 'baggage',
 ]);
-const NOT_TO_PROVIDER_PREFIXES = [
-  'proxy-', 'x-forwarded-', 'x-modelgateway-', 'x-envoy-', 'x-original-', 'cf-', 'sec-', 'access-control-',
-];
+const NOT_TO_PROVIDER_PREFIXES =
+  /^(?:proxy-|x-forwarded-|x-modelgateway-|x-envoy-|x-original-|cf-|sec-|access-control-)/;
 
 const NOT_TO_CLIENT: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP, 'content-encoding', 'date', 'set-cookie', 'set-cookie2', 'www-authenticate', 'proxy-authenticate',
@@ -40,10 +39,8 @@ const NOT_TO_CLIENT: ReadonlySet<string> = new Set([
   'server-timing', 'location', 'content-location', 'link', 'content-security-policy',
 ]);
 /** The last three are limits of the gateway's account, not of the caller's key. */
-const NOT_TO_CLIENT_PREFIXES = [
-  'proxy-', 'x-modelgateway-', 'x-envoy-', 'cf-', 'x-amz', 'access-control-',
-  'x-ratelimit-', 'anthropic-ratelimit-', 'ratelimit',
-];
+const NOT_TO_CLIENT_PREFIXES =
+  /^(?:proxy-|x-modelgateway-|x-envoy-|cf-|x-amz|access-control-|x-ratelimit-|anthropic-ratelimit-|ratelimit)/;
 
 /**
  * The client's headers that pass to a provider, as a new object. The target's credential and default headers are added
@@ -51,11 +48,14 @@ const NOT_TO_CLIENT_PREFIXES = [
  * @param foreign prefixes of headers that are meant for other providers
  */
 export function requestHeaders(headers: IncomingHeaders, foreign: readonly string[]): Record<string, string> {
-  const passed = filterHeaders(headers, NOT_TO_PROVIDER, [...NOT_TO_PROVIDER_PREFIXES, ...foreign]);
+  const passed = filterHeaders(headers, NOT_TO_PROVIDER, NOT_TO_PROVIDER_PREFIXES);
   const key = callerKey(headers);
-  if (key === undefined) return passed;
-  // a copy of the key under any other name (a proxy's, a slip of the pen) is not the provider's to see either
-  return Object.fromEntries(Object.entries(passed).filter(([, value]) => !value.includes(key)));
+  for (const [name, value] of Object.entries(passed)) {
+    // a copy of the key under any other name (a proxy's, a slip of the pen) is not the provider's to see either
+    const hasKey = key !== undefined && value.includes(key);
+    if (hasKey || foreign.some((prefix) => name.startsWith(prefix))) delete passed[name];
+  }
+  return passed;
 }
 
 /** A shorter text may be part of a header by chance. */
@@ -103,13 +103,12 @@ function truncateHeaders(headers: Readonly<Record<string, string>>): Record<stri
 }
 
 function filterHeaders(
-  headers: IncomingHeaders, names: ReadonlySet<string>, prefixes: readonly string[],
+  headers: IncomingHeaders, names: ReadonlySet<string>, prefixes: RegExp,
 ): Record<string, string> {
   const ofConnection = connectionOptions(headers['connection']);
   const passed: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
-    if (value === undefined || names.has(name) || ofConnection.has(name)) continue;
-    if (prefixes.some((prefix) => name.startsWith(prefix))) continue;
+    if (value === undefined || names.has(name) || prefixes.test(name) || ofConnection.has(name)) continue;
     passed[name] = typeof value === 'string' ? value : value.join(', ');
   }
   return passed;
