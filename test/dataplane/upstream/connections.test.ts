@@ -120,3 +120,21 @@ test('a signal that outlives its calls keeps no listeners of them, and warns of 
   assert.deepEqual(warnings, []);
   assert.equal(getEventListeners(signal, 'abort').length, 0);
 });
+
+test('an idle connection is closed before its provider closes it, and not used again where no time is left', async () => {
+  const closed = Promise.withResolvers<void>();
+  const connections = new Set<Socket>();
+  const base = await startRaw((socket, request) => {
+    if (!connections.has(socket)) socket.once('close', closed.resolve);
+    connections.add(socket);
+    // undici takes two seconds off what the provider says
+    const seconds = request.startsWith('POST /short') ? 2 : 3;
+    socket.write(`HTTP/1.1 200 OK\r\ncontent-length: 2\r\nkeep-alive: timeout=${seconds}\r\n\r\nok`);
+  });
+  const upstreams = startUpstreams();
+  const target = targetAt(base);
+  await readAll((await upstreams.send(target, requestOf({ path: '/long' }))).body);
+  await closed.promise;
+  for (let calls = 0; calls < 2; calls++) await readAll((await upstreams.send(target, requestOf({ path: '/short' }))).body);
+  assert.equal(connections.size, 3);
+});
