@@ -20,7 +20,8 @@ import type { Clock, PipelineDeps, RouteWarning } from './pipeline/context.ts';
 import { countRunningCalls } from './pipeline/new-thresholds.ts';
 import { withTimeout } from './pipeline/with-timeout.ts';
 import { buildServer } from './server/app.ts';
-import { createDeparture } from './server/departure.ts';
+import type { BodyLimits } from './server/body.ts';
+import { createGracefulShutdown } from './server/graceful-shutdown.ts';
 import { createInFlight } from './server/in-flight.ts';
 import { listenTls } from './server/tls-listener.ts';
 import type { TlsListener, TlsMaterial } from './server/tls-listener.ts';
@@ -100,7 +101,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   const telemetry = createCallTelemetry(metrics, log);
   const leases = keepLeases(options, clock, telemetry);
   const inFlight = createInFlight();
-  const departure = createDeparture();
+  const shutdown = createGracefulShutdown();
   let applied: (() => Snapshot) | undefined;
   let compiled: CompiledState | undefined;
 
@@ -115,14 +116,13 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     defect: (requestId, error) => log.error({ requestId, err: error }, 'a call met a defect of the gateway'),
   };
   const tokenizer = openTokenizer(log);
-  const server = buildServer({ ...deps, tokenizer, maxBodyBytes: options.maxBodyBytes, maxBufferedBytes: options.maxBufferedBytes ?? defaultBuffered(options), configured: () => applied !== undefined, tooLate: (connection) => departure.isLate(connection), inFlight });
-  departure.watch(server.server);
+  const server = buildServer({ ...deps, ...bodyLimits(options), tokenizer, shutdown, inFlight, configured: () => applied !== undefined });
   const admin = createAdmin({
     metrics,
     readiness: () => [
       { name: 'configuration', ok: applied !== undefined, detail: 'none has been applied yet' },
       { name: 'ledger', ...ledgerReadiness(ledger) },
-      { name: 'draining', ok: !departure.announced, detail: 'this process is shutting down' },
+      { name: 'draining', ok: !shutdown.draining, detail: 'this process is shutting down' },
     ],
     dump: () => ({
       ...Object.fromEntries(Object.entries(options.dump ?? {}).map(([name, part]) => [name, part()])),
@@ -157,10 +157,10 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     port: portOf(server.addresses()),
     adminPort,
     ...tls ? { tls } : {},
-    leave: () => departure.announce(),
+    leave: () => shutdown.startDraining(),
     async drain() {
-      departure.announce();
-      departure.closeDoors();
+      shutdown.startDraining();
+      shutdown.refuseNewConnections();
       await poller.stop();
       // here and not in a hook of the server, which would be given ten seconds
       await inFlight.ended();
@@ -224,8 +224,8 @@ function ledgerReadiness(ledger: Ledger): { ok: boolean; detail: string } {
 
 const BUFFERED_BYTES = 256 * 1024 * 1024;
 
-function defaultBuffered({ maxBodyBytes }: DataplaneOptions): number {
-  return Math.max(BUFFERED_BYTES, 2 * maxBodyBytes);
+function bodyLimits({ maxBodyBytes, maxBufferedBytes = Math.max(BUFFERED_BYTES, 2 * maxBodyBytes) }: DataplaneOptions): BodyLimits {
+  return { maxBodyBytes, maxBufferedBytes };
 }
 
 function portOf([address]: readonly (AddressInfo | string)[]): number {

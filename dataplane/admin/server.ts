@@ -2,9 +2,9 @@
  * The admin port of a process: is it alive, is it ready, its metrics, and the configuration that it works with. For operators
  * and their tools only: nothing here is authenticated, and nothing here holds a secret.
  */
+import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { listening } from '../listen.ts';
-import { nodeHttp } from '../node-http.ts';
 
 /** One thing that must hold before the process takes calls. */
 export interface ReadinessCheck {
@@ -38,7 +38,7 @@ type Page = () => Answer | Promise<Answer>;
 /** Answers once it listens. A source that throws is a 500 without its words: they could hold anything. */
 export function createAdmin(sources: AdminSources): Admin {
   const pages = pagesOf(sources);
-  const server = nodeHttp.createServer((request, response) => {
+  const server = createServer((request, response) => {
     answer(pages, request).catch(() => json(500, { error: 'internal error' })).then((page) => send(request, response, page), () => response.destroy());
   });
   return {

@@ -1,21 +1,35 @@
-/** What the HTTP edge works with, and what it remembers of a request. */
-import type { Socket } from 'node:net';
+/** What the HTTP edge works with, and what it notes on a request. */
+import type { GatewayError } from '../errors.ts';
 import type { CountDeps } from '../pipeline/count-tokens.ts';
+import type { AttemptReport, EndpointName } from '../telemetry/call-report.ts';
+import type { Caller } from './caller.ts';
+import type { GracefulShutdown } from './graceful-shutdown.ts';
 import type { InFlight } from './in-flight.ts';
 
 export interface ServerDeps extends CountDeps {
   readonly maxBodyBytes: number;
   /** Of all request bodies together that are held at a time. */
   readonly maxBufferedBytes: number;
-  /** False until the first configuration is in force: nobody's key is known yet. */
+  /** False until the first configuration is in force: no key is known yet. */
   readonly configured: () => boolean;
-  /** True for connections that were made when the process drained already: they get no call. */
-  readonly tooLate: (connection: Socket) => boolean;
+  readonly shutdown: GracefulShutdown;
   readonly inFlight: InFlight;
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
+    /** By the monotonic clock, in milliseconds. */
     arrivedAt: number;
+    /** For telemetry: "other" until the handler of an endpoint that costs nothing takes the request. */
+    endpoint: EndpointName;
+    /** Set once authenticated, on endpoints that cost nothing. */
+    caller: Caller | undefined;
+    /** Why the request was refused, or failed. */
+    failure: GatewayError | undefined;
+    /** Attempts at providers, on endpoints that ask some. */
+    attempts: AttemptReport[] | undefined;
+  }
+  interface FastifyContextConfig {
+    readonly endpoint?: EndpointName;
   }
 }

@@ -1,10 +1,10 @@
 /**
- * What a server that closes waits for: answers until their clients have them, and calls until they are in the books, which is
- * later where a client has left.
+ * What a server waits for before it closes: answers until their clients have them, and calls until they are settled, which
+ * is later where the client has left.
  */
 
 export interface InFlight {
-  /** Counts one until the function that it returns is called. */
+  /** Counts one more, until the function that it returns is called. */
   begin(): () => void;
   /** Resolves when nothing is in flight. */
   ended(): Promise<void>;

@@ -1,7 +1,7 @@
-/** [P] The paths there are, and their methods: for routing, and to tell a wrong method from an unknown path. */
+/** [P] The paths and methods of the API: the routes take them from here, and a wrong method is told from an unknown path. */
 
 export interface PathRow {
-  /** As fastify takes it. */
+  /** In fastify's syntax. */
   readonly path: string;
   readonly method: 'GET' | 'POST' | 'DELETE';
 }
@@ -31,7 +31,7 @@ const MATCHERS = Object.values(PATHS).map(({ path, method }) => ({
   pattern: new RegExp(`^${path.replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+').replace('*', '.+')}$`),
 }));
 
-/** The methods that a path knows; empty where there is no such path. */
+/** The methods that a path takes; empty where there is no such path. */
 export function allowedMethods(path: string): readonly string[] {
   return MATCHERS.filter(({ pattern }) => pattern.test(path)).flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
 }

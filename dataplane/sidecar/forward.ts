@@ -6,7 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { GatewayError } from '../errors.ts';
-import { goOn, isWaiting } from '../server/expect.ts';
+import { awaitsContinue, sendContinue } from '../server/expect.ts';
 import { dialectOf, errorReply } from '../server/reply-error.ts';
 import { newRequestId } from '../server/request-id.ts';
 import { joinPath } from '../upstream/address.ts';
@@ -108,7 +108,7 @@ async function attempt(deps: ForwardDeps, call: Call, signal: AbortSignal): Prom
 function bodyOf({ observe }: ForwardDeps, request: IncomingMessage): RequestBody | undefined {
   if (!hasBody(request)) return undefined;
   return new RequestBody(request, {
-    onFirstRead: () => goOn(request),
+    onFirstRead: () => sendContinue(request),
     onBytes: (bytes) => observe.bytes('to_fleet', bytes),
   });
 }
@@ -158,7 +158,7 @@ function refuse(request: IncomingMessage, response: ServerResponse, { result, er
   if (response.destroyed) return { result: 'left' };
   const { status, headers, body } = errorReply(error, dialectOf(request.url ?? ''), requestId);
   // nobody can say whether a body comes that was never asked for
-  const connection = isWaiting(request) ? { connection: 'close' } : {};
+  const connection = awaitsContinue(request) ? { connection: 'close' } : {};
   response.writeHead(status, { ...headers, 'content-length': String(body.length), ...connection });
   response.end(request.method === 'HEAD' ? undefined : body);
   request.resume();

@@ -10,9 +10,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { listening } from '../listen.ts';
 import type { ListenAddress } from '../listen.ts';
-import { heedExpectations } from '../server/expect.ts';
+import { serveExpectations } from '../server/expect.ts';
 import { createInFlight } from '../server/in-flight.ts';
 import { refuseMalformed } from '../server/malformed.ts';
+import { trackResponse } from '../server/open-responses.ts';
 import { newRequestId } from '../server/request-id.ts';
 import type { Fleet } from './fleet.ts';
 import { forward } from './forward.ts';
@@ -46,22 +47,20 @@ export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
   const { listen, monotonicMs, metrics } = options;
   const inFlight = createInFlight();
   let draining = false;
-  const limits = {
-    keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: 0,
-    maxHeaderSize: MAX_HEADER_BYTES,
-  };
-  const server = createServer({ ...limits, noDelay: true }, (request, response) => {
+  const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
+    trackResponse(request.socket, response);
     const begunMs = monotonicMs();
     const end = inFlight.begin();
     // the app must not send another request on this connection
     if (draining) response.shouldKeepAlive = false;
     metrics.begun();
     void serve(options, { request, response, begunMs }).finally(end);
-  });
-  server.on('clientError', (error, socket) => {
-    if (socket instanceof Socket) refuseMalformed(error, socket, newRequestId());
-  });
-  heedExpectations(server);
+  };
+  const server = createServer({
+    keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: 0, maxHeaderSize: MAX_HEADER_BYTES, noDelay: true,
+  }, onRequest);
+  server.on('clientError', (error, socket) => { if (socket instanceof Socket) refuseMalformed(error, socket, newRequestId()); });
+  serveExpectations(server, onRequest);
   const port = await listening(server, listen);
   return {
     port,

@@ -1,6 +1,5 @@
-/** What a start loads, and where it finds its own modules. */
+/** Where a start finds its own modules. */
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -34,14 +33,5 @@ describe('the gateway\'s own modules', () => {
     assert.equal(sourceUrl('./a.ts', pathToFileURL(join(ROOT, 'node_modules', 'a', 'b.js')).href), undefined);
     assert.equal(sourceUrl('./a.ts', 'file:///elsewhere/b.ts'), undefined);
     assert.equal(sourceUrl('./a.ts', undefined), undefined);
-  });
-});
-
-describe('a start', () => {
-  it('does not load Node\'s own fetch, as an import of node:http would', () => {
-    const script = `await import(${JSON.stringify(pathToFileURL(join(ROOT, 'bin', 'run', 'run.ts')).href)}); await import(${JSON.stringify(pathToFileURL(join(ROOT, 'demo', 'provider.ts')).href)}); process.stdout.write(JSON.stringify(process.moduleLoadList))`;
-    const loaded: string[] = JSON.parse(execFileSync(process.execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8' }));
-    assert.ok(loaded.includes('NativeModule http'));
-    assert.deepEqual(loaded.filter((name) => name.includes('deps/undici')), []);
   });
 });

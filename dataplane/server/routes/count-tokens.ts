@@ -2,17 +2,17 @@
 import type { FastifyInstance } from 'fastify';
 import { countTokens as count } from '../../pipeline/count-tokens.ts';
 import { readChat } from '../../pipeline/endpoints/chat.ts';
+import { callerOf } from '../caller.ts';
 import type { ServerDeps } from '../deps.ts';
-import { receive } from '../billed.ts';
 import { PATHS } from '../paths.ts';
-import { plain } from '../plain.ts';
-import type { PlainRoute } from '../plain.ts';
+import { receive } from '../receive.ts';
 
 export function countTokens(app: FastifyInstance, deps: ServerDeps): void {
-  app.post<PlainRoute>(PATHS.countTokens.path, plain(deps, 'count_tokens', async ({ request, reply, attempts, keyHash, key }) => {
-    const received = receive(deps, 'count_tokens', { request, reply, read: (call) => readChat(call, 'Anthropic') });
-    const { inputTokens, estimated } = await count(deps, { ...received, keyHash, key }, attempts);
+  app.post(PATHS.countTokens.path, { config: { endpoint: 'count_tokens' } }, async (request, reply) => {
+    const received = receive(deps, { endpoint: 'count_tokens', request, reply, read: (call) => readChat(call, 'Anthropic') });
+    const attempts = request.attempts = [];
+    const { inputTokens, estimated } = await count(deps, { ...received, ...callerOf(request) }, attempts);
     if (estimated) void reply.header('x-modelgateway-usage', 'estimated');
     return { input_tokens: inputTokens };
-  }));
+  });
 }

@@ -1,33 +1,36 @@
 /** GET /v1/models and /v1/models/{id}: what this key can call now, in the shape that its SDK reads. */
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { modelNotFound } from '../../pipeline/route.ts';
+import { callerOf } from '../caller.ts';
 import type { ServerDeps } from '../deps.ts';
 import { PATHS } from '../paths.ts';
-import { plain } from '../plain.ts';
-import type { PlainCall, PlainRoute } from '../plain.ts';
 import { anthropicModel, anthropicModels, callableModel, callableModels, openaiModel, openaiModels } from '../views/models.ts';
 import type { AnthropicPageQuery } from '../views/models.ts';
 
-export function models(app: FastifyInstance, deps: ServerDeps): void {
-  app.get<PlainRoute>(PATHS.models.path, plain(deps, 'models', ({ key, request }) => {
-    const offers = callableModels(deps.state.get(), key);
-    return isAnthropic(request) ? anthropicModels(offers, pageOf(request.query)) : openaiModels(offers);
-  }));
-  // model names may hold slashes, so that the rest of the path is the name
-  app.get<PlainRoute>(PATHS.model.path, plain(deps, 'models', ({ key, request }) => {
-    const { '*': name = '' } = request.params;
-    const offer = callableModel(deps.state.get(), key, name);
+/** A query parameter that is repeated is a list. */
+type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+export function models(app: FastifyInstance, { state }: ServerDeps): void {
+  const options = { config: { endpoint: 'models' } } as const;
+  app.get<{ Querystring: Query }>(PATHS.models.path, options, (request, reply) => {
+    const offers = callableModels(state.get(), callerOf(request).key);
+    return reply.send(wantsAnthropic(request) ? anthropicModels(offers, pageOf(request.query)) : openaiModels(offers));
+  });
+  // a model's name may hold slashes: the rest of the path is the name
+  app.get<{ Params: { readonly '*': string } }>(PATHS.model.path, options, (request, reply) => {
+    const { '*': name } = request.params;
+    const offer = callableModel(state.get(), callerOf(request).key, name);
     if (!offer) throw modelNotFound(name);
-    return isAnthropic(request) ? anthropicModel(offer) : openaiModel(offer);
-  }));
+    return reply.send(wantsAnthropic(request) ? anthropicModel(offer) : openaiModel(offer));
+  });
 }
 
-function isAnthropic({ headers }: PlainCall['request']): boolean {
+function wantsAnthropic({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
   return headers['anthropic-version'] !== undefined;
 }
 
 /** Of a parameter that is repeated, the first. */
-function pageOf(query: PlainRoute['Querystring']): AnthropicPageQuery {
+function pageOf(query: Query): AnthropicPageQuery {
   const page: Record<string, string> = {};
   for (const name of ['limit', 'after_id', 'before_id']) {
     const value = [query[name]].flat()[0];

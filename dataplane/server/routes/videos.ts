@@ -1,18 +1,18 @@
-/** POST /v1/videos, and what its key asks of a video later on: its state, its content, its deletion. */
+/** What a key asks about its videos, which cost nothing any more: their state, their content, their deletion. */
 import type { FastifyInstance } from 'fastify';
 import { passContent, sendSmall } from '../../jobs/pass.ts';
 import { deleteVideo, downloadVideo, retrieveVideo } from '../../jobs/videos.ts';
-import { readVideos } from '../../pipeline/endpoints/videos.ts';
 import type { ServerDeps } from '../deps.ts';
-import type { BilledRoute } from '../billed.ts';
 import { PATHS } from '../paths.ts';
-import { ofVideo } from '../video-route.ts';
-
-export const videoCreation: BilledRoute = { path: PATHS.videos.path, endpoint: 'videos', read: readVideos };
+import { serveVideo } from '../serve-video.ts';
+import type { VideoParams } from '../serve-video.ts';
 
 export function videos(app: FastifyInstance, deps: ServerDeps): void {
-  app.get(PATHS.video.path, ofVideo(deps, async ({ request, found, reply }) => sendSmall(reply, await retrieveVideo(deps, request, found))));
-  app.delete(PATHS.videoDeletion.path, ofVideo(deps, async ({ request, found, reply }) => sendSmall(reply, await deleteVideo(deps, request, found))));
-  app.get(PATHS.videoContent.path, ofVideo(deps, ({ request, found, reply, query, headOnly }) =>
-    downloadVideo(deps, request, { found, query, pass: (response) => passContent(reply, response, headOnly) })));
+  const options = { config: { endpoint: 'videos' } } as const;
+  app.get<VideoParams>(PATHS.video.path, options, serveVideo(deps, async ({ call, found, reply }) =>
+    sendSmall(reply, await retrieveVideo(deps, call, found))));
+  app.delete<VideoParams>(PATHS.videoDeletion.path, options, serveVideo(deps, async ({ call, found, reply }) =>
+    sendSmall(reply, await deleteVideo(deps, call, found))));
+  app.get<VideoParams>(PATHS.videoContent.path, options, serveVideo(deps, ({ call, found, reply, query, headOnly }) =>
+    downloadVideo(deps, call, { found, query, pass: (response) => passContent(reply, response, headOnly) })));
 }

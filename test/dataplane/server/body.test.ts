@@ -1,11 +1,14 @@
 /** Request bodies: whole and exact, however they come, and within the limits of one and of all. */
 import assert from 'node:assert/strict';
-import type { IncomingMessage } from 'node:http';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { Readable } from 'node:stream';
-import { describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { GatewayError } from '../../../dataplane/errors.ts';
-import type { RequestBody } from '../../../dataplane/pipeline/request-body.ts';
 import { bodyOf, createBodyReader, LARGE_BODY_BYTES } from '../../../dataplane/server/body.ts';
 import type { BodyReader } from '../../../dataplane/server/body.ts';
 
@@ -15,14 +18,8 @@ function message(pieces: readonly Uint8Array[], declared?: number): IncomingMess
   return Object.assign(stream, { headers: declared === undefined ? {} : { 'content-length': String(declared) } }) as unknown as IncomingMessage;
 }
 
-function read(reader: BodyReader, request: IncomingMessage): Promise<RequestBody> {
-  return new Promise((resolve, reject) => {
-    reader.read(request, (error, body) => (body ? resolve(body) : reject(error ?? new Error('neither'))));
-  });
-}
-
 async function refusal(reader: BodyReader, request: IncomingMessage): Promise<GatewayError> {
-  const error: unknown = await read(reader, request).catch((caught: unknown) => caught);
+  const error: unknown = await reader.read(request).catch((caught: unknown) => caught);
   assert.ok(error instanceof GatewayError);
   return error;
 }
@@ -38,27 +35,25 @@ describe('a body', () => {
     const reader = createBodyReader({ maxBodyBytes: MIB, maxBufferedBytes: MIB });
     await fc.assert(fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 9000 }), { maxLength: 12 }), fc.boolean(), async (pieces, declare) => {
       const whole = Buffer.concat(pieces);
-      const body = await read(reader, message(pieces.filter(({ length }) => length > 0).map((piece) => Buffer.from(piece)), declare ? whole.length : undefined));
+      const body = await reader.read(message(pieces.filter(({ length }) => length > 0).map((piece) => Buffer.from(piece)), declare ? whole.length : undefined));
       assert.deepEqual(body.bytes, whole);
       body.drop();
     }), { numRuns: 60 });
     assert.equal(reader.crowded, false);
   });
 
-  it('that comes in one piece of its own is not copied, and counts until it is dropped', async () => {
+  it('counts until it is dropped', async () => {
     const reader = createBodyReader({ maxBodyBytes: 1000, maxBufferedBytes: 1000 });
-    const bytes = Buffer.from(new Uint8Array(600).buffer);
-    const body = await read(reader, message([bytes], 600));
-    assert.equal(body.bytes.buffer, bytes.buffer);
+    const body = await reader.read(zeros(600));
     assert.equal(reader.crowded, true);
     assert.equal((await refusal(reader, zeros(600))).code, 'too_busy');
     body.drop();
-    assert.equal((await read(reader, zeros(1000))).bytes.length, 1000);
+    assert.equal((await reader.read(zeros(1000))).bytes.length, 1000);
   });
 
   it('may have the limit and not a byte more', async () => {
     const reader = createBodyReader({ maxBodyBytes: 1000, maxBufferedBytes: 10_000 });
-    assert.equal((await read(reader, zeros(1000))).bytes.length, 1000);
+    assert.equal((await reader.read(zeros(1000))).bytes.length, 1000);
     assert.equal((await refusal(reader, zeros(1001))).code, 'request_too_large');
     assert.equal((await refusal(reader, message([Buffer.alloc(600), Buffer.alloc(401)]))).code, 'request_too_large');
   });
@@ -70,12 +65,12 @@ describe('a body', () => {
       broken.once('data', () => broken.destroy(new Error('gone')));
       assert.equal((await refusal(reader, broken)).code, 'invalid_request');
     }
-    assert.equal((await read(reader, zeros(1000))).bytes.length, 1000);
+    assert.equal((await reader.read(zeros(1000))).bytes.length, 1000);
   });
 
   it('is parsed once, and neither bytes nor value stay when it is dropped', async () => {
     const reader = createBodyReader({ maxBodyBytes: 1000, maxBufferedBytes: 1000 });
-    const body = await read(reader, message([Buffer.from('{"model":"x"}')]));
+    const body = await reader.read(message([Buffer.from('{"model":"x"}')]));
     assert.deepEqual(body.parse(), { model: 'x' });
     assert.equal(body.parse(), body.parse());
     body.drop();
@@ -89,33 +84,126 @@ describe('a body', () => {
   });
 });
 
+describe('a body on a connection', () => {
+  interface Arrived {
+    readonly request: IncomingMessage;
+    readonly response: ServerResponse;
+    readonly text: Promise<string>;
+  }
+  const reader = createBodyReader({ maxBodyBytes: 1000, maxBufferedBytes: 10_000 });
+  const arrived: Arrived[] = [];
+  const waiting: ((arrival: Arrived) => void)[] = [];
+  const server = createServer((request, response) => {
+    const text = reader.read(request).then(
+      (body) => {
+        const read = body.bytes.toString();
+        body.drop();
+        return read;
+      },
+      (error: unknown) => (error instanceof GatewayError ? error.code : String(error)),
+    );
+    const next = waiting.shift();
+    if (next) next({ request, response, text });
+    else arrived.push({ request, response, text });
+  });
+  const next = (): Promise<Arrived> => new Promise((resolve) => {
+    const arrival = arrived.shift();
+    if (arrival) resolve(arrival);
+    else waiting.push(resolve);
+  });
+  const dial = async (): Promise<Socket> => {
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    await once(socket, 'connect');
+    return socket;
+  };
+  before(async () => {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  });
+  after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  it('is read whole, in writes of any size, one after the other', async () => {
+    const socket = await dial();
+    const body = fc.string({ unit: fc.constantFrom('a', '0', '\r\n', 'é', '"'), maxLength: 40 });
+    await fc.assert(fc.asyncProperty(fc.array(body, { minLength: 1, maxLength: 3 }), fc.integer({ min: 1, max: 60 }), fc.boolean(), async (bodies, size, chunked) => {
+      const bytes = Buffer.from(bodies.map((each) => requestWith(each, chunked)).join(''));
+      for (let at = 0; at < bytes.length; at += size) socket.write(bytes.subarray(at, at + size));
+      for (const each of bodies) {
+        const { request, response, text } = await next();
+        assert.equal(await text, each);
+        assert.equal(request.complete, true);
+        response.end('ok');
+        await once(response, 'close');
+      }
+    }), { numRuns: 60 });
+    socket.destroy();
+  });
+
+  it('that breaks off is refused, and its request is not complete', async () => {
+    const socket = await dial();
+    socket.write('POST / HTTP/1.1\r\nhost: h\r\ncontent-length: 10\r\n\r\nhalf');
+    const { request, text } = await next();
+    socket.destroy();
+    assert.equal(await text, 'invalid_request');
+    assert.equal(request.complete, false);
+  });
+
+  it('that is answered before it has arrived, or refused, does not hold up the next request', async () => {
+    const socket = await dial();
+    for (const [length, text] of [[4, 'half'], [2000, 'request_too_large']] as const) {
+      const answer = once(socket, 'data');
+      socket.write(`POST / HTTP/1.1\r\nhost: h\r\ncontent-length: ${length}\r\n\r\nha`);
+      const first = await next();
+      first.response.writeHead(400).end();
+      await answer;
+      socket.write(`lf${'x'.repeat(length - 4)}${requestWith('second', false)}`);
+      assert.equal(await first.text, text);
+      const second = await next();
+      assert.equal(await second.text, 'second');
+      second.response.end('ok');
+      await once(second.response, 'close');
+    }
+    socket.destroy();
+  });
+});
+
+function requestWith(body: string, chunked: boolean): string {
+  const bytes = Buffer.byteLength(body);
+  const framed = chunked ? `${bytes > 0 ? `${bytes.toString(16)}\r\n${body}\r\n` : ''}0\r\n\r\n` : body;
+  return `POST / HTTP/1.1\r\nhost: h\r\n${chunked ? 'transfer-encoding: chunked' : `content-length: ${bytes}`}\r\n\r\n${framed}`;
+}
+
 describe('all bodies together', () => {
   it('have a budget: beyond it a call is told to try again, until others are dropped', async () => {
     const reader = createBodyReader({ maxBodyBytes: MIB, maxBufferedBytes: 4 * MIB });
-    const held = [await read(reader, zeros(MIB)), await read(reader, zeros(MIB)), await read(reader, zeros(MIB))];
+    const held = [await reader.read(zeros(MIB)), await reader.read(zeros(MIB)), await reader.read(zeros(MIB))];
     const refused = await refusal(reader, zeros(MIB));
     assert.equal(refused.code, 'too_busy');
     assert.equal(refused.details.retryAfterSeconds, 1);
     held[0]?.drop();
     held[0]?.drop(); // gives back once
-    const again = await read(reader, zeros(MIB));
+    const again = await reader.read(zeros(MIB));
     assert.equal((await refusal(reader, zeros(MIB))).code, 'too_busy');
     for (const body of [...held, again]) body.drop();
   });
 
   it('keep a share for small ones', async () => {
     const reader = createBodyReader({ maxBodyBytes: MIB, maxBufferedBytes: 8 * MIB });
-    for (let count = 0; count < 7; count++) await read(reader, zeros(MIB));
+    for (let count = 0; count < 7; count++) await reader.read(zeros(MIB));
     assert.equal((await refusal(reader, zeros(LARGE_BODY_BYTES))).code, 'too_busy');
-    for (let count = 0; count < 16; count++) await read(reader, zeros(LARGE_BODY_BYTES - 1));
+    for (let count = 0; count < 16; count++) await reader.read(zeros(LARGE_BODY_BYTES - 1));
     assert.equal((await refusal(reader, message(Array.from({ length: 200 }, () => Buffer.alloc(1000))))).code, 'too_busy');
   });
 
   it('are crowded from half of it on', async () => {
     const reader = createBodyReader({ maxBodyBytes: MIB, maxBufferedBytes: 4 * MIB });
-    const bodies = [await read(reader, zeros(MIB)), await read(reader, zeros(MIB))];
+    const bodies = [await reader.read(zeros(MIB)), await reader.read(zeros(MIB))];
     assert.equal(reader.crowded, false);
-    const third = await read(reader, zeros(1));
+    const third = await reader.read(zeros(1));
     assert.equal(reader.crowded, true);
     for (const body of [...bodies, third]) body.drop();
     assert.equal(reader.crowded, false);
@@ -123,8 +211,8 @@ describe('all bodies together', () => {
 
   it('always have room for one of the largest', async () => {
     const reader = createBodyReader({ maxBodyBytes: 4 * MIB, maxBufferedBytes: MIB });
-    const body = await read(reader, zeros(4 * MIB));
+    const body = await reader.read(zeros(4 * MIB));
     body.drop();
-    await read(reader, zeros(4 * MIB));
+    await reader.read(zeros(4 * MIB));
   });
 });

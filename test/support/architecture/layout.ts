@@ -44,7 +44,6 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'operator/reconcile': { may: ['crds', 'operator/files', 'operator/kube', 'operator/metrics.ts', 'operator/store', 'operator/status', 'operator/translate', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
 
   'dataplane/errors.ts': { may: [] },
-  'dataplane/node-http.ts': { may: [] },
   'dataplane/listen.ts': { may: [] },
   'dataplane/turn.ts': { may: [] },
   'dataplane/snapshot': { may: [], packages: ['@bufbuild/protobuf'] },
@@ -54,7 +53,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/state': { may: ['web/pricing/price-list.ts', 'web/pricing/price-rows.ts', 'dataplane/snapshot', 'dataplane/protocol/call-facts.ts', 'dataplane/protocol/providers.ts', 'dataplane/upstream/upstream.ts', ...LEDGER_CONTRACT] },
   'dataplane/xds': { may: ['dataplane/snapshot', 'dataplane/state'], packages: ['@grpc/grpc-js', '@bufbuild/protobuf', 'pino'] },
   'dataplane/telemetry': { may: ['dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
-  'dataplane/admin': { may: ['dataplane/listen.ts', 'dataplane/node-http.ts'] },
+  'dataplane/admin': { may: ['dataplane/listen.ts'] },
   'dataplane/pipeline': {
     may: ['dataplane/errors.ts', 'dataplane/snapshot', 'dataplane/state', 'dataplane/protocol', 'dataplane/upstream', 'dataplane/ledger/lease.ts', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT],
   },
@@ -63,7 +62,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   },
   'dataplane/tokenizer': { may: [], packages: ['gpt-tokenizer'] },
   'dataplane/server': {
-    may: ['web', 'dataplane/errors.ts', 'dataplane/turn.ts', 'dataplane/listen.ts', 'dataplane/node-http.ts', 'dataplane/jobs', 'dataplane/snapshot', 'dataplane/state', 'dataplane/protocol', 'dataplane/pipeline', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT],
+    may: ['web', 'dataplane/errors.ts', 'dataplane/listen.ts', 'dataplane/jobs', 'dataplane/snapshot', 'dataplane/state', 'dataplane/protocol', 'dataplane/pipeline', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT],
     packages: ['fastify'],
   },
   'dataplane/polled-files.ts': { may: [] },
@@ -71,7 +70,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/sidecar': {
     may: [
       'dataplane/errors.ts', 'dataplane/listen.ts', 'dataplane/server/expect.ts', 'dataplane/server/in-flight.ts', 'dataplane/server/malformed.ts',
-      'dataplane/server/reply-error.ts', 'dataplane/server/request-id.ts', 'dataplane/upstream/address.ts', 'dataplane/telemetry',
+      'dataplane/server/open-responses.ts', 'dataplane/server/reply-error.ts', 'dataplane/server/request-id.ts', 'dataplane/upstream/address.ts', 'dataplane/telemetry',
     ],
     packages: ['undici', 'pino'],
   },

@@ -1,0 +1,31 @@
+/** A request as the pipeline takes it. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { EndpointCall, Received } from '../pipeline/context.ts';
+import type { EndpointName } from '../telemetry/call-report.ts';
+import { bodyOf } from './body.ts';
+import type { ServerDeps } from './deps.ts';
+import { dialectOf } from './reply-error.ts';
+import { createReply } from './reply-stream.ts';
+
+export interface Arrival {
+  readonly endpoint: EndpointName;
+  /** How this endpoint reads its body. */
+  readonly read: (received: Received) => EndpointCall;
+  readonly request: FastifyRequest<object>;
+  readonly reply: Pick<FastifyReply, 'raw'>;
+}
+
+export function receive({ clock }: Pick<ServerDeps, 'clock'>, { endpoint, read, request, reply }: Arrival): Received {
+  const dialect = dialectOf(request.url);
+  return {
+    requestId: request.id,
+    createdMs: clock.nowMs(),
+    arrivedAt: request.arrivedAt,
+    endpoint,
+    dialect,
+    headers: request.headers,
+    body: bodyOf(request),
+    read,
+    reply: createReply(reply.raw, { requestId: request.id, dialect }),
+  };
+}

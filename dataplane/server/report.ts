@@ -1,0 +1,32 @@
+/** Telemetry of the requests that do not go through the billed pipeline: each is reported once, with its answer. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { bodyOf } from './body.ts';
+import type { ServerDeps } from './deps.ts';
+import { dialectOf, requestIdHeaders } from './reply-error.ts';
+
+/** For a reply that fastify is about to send: gives it its ids, lets go of the request's body, and reports it. */
+export function finishReply(deps: ServerDeps, request: FastifyRequest, reply: FastifyReply): void {
+  void reply.headers(requestIdHeaders(request.id));
+  bodyOf(request).drop();
+  report(deps, request, reply.statusCode);
+}
+
+/** Reports a request that cost nothing. */
+export function report({ telemetry, clock }: ServerDeps, request: FastifyRequest, httpStatus: number): void {
+  const key = request.caller?.key;
+  telemetry.finished({
+    requestId: request.id,
+    endpoint: request.endpoint,
+    dialect: dialectOf(request.url),
+    stream: false,
+    httpStatus,
+    errorCode: request.failure?.code,
+    key: key && { namespace: key.namespace, name: key.name, prefix: key.prefix, account: key.account },
+    model: undefined,
+    group: key?.group,
+    attempts: request.attempts ?? [],
+    billing: undefined,
+    durationMs: clock.monotonicMs() - request.arrivedAt,
+    firstByteMs: undefined,
+  });
+}

@@ -1,0 +1,48 @@
+/** The endpoints that cost money: fastify hands the reply over, and the pipeline owns it to its last byte. */
+import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
+import type { EndpointCall, Received } from '../../pipeline/context.ts';
+import { readChat } from '../../pipeline/endpoints/chat.ts';
+import { readEmbeddings } from '../../pipeline/endpoints/embeddings.ts';
+import { readImages } from '../../pipeline/endpoints/images.ts';
+import { readResponse } from '../../pipeline/endpoints/responses.ts';
+import { readVideos } from '../../pipeline/endpoints/videos.ts';
+import { handleCall } from '../../pipeline/pipeline.ts';
+import type { EndpointName } from '../../telemetry/call-report.ts';
+import type { ServerDeps } from '../deps.ts';
+import { PATHS } from '../paths.ts';
+import { receive } from '../receive.ts';
+
+interface BilledEndpoint {
+  readonly path: string;
+  readonly endpoint: EndpointName;
+  readonly read: (received: Received) => EndpointCall;
+}
+
+const ENDPOINTS: readonly BilledEndpoint[] = [
+  { path: PATHS.chatCompletions.path, endpoint: 'chat_completions', read: (received) => readChat(received, 'OpenAI') },
+  { path: PATHS.messages.path, endpoint: 'messages', read: (received) => readChat(received, 'Anthropic') },
+  { path: PATHS.embeddings.path, endpoint: 'embeddings', read: readEmbeddings },
+  { path: PATHS.images.path, endpoint: 'images', read: readImages },
+  { path: PATHS.videos.path, endpoint: 'videos', read: readVideos },
+  { path: PATHS.responses.path, endpoint: 'responses', read: readResponse },
+];
+
+export const billed: FastifyPluginCallback<ServerDeps> = (app, deps, done) => {
+  for (const { path, ...endpoint } of ENDPOINTS) {
+    app.post(path, async (request: FastifyRequest, reply: FastifyReply) => {
+      reply.hijack();
+      const ended = deps.inFlight.begin();
+      const received = receive(deps, { ...endpoint, request, reply });
+      try {
+        await handleCall(deps, received);
+      } catch (error) {
+        // the pipeline answers every error itself: one that gets here is a defect
+        deps.defect(request.id, error);
+      } finally {
+        received.body.drop();
+        ended();
+      }
+    });
+  }
+  done();
+};

@@ -1,0 +1,18 @@
+/** The endpoints that cost nothing: each authenticates, answers with JSON, and is reported like every call. */
+import type { FastifyPluginCallback } from 'fastify';
+import { authenticateHeaders } from '../../pipeline/authenticate.ts';
+import type { ServerDeps } from '../deps.ts';
+import { countTokens } from './count-tokens.ts';
+import { key } from './key.ts';
+import { models } from './models.ts';
+import { usage } from './usage.ts';
+import { videos } from './videos.ts';
+
+export const plain: FastifyPluginCallback<ServerDeps> = (app, deps, done) => {
+  app.addHook('preHandler', async (request) => {
+    request.endpoint = request.routeOptions.config.endpoint ?? 'other';
+    request.caller = authenticateHeaders(deps, request.headers);
+  });
+  for (const addRoutes of [models, key, usage, countTokens, videos]) addRoutes(app, deps);
+  done();
+};
