@@ -2,11 +2,9 @@
  * [P] Figures as people read them: money, counts, moments. What is shown is rounded; the exact figure stands in the title and in
  * the element's value. No float takes part in money.
  */
-import { formatDecimal } from '#snapshot/decimal.ts';
+import { formatDecimal, ONE_E9 } from './decimal.ts';
 import { html } from './html.ts';
 import type { Html } from './html.ts';
-
-const ONE_E9 = 1_000_000_000n;
 
 /** "$1,234.56": nano-USD rounded half up (away from zero) to so many places, 0 to 9, with thousands apart. */
 export function formatUsd(nanoUsd: bigint, places = 2): string {

@@ -12,6 +12,7 @@ import type { GroupState } from './state.ts';
 
 /** A model's price before any group's ratio. */
 export interface PriceEntry extends ModelPrice {
+  readonly price: Price;
   /** "namespace/name@generation" */
   readonly catalog: string;
   /** At a group's ratio (10^-18); the same object for the same ratio. */

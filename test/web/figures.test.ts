@@ -3,8 +3,20 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { renderBar } from '#web/dress/bar.ts';
 import { renderColumns } from '#web/dress/columns.ts';
+import { formatDecimal } from '#web/decimal.ts';
 import { counted, formatCount, formatDuration, formatExactUsd, formatUsd, moment, money, shownUsd } from '#web/figures.ts';
 import { html } from '#web/html.ts';
+import { formatDecimal as formatContractDecimal } from '#snapshot/decimal.ts';
+
+describe('decimals', () => {
+  test('are written as in the contract between control plane and data plane', () => {
+    assert.equal(formatDecimal(25_000_000_000n, 2), '25.00');
+    assert.equal(formatDecimal(-1n), '-0.000000001');
+    fc.assert(fc.property(fc.bigInt({ min: -(10n ** 19n), max: 10n ** 19n }), fc.integer({ min: 0, max: 9 }), (billionths, places) => {
+      assert.equal(formatDecimal(billionths, places), formatContractDecimal(billionths, places));
+    }));
+  });
+});
 
 describe('money', () => {
   test('is rounded half up, away from zero, and grouped', () => {

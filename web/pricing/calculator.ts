@@ -2,7 +2,7 @@
  * [P] The cost calculator: a GET form, so that it works without scripts, and what the call costs, with the sum in words. With
  * scripts, browser/calculator.js counts as one types, from the exact figures that stand in `data-figures`.
  */
-import { formatDecimal } from '#snapshot/decimal.ts';
+import { formatDecimal } from '../decimal.ts';
 import { formatCount, formatExactUsd } from '../figures.ts';
 import { flag, html, NOTHING } from '../html.ts';
 import type { Html } from '../html.ts';

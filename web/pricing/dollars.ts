@@ -2,7 +2,7 @@
  * [P] What ratios mean in dollars: exact fractions of nano-USD, rounded only when they are written. No float takes part.
  * A group may be served at several prices (an Automatic group by members of different ratios), so an amount is a range.
  */
-import { formatDecimal } from '#snapshot/decimal.ts';
+import { formatDecimal } from '../decimal.ts';
 import type { PricedOffer, PriceFigures, PricingRow, TokenClass } from './price-list.ts';
 
 /** Nano-USD as numerator / denominator; the denominator is positive. */

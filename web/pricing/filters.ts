@@ -1,7 +1,7 @@
 /**
  * [P] The form above the table. It is an ordinary GET form, so every view works without scripts and has an address.
  */
-import { formatDecimal } from '#snapshot/decimal.ts';
+import { formatDecimal } from '../decimal.ts';
 import { flag, html, NOTHING } from '../html.ts';
 import type { Html } from '../html.ts';
 import type { OfferingGroup, PriceList, PricingGroup } from './price-list.ts';

@@ -1,7 +1,7 @@
 /**
  * [P] How a price comes about: the formula, and an example with figures of this very list.
  */
-import { formatDecimal } from '#snapshot/decimal.ts';
+import { formatDecimal } from '../decimal.ts';
 import { html, NOTHING } from '../html.ts';
 import type { Html } from '../html.ts';
 import { formatAmount } from './dollars.ts';

@@ -1,7 +1,7 @@
 /**
  * [P] The price list for programs: `GET /pricing.json`. Decimals are strings, what does not apply is null.
  */
-import { formatDecimal } from '#snapshot/decimal.ts';
+import { formatDecimal } from '../decimal.ts';
 import type { PriceList, PricingRow } from './price-list.ts';
 
 interface PricingJson {

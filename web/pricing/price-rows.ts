@@ -1,12 +1,18 @@
 /**
  * [P] Rows and groups of the price list, out of the catalogs' prices and what groups offer.
  */
-import type { Group, Price } from '#snapshot/snapshot.gen.ts';
 import type { PricingGroup, PricingRow } from './price-list.ts';
+
+/** A model's price as a catalog has it. Ratios are billionths. */
+interface CatalogPrice extends Pick<PricingRow, 'vendor' | 'modelRatioE9' | 'completionRatioE9' | 'cacheRatioE9' | 'cacheWriteRatioE9' | 'requestNanoUsd'> {
+  readonly name: string;
+  /** Undefined: 1.6 times cacheWriteRatio. */
+  readonly cacheWrite1hRatioE9?: bigint | undefined;
+}
 
 /** A model's price before any group's ratio. */
 export interface ModelPrice {
-  readonly price: Price;
+  readonly price: CatalogPrice;
   readonly quotaType: 'Token' | 'Request';
   readonly ratioBaseE9: bigint;
 }
@@ -26,7 +32,7 @@ export function makePricingRows(prices: Iterable<ModelPrice>, groups: Iterable<G
 }
 
 /** Groups by display name. */
-export function makePricingGroups(groups: readonly Group[]): PricingGroup[] {
+export function makePricingGroups(groups: readonly PricingGroup[]): PricingGroup[] {
   return groups
     .map(({ name, displayName, priceRatioE9 }) => ({ name, displayName, priceRatioE9 }))
     .sort((a, b) => compareText(a.displayName, b.displayName) || compareText(a.name, b.name));

@@ -3,7 +3,7 @@
  * needs no script: the controls are GET forms. With scripts, browser/pricing.js sorts and filters in place. Whatever manifests put
  * into names is only ever text (html.ts). Wrap it into an element of class "prices".
  */
-import { ONE_E9 } from '#snapshot/decimal.ts';
+import { ONE_E9 } from '../decimal.ts';
 import { flag, html, NOTHING } from '../html.ts';
 import type { Html } from '../html.ts';
 import { resolveCalculation } from './calculation.ts';

@@ -1,7 +1,7 @@
 /**
  * [P] The price table: its head, whose buttons sort with and without scripts, and its rows.
  */
-import { formatDecimal } from '#snapshot/decimal.ts';
+import { formatDecimal } from '../decimal.ts';
 import { baseDollars, formatRange, offerDollars } from './dollars.ts';
 import type { RowDollars } from './dollars.ts';
 import { flag, html, NOTHING } from '../html.ts';

@@ -20,7 +20,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   bin: { may: ['crds', 'operator', 'dataplane', 'demo', 'package.json'], packages: ['commander', 'esbuild', 'pino'] },
   demo: { may: [] },
 
-  web: { may: ['dataplane/snapshot'] },
+  web: { may: [] },
 
   crds: { may: [], packages: ['ajv', 'yaml', '@marcbachmann/cel-js'] },
 
