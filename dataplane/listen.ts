@@ -1,13 +1,13 @@
-/** A listener of node's, of whatever protocol, as something to wait for. */
+/** Listening on a port, as a promise: for every kind of server of node's. */
 import type { Server } from 'node:net';
 
 export interface ListenAddress {
   readonly host: string;
-  /** 0: one that is free. */
+  /** 0: any free port. */
   readonly port: number;
 }
 
-/** Resolves with the port once it listens; rejects where it cannot. What becomes of it later is the server's own to hear. */
+/** Resolves with the port once the server listens; rejects where it cannot. Later errors are events of the server. */
 export async function listening(server: Server, { host, port }: ListenAddress): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

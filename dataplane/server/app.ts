@@ -1,6 +1,6 @@
 /**
- * The HTTP edge: fastify with its hooks, one error handler over the error table, and three plugins of routes. Bodies stay
- * bytes; what is common to all requests (id, drain, body budget, early refusals) is in the hooks.
+ * The HTTP edge: fastify with its hooks, one error handler over the error table, and three plugins of routes. Bodies
+ * stay bytes; what is common to all requests (id, drain, body budget, early refusals) is in the hooks.
  */
 import type { IncomingMessage } from 'node:http';
 import fastify from 'fastify';
@@ -29,7 +29,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   const onError = (error: Error, request: FastifyRequest, reply: FastifyReply): void => {
     // fastify refuses some paths and methods itself, on a bare request that no hook has seen
     if (!request.arrivedAt) beginRequest(deps, request, reply);
-    sendError(deps, error, { request, reply });
+    sendError(deps, error, request, reply);
   };
   const app = fastify({
     logger: false,
@@ -41,7 +41,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     http: { headersTimeout: HEADERS_TIMEOUT_MS, requireHostHeader: false },
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     return503OnClosing: false,
-    // no route has a schema; loading fastify's two schema compilers would take a fifth of a start
+    // no route has a schema, so that fastify's two schema compilers need not be loaded
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     // nothing is in flight when the server closes, so that idle keep-alive connections need not be waited for
     forceCloseConnections: true,

@@ -1,6 +1,6 @@
 /**
- * Request bodies, read whole and within limits: of one body, and of all bodies that this process holds at a time. The bytes
- * go into one growing buffer: a body may come in pieces of one byte, and each piece as a Buffer of its own costs a hundred.
+ * Request bodies, read whole and within limits: of one body, and of all bodies that this process holds at a time. The
+ * bytes go into one growing buffer: a body may come in pieces of one byte, each of which costs a hundred as a Buffer.
  */
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../errors.ts';
@@ -22,8 +22,8 @@ export interface BodyLimits {
 
 export interface BodyReader {
   /**
-   * Resolves with the body, which counts against the budget until it is dropped. Rejects with a GatewayError, and then reads
-   * and forgets the rest, so that the client can read its answer.
+   * Resolves with the body, which counts against the budget until it is dropped. Rejects with a GatewayError, and then
+   * reads and forgets the rest, so that the client can read its answer.
    */
   read(message: IncomingMessage): Promise<RequestBody>;
   /** More than half of the budget is in use: from now on, even small bodies need a known key. */
@@ -50,7 +50,7 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
       if (Number(length ?? 0) > limits.maxBodyBytes) refuse(tooLarge(limits.maxBodyBytes));
       else message.on('data', take);
       message.once('end', () => resolve(buffer.toBody()));
-      message.once('error', (cause) => refuse(new GatewayError('invalid_request', 'The request body did not arrive whole.', { cause })));
+      message.once('error', (cause) => refuse(incomplete(cause)));
     }),
   };
 }
@@ -136,12 +136,16 @@ class BodyBuffer {
   }
 }
 
+/** The client has left, or its framing is broken. */
+function incomplete(cause: Error): GatewayError {
+  return new GatewayError('invalid_request', 'The request body did not arrive whole.', { cause });
+}
+
 function tooLarge(maxBodyBytes: number): GatewayError {
   return new GatewayError('request_too_large', `The request body is larger than ${maxBodyBytes} bytes.`);
 }
 
 function tooBusy(): GatewayError {
-  return new GatewayError('too_busy', 'This process holds as many request bodies as it has memory for. Try again shortly.', {
-    retryAfterSeconds: RETRY_SECONDS,
-  });
+  const message = 'This process holds as many request bodies as it has memory for. Try again shortly.';
+  return new GatewayError('too_busy', message, { retryAfterSeconds: RETRY_SECONDS });
 }

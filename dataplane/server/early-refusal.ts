@@ -1,4 +1,4 @@
-/** What can be refused before a body is read, so that nobody uploads a body in vain and no stranger fills the memory. */
+/** What is refused before a body is read: nobody uploads in vain, and nobody without a key fills the memory. */
 import type { FastifyRequest } from 'fastify';
 import { GatewayError } from '../errors.ts';
 import { authenticateHeaders } from '../pipeline/authenticate.ts';
@@ -35,7 +35,8 @@ function checkProcess({ shutdown, configured }: ServerDeps, { socket }: FastifyR
 function checkHead({ headers, raw }: FastifyRequest): void {
   const coding = headers['content-encoding'];
   if (coding !== undefined && coding !== 'identity')
-    throw new GatewayError('invalid_request', 'Compressed request bodies are not taken. Send the body without content-encoding.');
+    throw new GatewayError('invalid_request',
+      'Compressed request bodies are not taken. Send the body without content-encoding.');
   if (headers.host === undefined && raw.httpVersion === '1.1')
     throw new GatewayError('invalid_request', 'The Host header is missing; HTTP/1.1 requires it.');
 }

@@ -1,6 +1,6 @@
 /**
- * `Expect: 100-continue`: a client that waits with its body until it is told to send it. It is told when its body is wanted,
- * so that a refused request is not uploaded first. Node's default tells it before anything is checked.
+ * `Expect: 100-continue`: a client that waits with its body until it is told to send it. It is told when its body is
+ * wanted, so that a refused request is not uploaded first. Node's default tells it before anything is checked.
  */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 
@@ -15,7 +15,7 @@ export function serveExpectations(server: Server, serve: RequestListener): void 
   server.on('checkExpectation', serve);
 }
 
-/** Tells a client that waits to send its body. A pipelined request is not told before its turn; its client then sends by itself. */
+/** Tells a client that waits to send its body. One whose answer is not due yet is not told, and sends by itself. */
 export function sendContinue(request: IncomingMessage): void {
   const response = waiting.get(request);
   waiting.delete(request);

@@ -1,7 +1,7 @@
 /**
- * Graceful shutdown in two steps. A process that is not ready gets no new connections from load balancers, but an HTTP/1.1
- * client reuses the connection that it has: so while the process drains, each answer closes its connection, and requests on
- * existing connections are served however late they come. In the second step, requests on new connections are refused.
+ * Graceful shutdown in two steps. A process that is not ready gets no new connections from load balancers, but an
+ * HTTP/1.1 client reuses the connection that it has: while the process drains, each answer closes its connection, and
+ * requests on existing connections are served however late they come. Then requests on new connections are refused.
  */
 import type { Socket } from 'node:net';
 

@@ -1,6 +1,6 @@
 /**
- * What a server waits for before it closes: answers until their clients have them, and calls until they are settled, which
- * is later where the client has left.
+ * What a server waits for before it closes: answers until their clients have them, and calls until they are settled,
+ * which is later where the client has left.
  */
 
 export interface InFlight {

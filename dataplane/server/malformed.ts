@@ -25,7 +25,10 @@ export function refuseMalformed(error: Error & { code?: string }, socket: Socket
     message, type: 'invalid_request_error', param: null, code: 'bad_request', requestId, errorCode: undefined,
   });
   const headers = {
-    ...requestIdHeaders(requestId), connection: 'close', 'content-type': 'application/json', 'content-length': body.length,
+    ...requestIdHeaders(requestId),
+    connection: 'close',
+    'content-type': 'application/json',
+    'content-length': body.length,
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('');
   socket.end(Buffer.concat([Buffer.from(`HTTP/1.1 ${statusLine}\r\n${lines}\r\n`), body]));

@@ -65,10 +65,11 @@ export function notFound(method: string, url: string): GatewayError {
       headers: { allow: allowed.join(', ') },
     });
   if (path.startsWith('/v1/v1/'))
-    return new GatewayError('not_found', 'The path has /v1 twice: the base URL given to the SDK must not have /v1 where the SDK '
-      + 'adds it (OpenAI: with /v1, Anthropic: without).');
+    return new GatewayError('not_found', 'The path has /v1 twice: the base URL given to the SDK must not have /v1 where '
+      + 'the SDK adds it (OpenAI: with /v1, Anthropic: without).');
   const nothing = `There is nothing at ${method} ${path.slice(0, 200)}.`;
   if (allowedMethods(`/v1${path}`).length > 0)
-    return new GatewayError('not_found', `${nothing} The path lacks /v1: the base URL given to OpenAI's SDK must end in /v1.`);
+    return new GatewayError('not_found',
+      `${nothing} The path lacks /v1: the base URL given to OpenAI's SDK must end in /v1.`);
   return new GatewayError('not_found', nothing);
 }

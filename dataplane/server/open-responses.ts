@@ -1,6 +1,6 @@
 /**
- * The responses that are open on each connection, in the order of their requests. Node knows them too, but has no public way
- * from a connection to its response, and forgets pipelined responses when CONNECT follows: they would never be closed.
+ * The responses that are open on each connection, in the order of their requests. Node has no public way from a
+ * connection to its response, and forgets pipelined responses when CONNECT follows: they would never be closed.
  */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';

@@ -1,4 +1,4 @@
-/** [P] The paths and methods of the API: the routes take them from here, and a wrong method is told from an unknown path. */
+/** [P] The paths and methods of the API, for its routes and for telling a wrong method from an unknown path. */
 
 export interface PathRow {
   /** In fastify's syntax. */
@@ -33,5 +33,6 @@ const MATCHERS = Object.values(PATHS).map(({ path, method }) => ({
 
 /** The methods that a path takes; empty where there is no such path. */
 export function allowedMethods(path: string): readonly string[] {
-  return MATCHERS.filter(({ pattern }) => pattern.test(path)).flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  const matching = MATCHERS.filter(({ pattern }) => pattern.test(path));
+  return matching.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
 }

@@ -1,6 +1,6 @@
 /**
- * The one place that writes an error: a GatewayError in the dialect of the path, as a whole answer or as a stream's error
- * event. No message of another kind of error gets here: defects have their own row.
+ * The one place that writes errors: a GatewayError in the dialect of the path, as a whole answer or as a stream's error
+ * event. Messages of other errors never get here: defects have a row of their own.
  */
 import { ERRORS } from '../errors.ts';
 import type { ErrorRow, GatewayError } from '../errors.ts';
@@ -16,17 +16,18 @@ export interface ErrorReply {
 
 /** Anthropic's own status for an overloaded provider; OpenAI's dialect has none. */
 const ANTHROPIC_OVERLOADED = 529;
-const ANTHROPIC_TYPES: ReadonlySet<string> = new Set(['invalid_request_error', 'request_too_large', 'not_found_error', 'permission_error', 'conflict_error', 'timeout_error']);
+/** The error types of Anthropic's API that are passed on as a provider sent them. */
+const ANTHROPIC_TYPES: ReadonlySet<string> = new Set([
+  'invalid_request_error', 'request_too_large', 'not_found_error', 'permission_error', 'conflict_error',
+  'timeout_error',
+]);
 
-/**
- * What Anthropic's SDK reads off a refused field: told that a conversation cannot be kept at the provider, its tool runner sends
- * whole conversations instead.
- */
+/** Told by this code that no conversation is kept at the provider, Anthropic's tool runner sends whole ones instead. */
 const ANTHROPIC_ERROR_CODES: ReadonlyMap<string, string> = new Map([['thread', 'thread_unsupported_request']]);
 
 const ANTHROPIC_TARGET = /^(?:https?:\/\/[^/]*)?\/v1(?:\/v1)?\/messages(?:[/?#]|$)/i;
 
-/** The dialect that a request target is answered in: whatever form of it finds the same route. */
+/** The dialect that a request target is answered in, in every form of the target that finds the same route. */
 export function dialectOf(target: string): Dialect {
   return ANTHROPIC_TARGET.test(target.includes('%') ? unescaped(target) : target) ? 'Anthropic' : 'OpenAI';
 }
@@ -39,29 +40,29 @@ function unescaped(target: string): string {
   }
 }
 
+/** An error as a whole answer. */
 export function errorReply(error: GatewayError, dialect: Dialect, requestId: string): ErrorReply {
   const row: ErrorRow = ERRORS[error.code];
+  const { retryAfterSeconds, headers } = error.details;
   return {
     status: statusOf(error, row, dialect),
     headers: {
       'content-type': 'application/json',
       ...requestIdHeaders(requestId),
-      ...(error.details.retryAfterSeconds === undefined ? {} : { 'retry-after': String(error.details.retryAfterSeconds) }),
+      ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
       ...(row.retry === false ? { 'x-should-retry': 'false' } : {}),
-      ...error.details.headers,
+      ...headers,
     },
-    body: writeErrorBody(dialect, dialectError(error, row, { dialect, requestId })),
+    body: writeErrorBody(dialect, dialectError(error, row, dialect, requestId)),
   };
 }
 
 /** The same error within a stream that has begun. */
 export function errorEvent(error: GatewayError, dialect: Dialect, requestId: string): Uint8Array {
-  return writeErrorEvent(dialect, dialectError(error, ERRORS[error.code], { dialect, requestId }));
+  return writeErrorEvent(dialect, dialectError(error, ERRORS[error.code], dialect, requestId));
 }
 
-/** Both SDKs' names for the same id. */
-export const REQUEST_ID_HEADERS = ['x-request-id', 'request-id'] as const;
-
+/** OpenAI's SDK reads the one header, Anthropic's the other. */
 export function requestIdHeaders(requestId: string): Record<string, string> {
   return { 'x-request-id': requestId, 'request-id': requestId };
 }
@@ -71,7 +72,7 @@ function statusOf(error: GatewayError, row: ErrorRow, dialect: Dialect): number 
   return error.code === 'upstream_overloaded' && dialect === 'Anthropic' ? ANTHROPIC_OVERLOADED : row.status;
 }
 
-function dialectError(error: GatewayError, row: ErrorRow, { dialect, requestId }: { dialect: Dialect; requestId: string }): DialectError {
+function dialectError(error: GatewayError, row: ErrorRow, dialect: Dialect, requestId: string): DialectError {
   const { provider, param } = error.details;
   const openai = dialect === 'OpenAI';
   return {

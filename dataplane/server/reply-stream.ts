@@ -15,12 +15,13 @@ const STALLED_CLIENT_MS = 300_000;
 export interface ReplyOptions {
   readonly requestId: string;
   readonly dialect: Dialect;
+  /** How long a client may take nothing before it is given up. */
   readonly stalledMs?: number;
 }
 
-/** For a hijacked reply: from now on, nobody else writes to the response. */
-export function createReply(response: ServerResponse, { requestId, dialect, stalledMs = STALLED_CLIENT_MS }: ReplyOptions): ClientReply {
-  return new Reply(response, { requestId, dialect, stalledMs });
+/** It writes nothing by itself; whoever writes by it has hijacked fastify's reply. */
+export function createReply(response: ServerResponse, options: ReplyOptions): ClientReply {
+  return new Reply(response, { stalledMs: STALLED_CLIENT_MS, ...options });
 }
 
 class Reply implements ClientReply {

@@ -1,6 +1,6 @@
 /**
- * How a request about a video is served: its job is looked up, and the provider's answer is passed on, from a few words to a
- * film. It costs nothing, and is reported like every call.
+ * How a request about a video is served: its job is looked up, and the provider's answer is passed on, from a few words
+ * to a film. It costs nothing, and is reported like every call.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findVideo } from '../jobs/videos.ts';

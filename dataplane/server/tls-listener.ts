@@ -1,14 +1,15 @@
 /**
- * A second door to the same HTTP server: TLS is taken off here, and what is inside goes on as a connection of the server's, which
- * knows nothing of it. Certificates are replaced under way; connections that are open keep theirs.
+ * TLS in front of the same HTTP server: connections are decrypted here and handed to the server by its 'connection'
+ * event. The certificate can be replaced at any time; open connections keep theirs.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { createServer } from 'node:tls';
+import type { SecureContextOptions } from 'node:tls';
 import { listening } from '../listen.ts';
 import type { ListenAddress } from '../listen.ts';
 
-/** As PEM. */
+/** Certificate chain and private key, as PEM. */
 export interface TlsMaterial {
   readonly certificate: string;
   readonly key: string;
@@ -16,19 +17,25 @@ export interface TlsMaterial {
 
 export interface TlsListener {
   readonly port: number;
-  /** For connections from now on. Throws where certificate and key are none, or not each other's; then those of before stay. */
+  /** Serves this certificate on new connections. Throws where it does not fit its key, and keeps the one before. */
   renew(material: TlsMaterial): void;
-  /** No new connections, and the open ones end at once: the HTTP server has waited for their calls. */
+  /** Closes the listener and all connections at once: whoever calls it has waited for what is in flight. */
   close(): Promise<void>;
 }
 
-const HANDSHAKE_MS = 10_000;
+const HANDSHAKE_TIMEOUT_MS = 10_000;
 
-/** Resolves once it listens. */
+/** Resolves once it listens. Rejects where it cannot, or where the certificate does not fit its key. */
 export async function listenTls(server: Server, listen: ListenAddress, material: TlsMaterial): Promise<TlsListener> {
   const open = new Set<Socket>();
-  // allowHalfOpen and noDelay are what node:http's own listener has
-  const tls = createServer({ ...contextOf(material), handshakeTimeout: HANDSHAKE_MS, ALPNProtocols: ['http/1.1'], allowHalfOpen: true, noDelay: true });
+  const tls = createServer({
+    ...contextOf(material),
+    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+    ALPNProtocols: ['http/1.1'],
+    // as node:http's own listener has them
+    allowHalfOpen: true,
+    noDelay: true,
+  });
   tls.on('connection', (socket: Socket) => {
     open.add(socket);
     socket.once('close', () => open.delete(socket));
@@ -46,8 +53,9 @@ export async function listenTls(server: Server, listen: ListenAddress, material:
   };
 }
 
-function contextOf({ certificate, key }: TlsMaterial): { readonly cert: string; readonly key: string; readonly minVersion: 'TLSv1.2' } {
-  // node:tls takes what is empty for not given, and would then refuse every handshake
-  if (certificate.trim() === '' || key.trim() === '') throw new Error('the certificate or its key is empty or cannot be read');
+function contextOf({ certificate, key }: TlsMaterial): SecureContextOptions {
+  // node:tls takes an empty certificate for none, and would then refuse every handshake
+  if (certificate.trim() === '' || key.trim() === '')
+    throw new Error('the certificate or its key is empty or cannot be read');
   return { cert: certificate, key, minVersion: 'TLSv1.2' };
 }

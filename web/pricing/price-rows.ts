@@ -4,10 +4,16 @@
 import type { PricingGroup, PricingRow } from './price-list.ts';
 
 /** A model's price as a catalog has it. Ratios are billionths. */
-interface CatalogPrice extends Pick<PricingRow, 'vendor' | 'modelRatioE9' | 'completionRatioE9' | 'cacheRatioE9' | 'cacheWriteRatioE9' | 'requestNanoUsd'> {
+interface CatalogPrice {
   readonly name: string;
+  readonly vendor: string;
+  readonly modelRatioE9: bigint;
+  readonly completionRatioE9: bigint;
+  readonly cacheRatioE9: bigint;
+  readonly cacheWriteRatioE9: bigint;
   /** Undefined: 1.6 times cacheWriteRatio. */
   readonly cacheWrite1hRatioE9?: bigint | undefined;
+  readonly requestNanoUsd: bigint;
 }
 
 /** A model's price before any group's ratio. */

@@ -1,7 +1,7 @@
 /**
- * The price list over HTTP, without a web framework: a route hands over what was asked and sends what comes back.
- * `GET /pricing` is a page or data by the Accept header, `GET /pricing.json` is data, `GET /pricing/assets/*` is the page's style
- * and script. Nothing here needs a key. Answers carry an ETag; frequent views of one configuration are rendered once.
+ * The price list over HTTP: a request → its answer. `GET /pricing` is a page or data by the Accept header,
+ * `GET /pricing.json` is data, `GET /pricing/assets/*` is the page's style and script. Nothing here needs a key.
+ * Answers carry an ETag; frequent views of one configuration are rendered once.
  */
 import { hash } from 'node:crypto';
 import type { State } from '../../state/state.ts';
@@ -33,7 +33,7 @@ export interface PricingAnswer {
   readonly body: Buffer;
 }
 
-/** Scripts, styles and requests of this origin only, nothing inline; forms stay here; nobody frames it. */
+/** Scripts, styles and requests of this origin only, nothing inline; forms submit here; no framing. */
 export const CONTENT_SECURITY_POLICY = [
   "default-src 'none'", "style-src 'self'", "script-src 'self'", "img-src 'self' data:", "connect-src 'self'",
   "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'",
@@ -49,25 +49,28 @@ interface PriceListCache {
   readonly views: Map<string, Rendered>;
 }
 
-/** Views by configuration, so that they vanish with it. */
+/** Rendered views by configuration, so that they vanish with it. */
 const caches = new WeakMap<State['pricing'], PriceListCache>();
-const VIEWS_KEPT = 16;
-/** What is priced, out of a state. */
+const CACHED_VIEWS = 16;
+/** What is priced. */
 type PricedState = Pick<State, 'pricing' | 'groups'>;
 
 const PLAIN_VIEW = queryKey(DEFAULT_QUERY);
 
 export interface PricingOptions {
   readonly title?: string;
-  /** For the views that are not kept. */
+  /** For views that are not cached. */
   readonly limit?: RenderLimit;
 }
 
 const unlimited: RenderLimit = (render) => render();
 
-/** The answer, or undefined where the path is none of the price list's: 404. Throws too_busy where the limit does. */
-export function answerPricing(request: PricingRequest, state: PricedState, { title = 'Model Gateway', limit = unlimited }: PricingOptions = {}): PricingAnswer | undefined {
-  if (request.path === '/pricing' || request.path === '/pricing.json') return answerList(request, state, { title, limit });
+/** The answer; undefined where the price list has nothing at the path. Throws too_busy where the limit does. */
+export function answerPricing(
+  request: PricingRequest, state: PricedState, { title = 'Model Gateway', limit = unlimited }: PricingOptions = {},
+): PricingAnswer | undefined {
+  if (request.path === '/pricing' || request.path === '/pricing.json')
+    return answerList(request, state, { title, limit });
   const found = findAsset(request.path);
   if (!found) return undefined;
   return {
@@ -89,7 +92,7 @@ function answerList(request: PricingRequest, state: PricedState, options: Requir
   return { status: 200, headers, body };
 }
 
-// no-cache: kept, but asked again each time; an unchanged list answers 304.
+// no-cache: browsers keep it but ask again each time, and an unchanged list is answered with 304
 const COMMON_HEADERS = { 'cache-control': 'no-cache', vary: 'Accept', 'x-content-type-options': 'nosniff' };
 const JSON_HEADERS = { ...COMMON_HEADERS, 'content-type': 'application/json; charset=utf-8' };
 const PAGE_HEADERS = {
@@ -100,13 +103,13 @@ const PAGE_HEADERS = {
 };
 
 function renderJson(state: PricedState): Rendered {
-  return remembered(cacheOf(state), 'json', () => JSON.stringify(pricingJson(state.pricing)));
+  return cached(cacheOf(state), 'json', () => JSON.stringify(pricingJson(state.pricing)));
 }
 
 function renderPage(search: string, state: PricedState, { title, limit }: Required<PricingOptions>): Rendered {
   const parameters = new URLSearchParams(search);
   const query = parsePricingQuery(parameters, state.pricing);
-  // what the calculator's script asks for is a few lines
+  // the calculator's script asks for a few lines of the page
   const part = parameters.get('part') === 'calculation' ? renderCalculationPart(state, query) : undefined;
   if (part) return rendered(part.markup);
   const cache = cacheOf(state);
@@ -115,11 +118,12 @@ function renderPage(search: string, state: PricedState, { title, limit }: Requir
   };
   const render = (): string => {
     const page = (): string => renderPricingPage(state, site, query, cache.ranked);
-    // the page that everybody opens is always to be had
+    // the page that everybody opens is never refused
     return queryKey(query) === PLAIN_VIEW ? page() : limit(page);
   };
-  // Free text and counts have too many values to be worth keeping.
-  return query.text || query.calculation ? rendered(render()) : remembered(cache, `${title} ${queryKey(query)}`, render);
+  // free text and counts have too many values to be worth caching
+  const cacheable = !query.text && !query.calculation;
+  return cacheable ? cached(cache, `${title} ${queryKey(query)}`, render) : rendered(render());
 }
 
 function cacheOf({ pricing }: PricedState): PriceListCache {
@@ -131,12 +135,12 @@ function cacheOf({ pricing }: PricedState): PriceListCache {
   return cache;
 }
 
-function remembered({ views }: PriceListCache, key: string, render: () => string): Rendered {
+function cached({ views }: PriceListCache, key: string, render: () => string): Rendered {
   const known = views.get(key);
   if (known) return known;
   const made = rendered(render());
   const [oldest] = views.keys();
-  if (views.size >= VIEWS_KEPT && oldest !== undefined) views.delete(oldest);
+  if (views.size >= CACHED_VIEWS && oldest !== undefined) views.delete(oldest);
   views.set(key, made);
   return made;
 }

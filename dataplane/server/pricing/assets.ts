@@ -1,6 +1,6 @@
 /**
- * The page's own style, script and icon, each under an address with its content's hash, so that browsers keep them for ever.
- * They are read once, when the process starts.
+ * The page's style, script and icon, each under an address with the hash of its content, so that browsers keep it for
+ * ever. They are read once, when the process starts.
  */
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -10,16 +10,22 @@ export interface PricingAsset {
   readonly body: Buffer;
 }
 
-/** Under which path the assets are; the pages refer to it relatively, so that a gateway may live below any path. */
+/** Pages refer to it relatively, so that the gateway may be below any path. */
 export const ASSET_ROOT = '/pricing/assets/';
 
 const HASH_DIGITS = 12;
 const HASHED_NAME = new RegExp(`^(.+)-[0-9a-f]{${HASH_DIGITS}}(\\.[a-z]+)$`);
 
-/** One request each for style and script: what the page wears is made of several files. */
+/** One request each for style and script, which are made of several files. */
 const FILES = [
-  { file: 'pricing.css', contentType: 'text/css; charset=utf-8', parts: ['dress/dress.css', 'pricing/browser/pricing.css'] },
-  { file: 'pricing.js', contentType: 'text/javascript; charset=utf-8', parts: ['pricing/browser/pricing.js', 'pricing/browser/calculator.js'] },
+  {
+    file: 'pricing.css', contentType: 'text/css; charset=utf-8',
+    parts: ['dress/dress.css', 'pricing/browser/pricing.css'],
+  },
+  {
+    file: 'pricing.js', contentType: 'text/javascript; charset=utf-8',
+    parts: ['pricing/browser/pricing.js', 'pricing/browser/calculator.js'],
+  },
   { file: 'icon.svg', contentType: 'image/svg+xml', parts: ['pricing/browser/icon.svg'] },
 ] as const;
 
@@ -32,11 +38,13 @@ const loaded = new Map<string, PricingAsset & { readonly path: string }>(FILES.m
 }));
 
 /** By path, hash included. */
-export const pricingAssets: ReadonlyMap<string, PricingAsset> = new Map(loaded.values().map((asset) => [asset.path, asset]));
+export const pricingAssets: ReadonlyMap<string, PricingAsset> = new Map(
+  loaded.values().map((asset) => [asset.path, asset]),
+);
 
 /**
- * What is at a path. While a new version rolls out, a page of one process may ask another for its assets: that one answers with
- * its own, and `exact` is false: they must not be kept.
+ * The asset at a path. While a new version rolls out, a page of one process may ask another process for its assets:
+ * that process answers with its own, and `exact` is false: browsers must not keep it.
  */
 export function findAsset(path: string): { readonly asset: PricingAsset; readonly exact: boolean } | undefined {
   const exact = pricingAssets.get(path);
@@ -47,7 +55,7 @@ export function findAsset(path: string): { readonly asset: PricingAsset; readonl
   return asset && { asset, exact: false };
 }
 
-/** An asset's address as the page at /pricing writes it. */
+/** An asset's address, relative to the page at /pricing. */
 export function assetHref(file: AssetFile): string {
   return loaded.get(file)?.path.slice(1) ?? '';
 }

@@ -1,23 +1,21 @@
-/**
- * [P] Page or data: what a client of `/pricing` wants, by its Accept header (RFC 9110, 12.5.1).
- */
+/** [P] Page or data: what a client of `/pricing` prefers, by its Accept header (RFC 9110, 12.5.1). */
 
 export type PricingFormat = 'html' | 'json';
 
 interface Preference {
   readonly quality: number;
-  /** 0 for any type, 1 for any of the family, 2 for exactly this one. */
+  /** 0: any type, 1: any subtype, 2: exactly this type. */
   readonly precision: number;
 }
 
-/** `/pricing.json` is always data; `/pricing` is the page, unless the client would rather have data. */
+/** `/pricing.json` is always data; `/pricing` is the page, unless the client prefers data. */
 export function negotiate(acceptHeader: string | undefined, path: string): PricingFormat {
   if (path.endsWith('.json')) return 'json';
   if (acceptHeader === undefined) return 'html';
   const page = preference(acceptHeader, 'text', 'html');
   const data = preference(acceptHeader, 'application', 'json');
   if (page.quality !== data.quality) return data.quality > page.quality ? 'json' : 'html';
-  // Equally welcome: what was named more exactly ("application/json, */*"), or the page.
+  // equally preferred: the one that is named more exactly ("application/json, */*"), or the page
   return data.quality > 0 && data.precision > page.precision ? 'json' : 'html';
 }
 

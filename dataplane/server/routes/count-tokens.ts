@@ -1,5 +1,6 @@
 /** POST /v1/messages/count_tokens: Anthropic's shape, for any chat model; free. */
 import type { FastifyInstance } from 'fastify';
+import type { EndpointCall, Received } from '../../pipeline/context.ts';
 import { countTokens as count } from '../../pipeline/count-tokens.ts';
 import { readChat } from '../../pipeline/endpoints/chat.ts';
 import { callerOf } from '../caller.ts';
@@ -9,7 +10,8 @@ import { receive } from '../receive.ts';
 
 export function countTokens(app: FastifyInstance, deps: ServerDeps): void {
   app.post(PATHS.countTokens.path, { config: { endpoint: 'count_tokens' } }, async (request, reply) => {
-    const received = receive(deps, { endpoint: 'count_tokens', request, reply, read: (call) => readChat(call, 'Anthropic') });
+    const read = (call: Received): EndpointCall => readChat(call, 'Anthropic');
+    const received = receive(deps, { endpoint: 'count_tokens', request, reply, read });
     const attempts = request.attempts = [];
     const { inputTokens, estimated } = await count(deps, { ...received, ...callerOf(request) }, attempts);
     if (estimated) void reply.header('x-modelgateway-usage', 'estimated');

@@ -4,7 +4,9 @@ import { modelNotFound } from '../../pipeline/route.ts';
 import { callerOf } from '../caller.ts';
 import type { ServerDeps } from '../deps.ts';
 import { PATHS } from '../paths.ts';
-import { anthropicModel, anthropicModels, callableModel, callableModels, openaiModel, openaiModels } from '../views/models.ts';
+import {
+  anthropicModel, anthropicModels, callableModel, callableModels, openaiModel, openaiModels,
+} from '../views/models.ts';
 import type { AnthropicPageQuery } from '../views/models.ts';
 
 /** A query parameter that is repeated is a list. */

@@ -10,7 +10,8 @@ export function usage(app: FastifyInstance, { ledger }: ServerDeps): void {
   app.get<{ Params: { readonly id: string } }>(PATHS.usage.path, { config: { endpoint: 'usage' } }, async (request) => {
     const record = await ledger.readUsage(callerOf(request).key.uid, request.params.id);
     if (!record)
-      throw new GatewayError('not_found', 'This key made no billed call with that request id, or its record is no longer kept.');
+      throw new GatewayError('not_found',
+        'This key made no billed call with that request id, or its record is no longer kept.');
     return usageView(record);
   });
 }

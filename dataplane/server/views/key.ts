@@ -1,5 +1,5 @@
 /**
- * [P] What `GET /v1/key` answers: the calling key, what it may call, and what is left of its money.
+ * [P] The answer of `GET /v1/key`: the calling key, what it may call, and what is left of its money.
  */
 import { formatDecimal } from '../../snapshot/decimal.ts';
 import type { AccountSpending, KeySpending, QuotaPeriod } from '../../ledger/ledger.ts';
@@ -15,7 +15,7 @@ export interface KeyView {
   readonly account: string;
   readonly group: string;
   readonly enabled: boolean;
-  /** null: all that the group allows. */
+  /** null: all models of the group. */
   readonly models: readonly string[] | null;
   readonly quota: {
     /** A decimal, or "Unlimited". */
@@ -23,12 +23,12 @@ export interface KeyView {
     readonly period: QuotaPeriod;
     readonly resets_at: string | null;
   };
-  /** In this period. */
+  /** In this quota period. */
   readonly spent_usd: string;
   readonly held_usd: string;
   /** Limit less spent, never below 0; or "Unlimited". */
   readonly remaining_usd: string;
-  /** The account's credit less what it spent, below 0 where credit was withdrawn; null: the account is gone. */
+  /** The account's credit less its spending; below 0 where credit was withdrawn. null: the account is gone. */
   readonly balance_usd: string | null;
   /** null: never. */
   readonly expires_at: string | null;
@@ -37,17 +37,17 @@ export interface KeyView {
 const UNLIMITED = 'Unlimited';
 const CENTS = 2;
 
-/** What the answer is made from. */
+/** What the answer is made of. */
 export interface KeyFacts {
   readonly key: KeyState;
   readonly state: Pick<State, 'accounts'>;
   readonly spending: KeySpending;
   readonly account: AccountSpending;
-  /** Of a rotated key's old string: when its overlap ends. */
+  /** When a rotated key's old string stops working. */
   readonly notAfterMs?: number | undefined;
 }
 
-/** The key as its holder sees it. What ends sooner counts: the key, or the string that was sent. */
+/** The key as its holder sees it. It expires when the key or the string that was sent does, whichever is sooner. */
 export function keyView({ key, state, spending, account, notAfterMs }: KeyFacts): KeyView {
   const accountState = state.accounts.get(key.account);
   const expiresMs = Math.min(key.expirationMs ?? Infinity, notAfterMs ?? Infinity);

@@ -11,6 +11,11 @@ export interface OpenAIModel {
   readonly owned_by: string;
 }
 
+export interface OpenAIModelList {
+  readonly object: 'list';
+  readonly data: readonly OpenAIModel[];
+}
+
 export interface AnthropicModel {
   readonly type: 'model';
   readonly id: string;
@@ -32,7 +37,7 @@ export interface AnthropicModelPage {
   readonly last_id: string | null;
 }
 
-/** The list's query parameters as they came. */
+/** The query parameters of a list, as they came. */
 export interface AnthropicPageQuery {
   readonly limit?: string;
   readonly after_id?: string;
@@ -40,29 +45,31 @@ export interface AnthropicPageQuery {
 }
 
 /**
- * OpenAI's `created`, in seconds. No manifest says when a vendor released a model, and a client may cache by this number: one
- * that never changes, is the same on every replica and reads as a sensible date is 2026-01-01T00:00:00Z.
+ * OpenAI's `created`, in seconds: 2026-01-01T00:00:00Z. No manifest says when a vendor released a model, and a client
+ * may cache by this number, so that it must never change and be the same on every replica.
  */
 const CREATED_S = 1_767_225_600;
-/** Anthropic's API has its own answer to that: "an epoch value if the release date is unknown". */
+/** Anthropic's API defines it: "an epoch value if the release date is unknown". */
 const CREATED_AT = '1970-01-01T00:00:00Z';
+type ModelsOfKey = Pick<KeyState, 'group' | 'models'>;
+
 const DEFAULT_PAGE = 20;
 const LARGEST_PAGE = 1000;
 
-/** The group's models that have a price, narrowed by the key's own list, by name. */
-export function callableModels(state: Pick<State, 'groups'>, key: Pick<KeyState, 'group' | 'models'>): Offer[] {
+/** Models of the key's group that have a price and that the key's own list allows, by name. */
+export function callableModels(state: Pick<State, 'groups'>, key: ModelsOfKey): Offer[] {
   const offers = state.groups.get(key.group)?.offers.values() ?? [];
   return [...offers].filter((offer) => isCallable(offer, key)).sort((a, b) => compareText(a.model, b.model));
 }
 
-/** One of them; undefined: 404. */
-export function callableModel(state: Pick<State, 'groups'>, key: Pick<KeyState, 'group' | 'models'>, model: string): Offer | undefined {
+/** One of them by its name; undefined: the key cannot call it. */
+export function callableModel(state: Pick<State, 'groups'>, key: ModelsOfKey, model: string): Offer | undefined {
   const offer = state.groups.get(key.group)?.offers.get(model);
   return offer && isCallable(offer, key) ? offer : undefined;
 }
 
-/** OpenAI's list: whole, as its API knows no pages here. */
-export function openaiModels(offers: readonly Offer[]): { readonly object: 'list'; readonly data: readonly OpenAIModel[] } {
+/** OpenAI's list, which has no pages. */
+export function openaiModels(offers: readonly Offer[]): OpenAIModelList {
   return { object: 'list', data: offers.map(openaiModel) };
 }
 
@@ -72,18 +79,21 @@ export function openaiModel(offer: Offer): OpenAIModel {
 }
 
 /**
- * A page of Anthropic's list. `offers` are ordered by name, and a cursor is a place in that order: it works although its model
- * has vanished since. Throws invalid_request.
+ * A page of Anthropic's list. `offers` are ordered by name, and a cursor is a place in that order: it works although
+ * its model has vanished since. Throws invalid_request.
  */
 export function anthropicModels(offers: readonly Offer[], query: AnthropicPageQuery): AnthropicModelPage {
   const limit = parseLimit(query.limit);
-  // An empty cursor is none.
+  // an empty cursor is none
   const after = query.after_id || undefined;
   const before = query.before_id || undefined;
   if (after !== undefined && before !== undefined) {
-    throw new GatewayError('invalid_request', 'after_id and before_id exclude each other: send one of them.', { param: 'before_id' });
+    const message = 'after_id and before_id exclude each other: send one of them.';
+    throw new GatewayError('invalid_request', message, { param: 'before_id' });
   }
-  const rest = offers.filter(({ model }) => (after === undefined || model > after) && (before === undefined || model < before));
+  const isInside = (model: string): boolean =>
+    (after === undefined || model > after) && (before === undefined || model < before);
+  const rest = offers.filter(({ model }) => isInside(model));
   const page = before === undefined ? rest.slice(0, limit) : rest.slice(-limit);
   return {
     data: page.map(anthropicModel),
@@ -93,7 +103,7 @@ export function anthropicModels(offers: readonly Offer[], query: AnthropicPageQu
   };
 }
 
-/** Anthropic's model object. Limits are those that hold on every channel that may serve it. */
+/** Anthropic's model object. Its limits hold on every channel that may serve it. */
 export function anthropicModel(offer: Offer): AnthropicModel {
   return {
     type: 'model',
@@ -114,7 +124,7 @@ function isCallable(offer: Offer, { models }: Pick<KeyState, 'models'>): boolean
   return isPriced(offer) && offer.tiers.some((tier) => tier.length > 0) && (models?.has(offer.model) ?? true);
 }
 
-/** Images and videos have no bound in tokens: a price for them is one per generation. */
+/** Images and videos have no bound in tokens: their price is one per generation. */
 function isPriced({ catalog, quotaType, endpoints }: Offer): boolean {
   if (catalog === undefined) return false;
   return quotaType === 'Request' || endpoints.has('Chat') || endpoints.has('Embeddings');
@@ -124,18 +134,19 @@ function parseLimit(text: string | undefined): number {
   if (text === undefined) return DEFAULT_PAGE;
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
   if (limit < 1 || limit > LARGEST_PAGE) {
-    throw new GatewayError('invalid_request', `limit must be a whole number from 1 to ${LARGEST_PAGE}.`, { param: 'limit' });
+    const message = `limit must be a whole number from 1 to ${LARGEST_PAGE}.`;
+    throw new GatewayError('invalid_request', message, { param: 'limit' });
   }
   return limit;
 }
 
-/** 0 stands for "not given". */
+/** The smallest limit; 0 stands for "not given". */
 function smallest({ tiers }: Offer, limitOf: (candidate: Candidate) => number): number | null {
   const given = tiers.flat().map(limitOf).filter((limit) => limit > 0);
   return given.length === 0 ? null : Math.min(...given);
 }
 
-/** By code units, as cursors are compared. */
+/** By code units, as cursors are. */
 function compareText(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);
 }

@@ -1,5 +1,5 @@
 /**
- * [P] What `GET /v1/usage/{request id}` answers: one call's tokens and cost, as its usage record has them.
+ * [P] The answer of `GET /v1/usage/{request id}`: one call's tokens and cost, as its usage record has them.
  */
 import { formatDecimal } from '../../snapshot/decimal.ts';
 import type { CallStatus, UsageRecord, UsageSource } from '../../ledger/usage-record.ts';
@@ -14,10 +14,10 @@ export interface UsageView {
   /** "route/channel" */
   readonly channel: string;
   readonly status: CallStatus;
-  /** Neither cached nor written to a cache. */
+  /** Those neither cached nor written to a cache. */
   readonly input_tokens: number;
   readonly cached_tokens: number;
-  /** For five minutes and for an hour together. */
+  /** Of five minutes and of an hour together. */
   readonly cache_write_tokens: number;
   readonly output_tokens: number;
   readonly usage_source: UsageSource;
@@ -28,7 +28,7 @@ export interface UsageView {
 
 const CENTS = 2;
 
-/** A record as its key's holder sees it. */
+/** A usage record as the key's holder sees it. */
 export function usageView(record: UsageRecord): UsageView {
   const { tokens } = record;
   return {
