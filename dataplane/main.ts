@@ -35,7 +35,8 @@ import { compile } from './state/compile.ts';
 import type { CompiledState } from './state/compile.ts';
 import { createCurrentState } from './state/current.ts';
 import { createMetrics } from './telemetry/metrics.ts';
-import type { DistributionFigures, ProcessFigures } from './telemetry/metrics.ts';
+import type { DistributionFigures } from './telemetry/metrics.ts';
+import type { ProcessFigures } from './telemetry/process-metrics.ts';
 import { createCallTelemetry } from './telemetry/telemetry.ts';
 import { createTokenizer } from './tokenizer/tokenizer.ts';
 import type { Tokenizer } from './tokenizer/tokenizer.ts';
@@ -118,7 +119,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   const tokenizer = openTokenizer(log);
   const server = buildServer({ ...deps, ...bodyLimits(options), tokenizer, shutdown, inFlight, configured: () => applied !== undefined });
   const admin = createAdmin({
-    metrics,
+    metrics: metrics.registry,
     readiness: () => [
       { name: 'configuration', ok: applied !== undefined, detail: 'none has been applied yet' },
       { name: 'ledger', ...ledgerReadiness(ledger) },

@@ -54,7 +54,7 @@ interface Parts {
 export async function runDataplane(flags: DataplaneFlags): Promise<number> {
   await check(flags);
   const signals = listenStopSignals();
-  const log = createLogger({ level: flags.logLevel, to: process });
+  const log = createLogger({ level: flags.logLevel });
   const { ledger, dataplane, xds } = await start(flags, log);
   log.info({ address: urlOf({ ...flags.listen, port: dataplane.port }), admin: urlOf({ ...flags.admin, port: dataplane.adminPort }), operators: flags.xds }, 'the proxy listens');
   const signal = await signals.first;

@@ -35,7 +35,7 @@ type Log = ReturnType<typeof createLogger>;
 export async function runSidecar(flags: SidecarFlags): Promise<number> {
   check(flags);
   const signals = listenStopSignals();
-  const log = createLogger({ level: flags.logLevel, to: process });
+  const log = createLogger({ level: flags.logLevel });
   await using ending = new AsyncDisposableStack();
   try {
     const fleet = connectFleet({ url: flags.fleet });
@@ -86,7 +86,7 @@ interface Told {
 
 function adminOf({ fleet, keyFile }: SidecarFlags, { key, metrics, state }: Told): Admin {
   return createAdmin({
-    metrics,
+    metrics: metrics.registry,
     readiness: () => [
       { name: 'key', ok: key.current.header !== undefined, detail: key.current.problem },
       { name: 'draining', ok: !state.draining, detail: 'this process is shutting down' },

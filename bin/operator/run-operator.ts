@@ -9,8 +9,6 @@ import type { Admin } from '../../dataplane/admin/server.ts';
 import type { Ledger, LedgerReader } from '../../dataplane/ledger/ledger.ts';
 import { createLogger } from '../../dataplane/telemetry/log.ts';
 import type { LogOptions } from '../../dataplane/telemetry/log.ts';
-import { CONTENT_TYPE, recorderOf } from '../../dataplane/telemetry/recorder.ts';
-import type { Recorder } from '../../dataplane/telemetry/recorder.ts';
 import { NoKubeAccess, openAccess } from '../../operator/kube/access.ts';
 import type { KubeAccess, SharedAccess } from '../../operator/kube/access.ts';
 import { createKubeClient } from '../../operator/kube/client.ts';
@@ -19,8 +17,8 @@ import { SYSTEM_CLOCK } from '../../operator/kube/clock.ts';
 import type { Clock } from '../../operator/kube/clock.ts';
 import { startKubernetesOperator } from '../../operator/kubernetes.ts';
 import type { KubernetesOperator } from '../../operator/kubernetes.ts';
-import { OPERATOR_METRICS } from '../../operator/metrics.ts';
-import type { OperatorMetricName } from '../../operator/metrics.ts';
+import { createOperatorMetrics } from '../../operator/metrics.ts';
+import type { GaugeCollectors, OperatorMetrics } from '../../operator/metrics.ts';
 import { startDistribution } from '../../operator/xds/distribution.ts';
 import type { Distribution, DistributionSecurity } from '../../operator/xds/distribution.ts';
 import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';
@@ -74,7 +72,7 @@ interface Context {
   readonly log: ReturnType<typeof createLogger>;
   readonly access: SharedAccess;
   readonly client: KubeClient;
-  readonly recorder: Recorder<OperatorMetricName>;
+  readonly metrics: OperatorMetrics;
   readonly namespace: string;
   readonly running: Running;
 }
@@ -86,7 +84,7 @@ export async function runOperator(flags: OperatorFlags): Promise<number> {
   check(flags);
   readSettings(flags, flags.namespace ?? DEFAULT_GATEWAY_NAMESPACE);
   const signals = listenStopSignals();
-  const log = createLogger({ level: flags.logLevel, to: process });
+  const log = createLogger({ level: flags.logLevel });
   const context = prepare(flags, log);
   await using ending = new AsyncDisposableStack();
   ending.defer(() => context.client.close());
@@ -119,12 +117,13 @@ function check({ insecureXds, xdsListen, envoyXdsListen, ledger }: OperatorFlags
 }
 
 function prepare(flags: OperatorFlags, log: Context['log']): Context {
-  const recorder = recorderOf<OperatorMetricName>(OPERATOR_METRICS);
+  const running: Running = {};
+  const metrics = createOperatorMetrics(collectorsOf(running));
   try {
     const access = openAccess({ ...flags.kubeconfig !== undefined && { kubeconfig: flags.kubeconfig }, nowMs: () => Date.now() });
-    const client = createKubeClient({ access, userAgent: `model-gateway-operator/${VERSION}`, meter: recorder });
+    const client = createKubeClient({ access, userAgent: `model-gateway-operator/${VERSION}`, meter: metrics.meter });
     const namespace = flags.namespace ?? namespaceOf(access, flags) ?? DEFAULT_GATEWAY_NAMESPACE;
-    return { flags, log, access, client, recorder, namespace, running: {} };
+    return { flags, log, access, client, metrics, namespace, running };
   } catch (error) {
     if (error instanceof NoKubeAccess) throw new CommandFailed(error.message, EXIT.failed, error);
     throw error;
@@ -137,7 +136,7 @@ function namespaceOf({ namespace }: KubeAccess, { kubeconfig }: OperatorFlags): 
 }
 
 async function start(context: Context, ending: AsyncDisposableStack): Promise<void> {
-  const { flags, log, client, recorder, namespace, running } = context;
+  const { flags, log, client, metrics: { meter }, namespace, running } = context;
   const timers = endingTimers();
   ending.defer(() => timers.end());
   const security = flags.insecureXds ? { insecure: true } as const : await secureXds({
@@ -148,7 +147,7 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<vo
   if (!security.insecure) ending.defer(() => security.stop());
   const distribution = ending.adopt(await startDistribution({
     listen: flags.xdsListen, gatewayNamespace: namespace, security, log,
-    onAcknowledged: (latencyMs) => recorder.observe('modelgateway_operator_xds_acknowledge_duration_seconds', {}, latencyMs / 1000),
+    onAcknowledged: (latencyMs) => meter.observe('modelgateway_operator_xds_acknowledge_duration_seconds', {}, latencyMs / 1000),
   }), (each) => each.stop());
   running.distribution = distribution;
   // its certificates, for which proxies wait, do not wait for anything else
@@ -158,7 +157,7 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<vo
   const ledger = flags.ledger && openFleetLedger(context, flags.ledger);
   if (ledger) ending.defer(() => ledger.close());
   running.operator = ending.adopt(startKubernetesOperator({
-    client, fleet: distribution, gatewayNamespace: namespace, log, meter: recorder,
+    client, fleet: distribution, gatewayNamespace: namespace, log, meter,
     ...flags.watchNamespaces && { watchNamespaces: flags.watchNamespaces },
     ...ledger && { ledger: ledger.reader },
     lease: { name: flags.leaseName, identity: flags.identity ?? `${hostname()}-${randomUUID().slice(0, 8)}`, ...flags.advertise !== undefined && { address: flags.advertise } },
@@ -169,20 +168,20 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<vo
 }
 
 /** The port for Envoys before the fleet, where one is asked for. */
-async function openEdge({ flags, client, namespace, log, recorder, running }: Context, security: DistributionSecurity, ending: AsyncDisposableStack): Promise<void> {
+async function openEdge({ flags, client, namespace, log, metrics: { meter }, running }: Context, security: DistributionSecurity, ending: AsyncDisposableStack): Promise<void> {
   const { envoyXdsListen } = flags;
   if (!envoyXdsListen) return;
-  const edge = ending.adopt(await startEdge({ flags: { ...flags, envoyXdsListen }, client, namespace, security, log, meter: recorder }), (each) => each.stop());
+  const edge = ending.adopt(await startEdge({ flags: { ...flags, envoyXdsListen }, client, namespace, security, log, meter }), (each) => each.stop());
   running.edge = edge;
   log.info({ xds: edge.port, service: flags.edgeService }, 'Envoys can connect');
 }
 
 /** The port on which the API server asks about pods that want a sidecar, where one is asked for. */
-async function openWebhook({ flags, client, namespace, log, recorder, running }: Context, after: Clock['after'], ending: AsyncDisposableStack): Promise<void> {
+async function openWebhook({ flags, client, namespace, log, metrics: { meter }, running }: Context, after: Clock['after'], ending: AsyncDisposableStack): Promise<void> {
   const { webhookListen } = flags;
   if (!webhookListen) return;
   running.webhook = ending.adopt(await startWebhook({
-    flags: { ...flags, webhookListen }, client, namespace, after, log, meter: recorder,
+    flags: { ...flags, webhookListen }, client, namespace, after, log, meter,
     leading: () => running.operator?.leading ?? false,
   }), (each) => each.stop());
   log.info({ port: running.webhook.port }, 'the API server can ask for sidecars');
@@ -190,11 +189,11 @@ async function openWebhook({ flags, client, namespace, log, recorder, running }:
 
 /** The port for people, where one is asked for. */
 async function openConsole(context: Context, after: Clock['after'], ending: AsyncDisposableStack): Promise<void> {
-  const { flags, client, access, namespace, log, recorder, running } = context;
+  const { flags, client, access, namespace, log, metrics: { meter }, running } = context;
   if (!flags.console || !running.operator) return;
   const { startClusterConsole } = await import('./console.ts'); // loaded only by who needs it
   const page = ending.adopt(await startClusterConsole({
-    flags: { ...flags, console: flags.console }, ledger: flags.ledger, client, access, namespace, operator: running.operator, meter: recorder, after, log,
+    flags: { ...flags, console: flags.console }, ledger: flags.ledger, client, access, namespace, operator: running.operator, meter, after, log,
   }), (each) => each.stop());
   log.info({ port: await page.ready }, 'people can sign in to the console');
 }
@@ -239,28 +238,27 @@ function openFleetLedger({ log, running }: Context, place: LedgerPlace): { reado
   };
 }
 
-function adminOf({ recorder, running, flags, namespace }: Context): Admin {
-  recorder.set('modelgateway_operator_leader', {}, 0);
+function adminOf({ metrics, running, flags, namespace }: Context): Admin {
   return createAdmin({
-    metrics: {
-      contentType: CONTENT_TYPE,
-      async render() {
-        const figures = running.distribution?.figures();
-        running.operator?.countObjects();
-        if (figures) readFigures(recorder, figures);
-        return recorder.render();
-      },
-    },
+    metrics: metrics.registry,
     readiness: () => [...readinessOf(running), ...flags.webhookListen ? [{ name: 'webhook', ok: running.webhook !== undefined, detail: 'its certificates are not there yet; the log says why' }] : []],
     dump: () => ({ version: VERSION, namespace, watchNamespaces: flags.watchNamespaces ?? 'all', leading: running.operator?.leading ?? false, problems: problemsOf(running), proxies: running.distribution?.figures(), statuses: running.operator?.statuses() ?? [] }),
   });
 }
 
-function readFigures(recorder: Recorder<OperatorMetricName>, figures: ReturnType<Distribution['figures']>): void {
-  recorder.set('modelgateway_operator_proxies', { at: 'here' }, figures.connectedProxies);
-  recorder.set('modelgateway_operator_proxies', { at: 'other_replicas' }, figures.remoteProxies);
-  recorder.set('modelgateway_operator_xds_resources', {}, figures.resources);
-  recorder.set('modelgateway_operator_xds_snapshot_bytes', {}, figures.snapshotBytes);
-  recorder.set('modelgateway_operator_xds_pushes', {}, figures.pushesTotal);
-  recorder.set('modelgateway_operator_xds_rejections', {}, figures.rejectionsTotal);
+/** Reads the gauges whose values the operator's parts know, at each scrape. */
+function collectorsOf(running: Running): GaugeCollectors {
+  const figures = (): ReturnType<Distribution['figures']> | undefined => running.distribution?.figures();
+  return {
+    modelgateway_operator_objects: () => running.operator?.countObjects(),
+    modelgateway_operator_proxies(gauge) {
+      const { connectedProxies, remoteProxies } = figures() ?? {};
+      if (connectedProxies !== undefined) gauge.set({ at: 'here' }, connectedProxies);
+      if (remoteProxies !== undefined) gauge.set({ at: 'other_replicas' }, remoteProxies);
+    },
+    modelgateway_operator_xds_resources: (gauge) => gauge.set(figures()?.resources ?? 0),
+    modelgateway_operator_xds_snapshot_bytes: (gauge) => gauge.set(figures()?.snapshotBytes ?? 0),
+    modelgateway_operator_xds_pushes: (gauge) => gauge.set(figures()?.pushesTotal ?? 0),
+    modelgateway_operator_xds_rejections: (gauge) => gauge.set(figures()?.rejectionsTotal ?? 0),
+  };
 }

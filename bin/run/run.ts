@@ -59,7 +59,7 @@ const CONSOLE_AFTER_MS = 25;
 /** Runs until told to stop; resolves with the exit code. */
 export async function run(flags: RunFlags): Promise<number> {
   const signals = listenStopSignals();
-  const log = createLogger({ level: flags.logLevel, to: process });
+  const log = createLogger({ level: flags.logLevel });
   const parts = await start(flags, log);
   log.info({ address: urlOf({ ...flags.listen, port: parts.gateway.port }), admin: urlOf({ ...flags.admin, port: parts.gateway.adminPort }) }, 'the gateway answers');
   flushCompileCache(); // at the end otherwise, which a killed process does not reach

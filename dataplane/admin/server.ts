@@ -1,29 +1,31 @@
 /**
- * The admin port of a process: is it alive, is it ready, its metrics, and the configuration that it works with. For operators
- * and their tools only: nothing here is authenticated, and nothing here holds a secret.
+ * The admin port of a process: liveness, readiness, metrics, and the configuration in force. It is for the people who
+ * operate the process and for their tools only: it authenticates nobody and serves no secret.
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { listening } from '../listen.ts';
 
-/** One thing that must hold before the process takes calls. */
+/** A condition that must hold before the process takes calls. */
 export interface ReadinessCheck {
   readonly name: string;
   readonly ok: boolean;
-  /** In words, where it is not ok. */
+  /** Says in words why it is not ok. */
   readonly detail?: string;
 }
 
 export interface AdminSources {
-  readonly metrics: { readonly contentType: string; render(): Promise<string> };
+  /** A registry of prom-client. */
+  readonly metrics: { readonly contentType: string; metrics(): Promise<string> };
   readonly readiness: () => readonly ReadinessCheck[] | Promise<readonly ReadinessCheck[]>;
-  /** What /config_dump shows, by name; already without secrets. */
+  /** Returns what /config_dump shows, by name and already without secrets. */
   readonly dump: () => unknown;
 }
 
 export interface Admin {
-  /** Resolves with the port in use. */
+  /** Resolves with the port in use; rejects if it cannot listen. */
   listen(host: string, port: number): Promise<number>;
+  /** Closes all connections; resolves also if it never listened. */
   close(): Promise<void>;
 }
 
@@ -35,16 +37,17 @@ interface Answer {
 
 type Page = () => Answer | Promise<Answer>;
 
-/** Answers once it listens. A source that throws is a 500 without its words: they could hold anything. */
+/** Creates the server. A source that throws becomes a 500 without the error's message, which could hold anything. */
 export function createAdmin(sources: AdminSources): Admin {
   const pages = pagesOf(sources);
   const server = createServer((request, response) => {
-    answer(pages, request).catch(() => json(500, { error: 'internal error' })).then((page) => send(request, response, page), () => response.destroy());
+    answer(pages, request)
+      .catch(() => json(500, { error: 'internal error' }))
+      .then((page) => send(request, response, page), () => response.destroy());
   });
   return {
     listen: (host, port) => listening(server, { host, port }),
     close: () => new Promise((resolve) => {
-      // resolves too where it never listened
       server.close(() => resolve());
       server.closeAllConnections();
     }),
@@ -55,7 +58,9 @@ function pagesOf({ metrics, readiness, dump }: AdminSources): ReadonlyMap<string
   return new Map<string, Page>([
     ['/healthz', () => json(200, { status: 'ok' })],
     ['/readyz', async () => readinessPage(await readiness())],
-    ['/metrics', async () => ({ status: 200, headers: { 'content-type': metrics.contentType }, body: await metrics.render() })],
+    ['/metrics', async () => ({
+      status: 200, headers: { 'content-type': metrics.contentType }, body: await metrics.metrics(),
+    })],
     ['/config_dump', () => json(200, dump())],
   ]);
 }
@@ -70,16 +75,18 @@ async function answer(pages: ReadonlyMap<string, Page>, { url = '', method }: In
   const [path = ''] = url.split('?');
   const page = pages.get(path);
   if (!page) return json(404, { error: 'not found', paths: [...pages.keys()] });
-  if (method !== 'GET' && method !== 'HEAD') return { ...json(405, { error: 'method not allowed' }), headers: { allow: 'GET, HEAD' } };
-  return page();
+  if (method === 'GET' || method === 'HEAD') return page();
+  return { ...json(405, { error: 'method not allowed' }), headers: { allow: 'GET, HEAD' } };
 }
 
 function send(request: IncomingMessage, response: ServerResponse, { status, body, headers }: Answer): void {
-  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(body), ...headers });
+  response.writeHead(status, {
+    'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(body), ...headers,
+  });
   response.end(request.method === 'HEAD' ? undefined : body);
 }
 
-/** Indented JSON, with maps as objects, sets as lists and integers of 64 bits as decimal strings. */
+/** Answers with indented JSON: maps as objects, sets as lists, and bigints as decimal strings. */
 function json(status: number, value: unknown): Answer {
   const body = JSON.stringify(value, (_name, part: unknown) => {
     if (typeof part === 'bigint') return part.toString();

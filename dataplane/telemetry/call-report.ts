@@ -1,12 +1,13 @@
 /**
- * What is told of each call once, when it is over: telemetry turns it into metrics and one log line. It holds ids, never a
- * key, a prompt or a provider's URL.
+ * What the pipeline reports about each call once, when it is over. Telemetry turns a report into metrics and one log
+ * line. A report holds ids, never a key, a prompt or a provider's URL.
  */
 import type { CallStatus, TokenCounts, UsageSource } from '../ledger/usage-record.ts';
 
 /** Routes with bounded names: unknown paths are "other". */
 export type EndpointName =
-  | 'chat_completions' | 'messages' | 'count_tokens' | 'models' | 'embeddings' | 'images' | 'videos' | 'responses' | 'key' | 'usage' | 'pricing' | 'other';
+  | 'chat_completions' | 'messages' | 'count_tokens' | 'models' | 'embeddings' | 'images' | 'videos' | 'responses'
+  | 'key' | 'usage' | 'pricing' | 'other';
 
 /** One attempt at one channel. */
 export interface AttemptReport {
@@ -28,7 +29,12 @@ export interface CallReport {
   /** Code of the error table, where the call ended in an error, before or within the answer. */
   readonly errorCode: string | undefined;
   /** Set once authenticated. */
-  readonly key: { readonly namespace: string; readonly name: string; readonly prefix: string; readonly account: string } | undefined;
+  readonly key: {
+    readonly namespace: string;
+    readonly name: string;
+    readonly prefix: string;
+    readonly account: string;
+  } | undefined;
   /** A configured model's name; undefined before one was found, so that labels stay bounded. */
   readonly model: string | undefined;
   /** The group that served it. */
@@ -48,9 +54,11 @@ export interface CallReport {
 }
 
 /** A call whose settlement came after its client had been told that the ledger does not answer. */
-export type LateBilling = Pick<CallReport, 'requestId' | 'model' | 'group'> & { readonly billing: NonNullable<CallReport['billing']> };
+export type LateBilling = Pick<CallReport, 'requestId' | 'model' | 'group'> & {
+  readonly billing: NonNullable<CallReport['billing']>;
+};
 
-/** A job that goes on no more, as far as the gateway is concerned. GivenUp: nobody heard how it ended. */
+/** How a job (a video) ended for the gateway. GivenUp: it never learned how. */
 export interface JobEnd {
   readonly requestId: string;
   readonly jobId: string;
@@ -61,11 +69,12 @@ export interface JobEnd {
 }
 
 export interface CallTelemetry {
+  /** Called once for each call. */
   finished(report: CallReport): void;
-  /** Once for each job, when it is known how it ended. */
+  /** Called once for each job, when its end is known. */
   jobEnded(end: JobEnd): void;
-  /** Once, after finished, which had no billing to tell. */
+  /** Called at most once for each call, after `finished` without billing. */
   billedLate(late: LateBilling): void;
-  /** Time from asking the ledger to its answer. */
+  /** Called with the time from a question to the ledger until its answer. */
   ledger(operation: 'hold' | 'settle' | 'slots' | 'progress', durationMs: number, outcome: string): void;
 }

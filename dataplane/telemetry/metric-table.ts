@@ -1,23 +1,23 @@
 /**
- * The one table of metrics: name, type, labels and meaning. metrics.ts fills it, docs/metrics.md is generated from it.
- * No label is unbounded: channels, groups and models are those of the configuration, and a model that is not configured is "".
- * Keys and accounts are no labels; their figures are in statuses and at /v1/usage. Seconds and USD throughout.
+ * The table of a proxy's metrics: metrics.ts creates them, docs/metrics.md is generated from it. No label is unbounded:
+ * channels, groups and models are those of the configuration, and a model that is not configured is "". Keys and
+ * accounts are no labels; their figures are in statuses and at /v1/usage. Seconds and USD throughout.
  */
+import type { MetricTable } from './metric-set.ts';
+import { PROCESS_METRICS } from './process-metrics.ts';
 
-export interface MetricRow {
-  readonly type: 'counter' | 'gauge' | 'histogram';
-  readonly labels: readonly string[];
-  readonly help: string;
-  /** Of a histogram. */
-  readonly buckets?: readonly number[];
-}
-
-/** OpenTelemetry's buckets for durations of model calls, and on to the longest time-outs. */
-const CALL_SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 163.84, 327.68, 655.36];
+/** OpenTelemetry's buckets for durations of model calls, and on to the longest timeouts. */
+const CALL_SECONDS = [
+  0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 163.84, 327.68, 655.36,
+];
 /** OpenTelemetry's buckets, and on to a minute for models that think first. */
-const FIRST_TOKEN_SECONDS = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 15, 30, 45, 60];
+const FIRST_TOKEN_SECONDS = [
+  0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 15, 30, 45, 60,
+];
 const PER_TOKEN_SECONDS = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5];
-const TOKENS = [1, 4, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864];
+const TOKENS = [
+  1, 4, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864,
+];
 const LEDGER_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
 
 const GEN_AI = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model'] as const;
@@ -25,7 +25,8 @@ const GEN_AI = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request
 export const METRICS = {
   gen_ai_server_request_duration_seconds: {
     type: 'histogram', labels: [...GEN_AI, 'error_type'], buckets: CALL_SECONDS,
-    help: 'Time from a model call\'s arrival to the end of its answer. error_type is the error code, "" where it succeeded.',
+    help: 'Time from a model call\'s arrival to the end of its answer. error_type is the error code, "" where it '
+      + 'succeeded.',
   },
   gen_ai_server_time_to_first_token_seconds: {
     type: 'histogram', labels: GEN_AI, buckets: FIRST_TOKEN_SECONDS,
@@ -61,15 +62,18 @@ export const METRICS = {
   },
   modelgateway_unbilled_usd_total: {
     type: 'counter', labels: ['model', 'group'],
-    help: 'Cost beyond both the hold and what was free under the limits: written off because a provider broke its own limit. Should stay 0.',
+    help: 'Cost beyond both the hold and what was free under the limits: written off because a provider broke its own '
+      + 'limit. Should stay 0.',
   },
   modelgateway_jobs_ended_total: {
     type: 'counter', labels: ['model', 'group', 'end'],
-    help: 'Jobs (videos) by how they ended: Completed, Failed (given back), Deleted while they ran, GivenUp (nobody heard within a day).',
+    help: 'Jobs (videos) by how they ended: Completed, Failed (given back), Deleted while they ran, GivenUp (nobody '
+      + 'heard within a day).',
   },
   modelgateway_upstream_attempts_total: {
     type: 'counter', labels: ['channel', 'outcome'],
-    help: 'Attempts by channel and outcome: ok, status_ with the HTTP status, connect, reset, timeout, cut, idle, aborted; full and short were not sent.',
+    help: 'Attempts by channel and outcome: ok, status_ with the HTTP status, connect, reset, timeout, cut, idle, '
+      + 'aborted; full and short were not sent.',
   },
   modelgateway_upstream_attempt_duration_seconds: {
     type: 'histogram', labels: ['channel'], buckets: CALL_SECONDS,
@@ -81,28 +85,53 @@ export const METRICS = {
   },
   modelgateway_ledger_duration_seconds: {
     type: 'histogram', labels: ['operation', 'outcome'], buckets: LEDGER_SECONDS,
-    help: 'Time from asking the ledger to its answer, by operation: hold, settle, slots, progress. On a single Valkey slots are had with the hold: its outcome is then Full.',
+    help: 'Time from asking the ledger to its answer, by operation: hold, settle, slots, progress. On a single Valkey '
+      + 'slots are had with the hold: its outcome is then Full.',
   },
   modelgateway_holds: { type: 'gauge', labels: [], help: 'Holds that are not settled yet.' },
   modelgateway_held_usd: { type: 'gauge', labels: [], help: 'Money in holds that are not settled yet.' },
-  modelgateway_slots_in_use: { type: 'gauge', labels: ['scope'], help: 'Concurrency slots in use, by scope: Key, Group, Channel.' },
-  modelgateway_config_generation: { type: 'gauge', labels: [], help: 'How many configurations have been put in force since the start; 0: none yet.' },
-  modelgateway_config_last_applied_timestamp_seconds: { type: 'gauge', labels: [], help: 'When the configuration in force was applied, Unix time.' },
-  modelgateway_config_rejected_total: { type: 'counter', labels: [], help: 'Configurations that were refused; the one before stayed in force.' },
-  modelgateway_xds_connected: { type: 'gauge', labels: [], help: '1: connected to an operator; 0: this proxy goes on with its last good configuration.' },
-  modelgateway_xds_connections_total: { type: 'counter', labels: [], help: 'Connections to an operator that gave a whole configuration.' },
-  modelgateway_xds_last_update_timestamp_seconds: { type: 'gauge', labels: [], help: 'When the operator was last known to have nothing newer than what is in force, Unix time; 0: not yet.' },
+  modelgateway_slots_in_use: {
+    type: 'gauge', labels: ['scope'],
+    help: 'Concurrency slots in use, by scope: Key, Group, Channel.',
+  },
+  modelgateway_config_generation: {
+    type: 'gauge', labels: [],
+    help: 'How many configurations have been put in force since the start; 0: none yet.',
+  },
+  modelgateway_config_last_applied_timestamp_seconds: {
+    type: 'gauge', labels: [],
+    help: 'When the configuration in force was applied, Unix time.',
+  },
+  modelgateway_config_rejected_total: {
+    type: 'counter', labels: [],
+    help: 'Configurations that were refused; the one before stayed in force.',
+  },
+  modelgateway_xds_connected: {
+    type: 'gauge', labels: [],
+    help: '1: connected to an operator; 0: this proxy goes on with its last good configuration.',
+  },
+  modelgateway_xds_connections_total: {
+    type: 'counter', labels: [],
+    help: 'Connections to an operator that gave a whole configuration.',
+  },
+  modelgateway_xds_last_update_timestamp_seconds: {
+    type: 'gauge', labels: [],
+    help: 'When the operator was last known to have nothing newer than what is in force, Unix time; 0: not yet.',
+  },
   modelgateway_xds_resources: { type: 'gauge', labels: [], help: 'Objects of the configuration in force.' },
-  modelgateway_xds_refused_resources: { type: 'gauge', labels: [], help: 'Objects whose newest version this proxy refuses; it goes on with the version of before, or without.' },
+  modelgateway_xds_refused_resources: {
+    type: 'gauge', labels: [],
+    help: 'Objects whose newest version this proxy refuses; it goes on with the version of before, or without.',
+  },
   modelgateway_event_loop_lag_seconds: {
     type: 'gauge', labels: ['quantile'],
     help: 'Delay of the event loop since the last scrape, by quantile: 0.5, 0.99, 1 (the longest).',
   },
-  modelgateway_build_info: { type: 'gauge', labels: ['version', 'node_version'], help: 'Always 1.' },
-  process_cpu_seconds_total: { type: 'counter', labels: [], help: 'CPU time of the process, user and system.' },
-  process_resident_memory_bytes: { type: 'gauge', labels: [], help: 'Resident memory of the process.' },
-  process_start_time_seconds: { type: 'gauge', labels: [], help: 'When the process started, Unix time.' },
+  ...PROCESS_METRICS,
   nodejs_heap_size_used_bytes: { type: 'gauge', labels: [], help: 'JavaScript heap in use.' },
-} as const satisfies Record<string, MetricRow>;
+} as const satisfies MetricTable;
 
-export type MetricName = keyof typeof METRICS;
+/** USD for metrics, which are floating-point throughout; the ledger has the exact figures. */
+export function usd(nanoUsd: bigint): number {
+  return Number(nanoUsd) / 1e9;
+}

@@ -1,26 +1,48 @@
-/** The table of a sidecar's metrics, as metric-table.ts is that of a proxy's. Labels are bounded, and none says whose pod it is. */
-import type { MetricRow } from './metric-table.ts';
+/** The table of a sidecar's metrics: sidecar/metrics.ts creates them. Labels are bounded, and none names the pod. */
+import type { MetricTable } from './metric-set.ts';
+import { PROCESS_METRICS } from './process-metrics.ts';
 
-/** From what a hop costs to the longest calls. */
+/** From the cost of a hop to the longest calls. */
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800];
 
 export const SIDECAR_METRICS = {
   modelgateway_sidecar_requests_total: {
     type: 'counter', labels: ['result', 'status'],
-    help: 'Requests of the app by result and status ("": none was sent). answered: the fleet\'s own answer, whatever it says; cut: the fleet broke it off; left: the app did; unreachable: no connection; broken: the connection ended before an answer; no_key: there is no key; refused: not for the fleet.',
+    help: 'Requests of the app by result and status ("": none was sent). answered: the fleet\'s own answer, whatever '
+      + 'it says; cut: the fleet broke it off; left: the app did; unreachable: no connection; broken: the connection '
+      + 'ended before an answer; no_key: there is no key; refused: not for the fleet.',
   },
-  modelgateway_sidecar_request_duration_seconds: { type: 'histogram', labels: [], buckets: SECONDS, help: 'Time from a request\'s arrival to the end of its answer.' },
-  modelgateway_sidecar_first_byte_seconds: { type: 'histogram', labels: [], buckets: SECONDS, help: 'Time from a request\'s arrival to the head of the fleet\'s answer.' },
-  modelgateway_sidecar_requests_in_flight: { type: 'gauge', labels: [], help: 'Requests whose answers are not complete.' },
-  modelgateway_sidecar_connect_retries_total: { type: 'counter', labels: [], help: 'Attempts that were repeated because no connection could be made.' },
-  modelgateway_sidecar_bytes_total: { type: 'counter', labels: ['direction'], help: 'Bytes of bodies, by direction: to_fleet, to_app.' },
-  modelgateway_sidecar_connections: { type: 'gauge', labels: ['state'], help: 'Connections to the fleet, by state: busy, idle.' },
-  modelgateway_sidecar_key_loaded: { type: 'gauge', labels: [], help: '1 while there is a key to send; 0: its Secret is missing or holds none, and every request is refused.' },
-  modelgateway_sidecar_key_changes_total: { type: 'counter', labels: [], help: 'Other keys that have been taken up since the start.' },
-  modelgateway_build_info: { type: 'gauge', labels: ['version', 'node_version'], help: 'Always 1.' },
-  process_cpu_seconds_total: { type: 'counter', labels: [], help: 'CPU time of the process, user and system.' },
-  process_resident_memory_bytes: { type: 'gauge', labels: [], help: 'Resident memory of the process.' },
-  process_start_time_seconds: { type: 'gauge', labels: [], help: 'When the process started, Unix time.' },
-} as const satisfies Record<string, MetricRow>;
-
-export type SidecarMetricName = keyof typeof SIDECAR_METRICS;
+  modelgateway_sidecar_request_duration_seconds: {
+    type: 'histogram', labels: [], buckets: SECONDS,
+    help: 'Time from a request\'s arrival to the end of its answer.',
+  },
+  modelgateway_sidecar_first_byte_seconds: {
+    type: 'histogram', labels: [], buckets: SECONDS,
+    help: 'Time from a request\'s arrival to the head of the fleet\'s answer.',
+  },
+  modelgateway_sidecar_requests_in_flight: {
+    type: 'gauge', labels: [],
+    help: 'Requests whose answers are not complete.',
+  },
+  modelgateway_sidecar_connect_retries_total: {
+    type: 'counter', labels: [],
+    help: 'Attempts that were repeated because no connection could be made.',
+  },
+  modelgateway_sidecar_bytes_total: {
+    type: 'counter', labels: ['direction'],
+    help: 'Bytes of bodies, by direction: to_fleet, to_app.',
+  },
+  modelgateway_sidecar_connections: {
+    type: 'gauge', labels: ['state'],
+    help: 'Connections to the fleet, by state: busy, idle.',
+  },
+  modelgateway_sidecar_key_loaded: {
+    type: 'gauge', labels: [],
+    help: '1 while there is a key to send; 0: its Secret is missing or holds none, and every request is refused.',
+  },
+  modelgateway_sidecar_key_changes_total: {
+    type: 'counter', labels: [],
+    help: 'Other keys that have been taken up since the start.',
+  },
+  ...PROCESS_METRICS,
+} as const satisfies MetricTable;

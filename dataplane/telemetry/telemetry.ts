@@ -1,34 +1,30 @@
-/**
- * What becomes of a call's report: metrics and one log line.
- */
+/** Turns what happens to calls and jobs into metrics and log lines. */
 import type { Logger } from 'pino';
-import type { CallReport, CallTelemetry, JobEnd } from './call-report.ts';
-import { createCallLog, lateLogLine } from './call-log.ts';
+import { callFields, jobFields, lateBillingFields } from './call-log.ts';
+import type { CallReport, CallTelemetry } from './call-report.ts';
 import type { Metrics } from './metrics.ts';
 
-/** Tells of every finished call. Calls that ended in a fault of the gateway or its providers are warnings. */
-export function createCallTelemetry(metrics: Pick<Metrics, 'call' | 'billedLate' | 'ledger' | 'jobEnded'>, log: Logger): CallTelemetry {
-  const logCall = createCallLog(log);
+/** Counts each call and writes one log line about it: a warning if the gateway or its providers are at fault. */
+export function createCallTelemetry(
+  metrics: Pick<Metrics, 'call' | 'billedLate' | 'ledger' | 'jobEnded'>, log: Logger,
+): CallTelemetry {
   return {
-    finished(report: CallReport) {
+    finished(report) {
       metrics.call(report);
-      logCall(report, isFault(report) ? 'warn' : 'info');
+      log[isFault(report) ? 'warn' : 'info'](callFields(report), 'call');
     },
     billedLate(late) {
       metrics.billedLate(late);
-      log.warn(lateLogLine(late), 'billed late');
+      log.warn(lateBillingFields(late), 'billed late');
     },
     jobEnded(end) {
       metrics.jobEnded(end);
-      if (end.end === 'GivenUp') log.warn(jobLogLine(end), 'a job was given up: nobody heard how it ended, and it stays paid');
-      else log.info(jobLogLine(end), 'job ended');
+      const fields = jobFields(end);
+      if (end.end !== 'GivenUp') log.info(fields, 'job ended');
+      else log.warn(fields, 'a job was given up: nobody heard how it ended, and it stays paid');
     },
     ledger: metrics.ledger,
   };
-}
-
-function jobLogLine({ requestId, jobId, model, group, channel, end }: JobEnd): Record<string, unknown> {
-  return { request_id: requestId, job_id: jobId, model, group, channel, end };
 }
 
 /** A 5xx, or an answer that had begun well and ended in an error. */

@@ -6,11 +6,10 @@ import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { loadKinds, type KindSchema } from '#crds/kind-schema.ts';
 import { readCrdTexts } from '#crds/load.ts';
-import { renderMetricsDoc } from '../../dataplane/telemetry/metrics-doc.ts';
-import { OPERATOR_METRICS } from '../../operator/metrics.ts';
 import { crdTemplate } from './generate/crds-chart.ts';
 import { errorsText } from './generate/errors-doc.ts';
 import { chartReadme, readValues, schemaText } from './generate/helm-values.ts';
+import { metricsText } from './generate/metrics-doc.ts';
 import { protocolsText } from './generate/protocols-doc.ts';
 import { providerText } from './generate/provider-doc.ts';
 import { referenceText } from './generate/reference.ts';
@@ -37,7 +36,7 @@ export async function generateAll(): Promise<Generated[]> {
     { path: 'crds/structures.gen.ts', text: structuresText(kinds) },
     { path: 'docs/reference.md', text: referenceText(kinds, await readExamples(kinds)) },
     { path: 'docs/errors.md', text: errorsText() },
-    { path: 'docs/metrics.md', text: renderMetricsDoc(OPERATOR_METRICS) },
+    { path: 'docs/metrics.md', text: metricsText() },
     { path: 'docs/protocols.md', text: protocolsText() },
     { path: 'docs/adding-a-provider.md', text: await providerText(ROOT) },
     ...await crdTemplates(),

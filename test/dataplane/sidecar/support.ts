@@ -62,9 +62,9 @@ export async function startTestSidecar(url: string, key: string | undefined, aut
   const sidecar = await startSidecar({ fleet, key: holder, metrics, log, listen: { host: '127.0.0.1', port: 0 }, monotonicMs: () => performance.now(), random: () => 0 });
   return {
     url: `http://127.0.0.1:${sidecar.port}`, port: sidecar.port, fleet, sidecar, logs,
-    page: () => metrics.render(),
+    page: () => metrics.registry.metrics(),
     async metric(sample) {
-      const line = (await metrics.render()).split('\n').find((each) => each.startsWith(`${sample} `));
+      const line = (await metrics.registry.metrics()).split('\n').find((each) => each.startsWith(`${sample} `));
       return line === undefined ? 0 : Number(line.slice(sample.length + 1));
     },
     async writeKey(text) {

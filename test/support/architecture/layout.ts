@@ -26,7 +26,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
 
   'operator/main.ts': { may: ['crds', 'operator', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
   'operator/kubernetes.ts': { may: ['crds', 'operator', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
-  'operator/metrics.ts': { may: [] },
+  'operator/metrics.ts': { may: [], packages: ['prom-client'] },
   'operator/files': { may: ['crds', 'operator/store'], packages: ['yaml'] },
   'operator/console': {
     may: ['web', 'crds', 'operator/store', 'operator/status', 'operator/translate', 'operator/console/access', 'operator/console/usage', 'dataplane/snapshot', 'dataplane/ledger/usage-record-csv.ts', ...LEDGER_CONTRACT],
@@ -52,7 +52,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/upstream': { may: [], packages: ['undici'] },
   'dataplane/state': { may: ['web/pricing/price-list.ts', 'web/pricing/price-rows.ts', 'dataplane/snapshot', 'dataplane/protocol/call-facts.ts', 'dataplane/protocol/providers.ts', 'dataplane/upstream/upstream.ts', ...LEDGER_CONTRACT] },
   'dataplane/xds': { may: ['dataplane/snapshot', 'dataplane/state'], packages: ['@grpc/grpc-js', '@bufbuild/protobuf', 'pino'] },
-  'dataplane/telemetry': { may: ['dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
+  'dataplane/telemetry': { may: ['dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino', 'prom-client'] },
   'dataplane/admin': { may: ['dataplane/listen.ts'] },
   'dataplane/pipeline': {
     may: ['dataplane/errors.ts', 'dataplane/snapshot', 'dataplane/state', 'dataplane/protocol', 'dataplane/upstream', 'dataplane/ledger/lease.ts', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT],
@@ -72,7 +72,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
       'dataplane/errors.ts', 'dataplane/listen.ts', 'dataplane/server/expect.ts', 'dataplane/server/in-flight.ts', 'dataplane/server/malformed.ts',
       'dataplane/server/open-responses.ts', 'dataplane/server/reply-error.ts', 'dataplane/server/request-id.ts', 'dataplane/upstream/address.ts', 'dataplane/telemetry',
     ],
-    packages: ['undici', 'pino'],
+    packages: ['undici', 'pino', 'prom-client'],
   },
   'dataplane/main.ts': { may: ['dataplane'], packages: ['pino'] },
 };

@@ -1,0 +1,41 @@
+/**
+ * The metrics that every process of the data plane has. prom-client's own default metrics are not used: they would add
+ * some thirty families, most of them about V8.
+ */
+import { setCounter } from './metric-set.ts';
+import type { Collectors, MetricSet, MetricTable } from './metric-set.ts';
+
+export const PROCESS_METRICS = {
+  modelgateway_build_info: { type: 'gauge', labels: ['version', 'node_version'], help: 'Always 1.' },
+  process_cpu_seconds_total: { type: 'counter', labels: [], help: 'CPU time of the process, user and system.' },
+  process_resident_memory_bytes: { type: 'gauge', labels: [], help: 'Resident memory of the process.' },
+  process_start_time_seconds: { type: 'gauge', labels: [], help: 'When the process started, Unix time.' },
+} as const satisfies MetricTable;
+
+/** The part of Node's `process` that the metrics read. */
+export interface ProcessFigures {
+  readonly versions: { readonly node: string };
+  /** Microseconds. */
+  cpuUsage(): { readonly user: number; readonly system: number };
+  /** Bytes. */
+  memoryUsage(): { readonly rss: number; readonly heapUsed: number };
+}
+
+/** Sets what stays the same for the life of the process; `version` is this program's. */
+export function setProcessInfo(
+  metrics: MetricSet<typeof PROCESS_METRICS>, version: string, process?: ProcessFigures,
+): void {
+  metrics.modelgateway_build_info.set({ version, node_version: process?.versions.node ?? '' }, 1);
+  metrics.process_start_time_seconds.set(Math.round(performance.timeOrigin) / 1000);
+}
+
+/** Reads CPU time and memory at each scrape. */
+export function processCollectors(process: ProcessFigures): Collectors<typeof PROCESS_METRICS> {
+  return {
+    process_cpu_seconds_total(counter) {
+      const { user, system } = process.cpuUsage();
+      setCounter(counter, (user + system) / 1e6);
+    },
+    process_resident_memory_bytes: (gauge) => gauge.set(process.memoryUsage().rss),
+  };
+}
