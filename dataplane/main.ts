@@ -4,10 +4,11 @@
  */
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { performance } from 'node:perf_hooks';
 import type { Logger } from 'pino';
 import { createAdmin } from './admin/server.ts';
 import type { Admin } from './admin/server.ts';
+import { SYSTEM_CLOCK } from './clock.ts';
+import type { Clock } from './clock.ts';
 import { finish } from './jobs/finish.ts';
 import { pollJob } from './jobs/poll.ts';
 import { startPoller } from './jobs/poller.ts';
@@ -16,7 +17,7 @@ import { CallMap } from './ledger/call-map.ts';
 import { createLeaseKeeper } from './ledger/lease.ts';
 import type { LeaseKeeperDeps } from './ledger/lease.ts';
 import type { Ledger } from './ledger/ledger.ts';
-import type { Clock, PipelineDeps, RouteWarning } from './pipeline/context.ts';
+import type { PipelineDeps, RouteWarning } from './pipeline/context.ts';
 import { countRunningCalls } from './pipeline/new-thresholds.ts';
 import { withTimeout } from './pipeline/with-timeout.ts';
 import { buildServer } from './server/app.ts';
@@ -90,8 +91,6 @@ export interface Dataplane {
   /** No calls by new connections; resolves when the running ones have ended and everything is closed, the ledger apart. */
   drain(): Promise<void>;
 }
-
-const SYSTEM_CLOCK: Clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() };
 
 /** Resolves once both ports answer. Rejects where one of them cannot be had. */
 export async function startDataplane(options: DataplaneOptions): Promise<Dataplane> {

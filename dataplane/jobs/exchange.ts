@@ -5,9 +5,10 @@
 import { GatewayError } from '../errors.ts';
 import type { SlotLimit } from '../ledger/ledger.ts';
 import { readRefusal } from '../pipeline/attempt.ts';
-import type { AttemptResult } from '../pipeline/attempt.ts';
+import type { AttemptFailure } from '../pipeline/attempt.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
-import { emptyTally, keyIsFull, tallyError, verdictOf } from '../pipeline/failures.ts';
+import { attemptsError, keyIsFull, verdictOf } from '../pipeline/failures.ts';
+import type { FailedAttempts } from '../pipeline/failures.ts';
 import type { AttemptReport } from '../telemetry/call-report.ts';
 import { readRetryAfter } from '../upstream/retry.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';
@@ -72,17 +73,13 @@ export async function ask(deps: ExchangeDeps, exchange: JobExchange): Promise<Up
   }
 }
 
-function refusal({ warn, clock }: ExchangeDeps, { at, model }: JobExchange, result: AttemptResult): GatewayError {
-  if (result.kind === 'Answered') throw new Error('an answer is no refusal');
-  const tally = { ...emptyTally(), attempts: 1, last: result };
-  if (result.kind === 'Refused') {
-    const { status, headers } = result;
-    if (status === 404 || status === 410) return videoGone();
-    const verdict = verdictOf(result);
-    if (verdict === 'rate_limited') tally.rateLimited.push(readRetryAfter(headers, clock.nowMs()));
-    if (verdict === 'credential') warn({ route: at.route, channel: at.channel, status });
-  }
-  return tallyError(tally, model);
+function refusal({ warn, clock }: ExchangeDeps, { at, model }: JobExchange, result: AttemptFailure): GatewayError {
+  if (result.kind === 'Refused' && (result.status === 404 || result.status === 410)) return videoGone();
+  const failed: FailedAttempts = { count: 1, last: result, rateLimited: [] };
+  const verdict = verdictOf(result);
+  if (result.kind === 'Refused' && verdict === 'rate_limited') failed.rateLimited.push(readRetryAfter(result.headers, clock.nowMs()));
+  if (result.kind === 'Refused' && verdict === 'credential') warn({ route: at.route, channel: at.channel, status: result.status });
+  return attemptsError(failed, model);
 }
 
 function videoGone(): GatewayError {

@@ -3,7 +3,7 @@ import { GatewayError } from '../errors.ts';
 import type { JobRecord, SlotLimit } from '../ledger/ledger.ts';
 import type { VideoJobs } from '../protocol/provider.ts';
 import { providerOf } from '../protocol/providers.ts';
-import { slotsInForce } from '../state/slots-in-force.ts';
+import { channelSlots } from '../state/limits.ts';
 import type { State } from '../state/state.ts';
 import type { UpstreamTarget } from '../upstream/upstream.ts';
 
@@ -26,8 +26,7 @@ export function channelOf(state: State, { origin }: Pick<JobRecord, 'origin'>): 
   const videos = target && providerOf(target.protocol).videos;
   if (!videos) return undefined;
   const slash = origin.channel.indexOf('/');
-  const [route, channel] = [origin.channel.slice(0, slash), origin.channel.slice(slash + 1)];
-  return { route, channel, target, videos, slots: slotsInForce(state, origin) };
+  return { route: origin.channel.slice(0, slash), channel: origin.channel.slice(slash + 1), target, videos, slots: channelSlots(state, origin) };
 }
 
 export function channelGone(): GatewayError {

@@ -1,6 +1,6 @@
 /**
- * Which key calls: from `Authorization: Bearer sk-…` or `x-api-key`, by the SHA-256 of what was sent. A refusal says which of
- * the two headers is at fault and why, and never repeats what was in it.
+ * Finds the caller's key: from `Authorization: Bearer sk-…` or `x-api-key`, by the SHA-256 of what was sent. A refusal
+ * says which of the two headers is wrong and why, and never repeats its value.
  */
 import { hash } from 'node:crypto';
 import { GatewayError } from '../errors.ts';
@@ -10,30 +10,32 @@ import type { KeyState } from '../state/state.ts';
 type Headers = Received['headers'];
 
 const PREFIX = 'sk-';
-const LONGEST_KEY = 512;
-const VISIBLE = /^[\x21-\x7e]+$/;
-/** What nearly all callers send, which needs no further look. */
-const USUAL_BEARER = /^Bearer sk-[\x21-\x7e]{1,509}$/;
+const MAX_KEY_LENGTH = 512;
+const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 
 /** The caller's key in its present state. Throws invalid_api_key. */
 export function authenticate(deps: Pick<PipelineDeps, 'state' | 'clock'>, received: Received): Authenticated {
-  const { requestId, createdMs, arrivedAt, endpoint, dialect, headers, body, read, reply } = received;
-  const { keyHash, key } = authenticateHeaders(deps, headers);
-  return { requestId, createdMs, arrivedAt, endpoint, dialect, headers, body, read, reply, keyHash, key };
+  return { received, ...authenticateHeaders(deps, received.headers) };
 }
 
-/** The same from headers alone: for endpoints that have no body, and before a large body is read. */
-export function authenticateHeaders(deps: Pick<PipelineDeps, 'state' | 'clock'>, headers: Headers): { keyHash: string; key: KeyState } {
+/** The same by headers alone: for endpoints without a body, and before a large body is read. */
+export function authenticateHeaders(
+  deps: Pick<PipelineDeps, 'state' | 'clock'>, headers: Headers,
+): Pick<Authenticated, 'keyHash' | 'key'> {
   const keyHash = hash('sha256', readKey(headers), 'hex');
   return { keyHash, key: keyInForce(deps, keyHash) };
 }
 
-/** The key behind a hash as the configuration in force has it: it may have been revoked since the call began. */
-export function keyInForce(deps: Pick<PipelineDeps, 'state' | 'clock'>, keyHash: string): KeyState {
-  const credential = deps.state.credential(keyHash);
-  if (!credential) throw refused('This API key is unknown. Check that it is complete, and that it was not revoked or replaced.');
+/**
+ * The key behind a hash, by the configuration in force: it may have been revoked since the call arrived. Throws
+ * invalid_api_key.
+ */
+export function keyInForce({ state, clock }: Pick<PipelineDeps, 'state' | 'clock'>, keyHash: string): KeyState {
+  const credential = state.credential(keyHash);
+  if (!credential)
+    throw refused('This API key is unknown. Check that it is complete, and that it was not revoked or replaced.');
   const { key, notAfterMs } = credential;
-  const nowMs = deps.clock.nowMs();
+  const nowMs = clock.nowMs();
   if (notAfterMs !== undefined && nowMs >= notAfterMs) throw refused('This API key was replaced by a newer one.');
   if (!key.enabled) throw refused('This API key is disabled.');
   if (key.expirationMs !== undefined && nowMs >= key.expirationMs) throw refused('This API key has expired.');
@@ -44,7 +46,7 @@ export function keyInForce(deps: Pick<PipelineDeps, 'state' | 'clock'>, keyHash:
 function readKey(headers: Headers): string {
   const bearer = readBearer(headers['authorization']);
   const header = headers['x-api-key'];
-  const direct = header === undefined ? undefined : checkForm(single(header), 'x-api-key');
+  const direct = header === undefined ? undefined : checkKey(single(header), 'x-api-key');
   if (bearer !== undefined && direct !== undefined && bearer !== direct)
     throw refused('The Authorization and x-api-key headers carry different keys. Send one of them.');
   const key = bearer ?? direct;
@@ -55,22 +57,21 @@ function readKey(headers: Headers): string {
 function readBearer(header: string | string[] | undefined): string | undefined {
   if (header === undefined) return undefined;
   const value = single(header);
-  if (USUAL_BEARER.test(value)) return value.slice('Bearer '.length);
   if (!/^bearer /i.test(value))
     throw refused('The Authorization header is not a bearer key of this gateway. Send "Authorization: Bearer sk-…".');
-  return checkForm(value.slice('bearer '.length), 'Authorization');
+  return checkKey(value.slice('bearer '.length), 'Authorization');
 }
 
 function single(header: string | string[]): string {
   return typeof header === 'string' ? header : header.join(', ');
 }
 
-function checkForm(key: string, where: string): string {
+function checkKey(key: string, where: string): string {
   if (key === '') throw refused(`The ${where} header holds no key.`);
   if (key.includes(', ')) throw refused(`The ${where} header is sent more than once. Send it once.`);
   if (/\s/.test(key)) throw refused(`The key in the ${where} header has spaces in or around it.`);
   if (!key.startsWith(PREFIX)) throw refused(`The key in the ${where} header is not one of this gateway's: they start with "sk-".`);
-  if (key.length > LONGEST_KEY || !VISIBLE.test(key)) throw refused(`The key in the ${where} header is malformed.`);
+  if (key.length > MAX_KEY_LENGTH || !VISIBLE_ASCII.test(key)) throw refused(`The key in the ${where} header is malformed.`);
   return key;
 }
 

@@ -1,6 +1,6 @@
 /**
- * [P] What a call has consumed at any moment: for its progress while it runs, and for its settlement in the end. Figures of
- * the provider come first; what it leaves out is estimated from what was seen; missing is not zero.
+ * [P] What a call has consumed at any moment: its progress while it runs, and its settlement at the end. The provider's
+ * figures come first; what it does not report is estimated from what was seen. A missing figure is not zero.
  */
 import { costNanoUsd } from '../ledger/price.ts';
 import { NO_TOKENS } from '../ledger/usage-record.ts';
@@ -8,63 +8,81 @@ import type { CallProgress, CallStatus, TokenCounts, UsageSource } from '../ledg
 import { estimateOutputTokens } from '../protocol/estimate.ts';
 import type { Meter, ReportedUsage } from '../protocol/converter.ts';
 import { NOTHING_REPORTED } from '../protocol/usage.ts';
-import type { Admitted, CallRecord, Ending } from './context.ts';
+import type { Admitted, CallOutcome, CallRecord } from './context.ts';
 
-/** The part of a call's record that its consumption is read from. */
-export type Progressing = Pick<CallRecord, 'meter' | 'sent' | 'produced' | 'lost'>;
+/** The part of a call's record that says what it owes. */
+export type BilledActivity = Pick<CallRecord, 'meter' | 'sent' | 'produced' | 'holdLost'>;
 
-/** The part of an admission that it is measured by. */
-export type Measured = Pick<Admitted, 'call' | 'offer' | 'bounds' | 'outputLimit'>;
+/** The part of an admission that consumption is measured by. */
+type Terms = Pick<Admitted, 'bounds' | 'outputLimit'> & { readonly routed: Pick<Admitted['routed'], 'call' | 'offer'> };
 
-const NOTHING: CallProgress = { costNanoUsd: 0n, tokens: NO_TOKENS, usageSource: 'Provider' };
+const FREE: CallProgress = { costNanoUsd: 0n, tokens: NO_TOKENS, usageSource: 'Provider' };
 
-/** The status that an ending means for the books. */
-export function statusOf(record: Progressing, ending: Ending): CallStatus {
-  switch (ending.kind) {
-    case 'Whole': return ending.failed === true ? 'Failed' : 'Succeeded';
+/** The status of an outcome in the usage record. */
+export function statusOf({ produced }: BilledActivity, outcome: CallOutcome): CallStatus {
+  switch (outcome.kind) {
+    case 'Buffered': return outcome.failed ? 'Failed' : 'Succeeded';
     case 'Streamed': return 'Succeeded';
     case 'ClientGone': return 'ClientClosed';
     case 'ProviderFailed':
-    case 'Error': return record.produced ? 'ProviderCut' : 'Failed';
+    case 'Error': return produced ? 'ProviderCut' : 'Failed';
   }
 }
 
 /** What the call owes if it ends with this status now; Running: what a reaper would bill. */
-export function progressOf(record: Progressing, admitted: Measured, status: CallStatus): CallProgress {
-  if (!owes(record, status)) return NOTHING;
-  const { tokens, usageSource } = countTokens(record.meter, admitted, status);
-  const generations = admitted.call.generations;
-  return { costNanoUsd: costNanoUsd(admitted.bounds.price, { tokens, generations }), tokens, usageSource };
+export function progressOf(activity: BilledActivity, terms: Terms, status: CallStatus): CallProgress {
+  if (!isBilled(activity, status)) return FREE;
+  const { tokens, usageSource } = countTokens(activity.meter, terms, status);
+  const { generations } = terms.routed.call;
+  return { costNanoUsd: costNanoUsd(terms.bounds.price, { tokens, generations }), tokens, usageSource };
 }
 
-/** A call that the provider never took, or that it failed before any output, costs nothing; one that was stopped from this side does. */
-function owes(record: Progressing, status: CallStatus): boolean {
+/**
+ * A call that the provider did not take, or that it failed before any output, is free. A call that the gateway stopped
+ * after sending it is billed.
+ */
+function isBilled({ produced, sent, holdLost }: BilledActivity, status: CallStatus): boolean {
   if (status === 'Running' || status === 'Succeeded') return true;
-  return record.produced || (record.sent && (status === 'ClientClosed' || record.lost));
+  return produced || (sent && (status === 'ClientClosed' || holdLost));
 }
 
-function countTokens(meter: Meter | undefined, admitted: Measured, status: CallStatus): { tokens: TokenCounts; usageSource: UsageSource } {
-  const said = meter?.reported ?? NOTHING_REPORTED;
-  // a price per generation is exact whatever the provider says of tokens
-  if (admitted.offer.quotaType === 'Request') return { tokens: tokensOf(said, 0, said.output ?? 0), usageSource: 'Provider' };
-  return { tokens: tokensOf(said, admitted.bounds.estimatedInputTokens, outputTokens(meter, admitted)), usageSource: usageSourceOf(meter, admitted, status) };
+interface Counted {
+  readonly tokens: TokenCounts;
+  readonly usageSource: UsageSource;
 }
 
-/** `estimated`: the input where nothing was said of any of it. */
-function tokensOf({ input, cached, cacheWrite5m, cacheWrite1h }: ReportedUsage, estimated: number, output: number): TokenCounts {
-  const isSaid = (input ?? cached ?? cacheWrite5m ?? cacheWrite1h) !== undefined;
-  return { input: isSaid ? input ?? 0 : estimated, cached: cached ?? 0, cacheWrite5m: cacheWrite5m ?? 0, cacheWrite1h: cacheWrite1h ?? 0, output };
+function countTokens(meter: Meter | undefined, terms: Terms, status: CallStatus): Counted {
+  const reported = meter?.reported ?? NOTHING_REPORTED;
+  // a price per generation is exact whatever the provider reports
+  if (terms.routed.offer.quotaType === 'Request') return { tokens: tokensOf(reported, 0, reported.output ?? 0), usageSource: 'Provider' };
+  return {
+    tokens: tokensOf(reported, terms.bounds.estimatedInputTokens, outputTokens(meter, terms)),
+    usageSource: usageSourceOf(meter, terms, status),
+  };
 }
 
-function usageSourceOf(meter: Meter | undefined, admitted: Measured, status: CallStatus): UsageSource {
-  if (meter?.final && meter.reported.input !== undefined && (meter.reported.output !== undefined || !admitted.call.output)) return 'Provider';
+/** The estimate counts as input where the provider reports no kind of input. */
+function tokensOf({ input, cached, cacheWrite5m, cacheWrite1h }: ReportedUsage, estimatedInput: number, output: number): TokenCounts {
+  const isReported = (input ?? cached ?? cacheWrite5m ?? cacheWrite1h) !== undefined;
+  return {
+    input: isReported ? input ?? 0 : estimatedInput,
+    cached: cached ?? 0,
+    cacheWrite5m: cacheWrite5m ?? 0,
+    cacheWrite1h: cacheWrite1h ?? 0,
+    output,
+  };
+}
+
+function usageSourceOf(meter: Meter | undefined, { routed: { call } }: Terms, status: CallStatus): UsageSource {
+  const { input, output } = meter?.reported ?? NOTHING_REPORTED;
+  if (meter?.final && input !== undefined && (output !== undefined || !call.output)) return 'Provider';
   return status === 'Succeeded' ? 'Estimated' : 'Partial';
 }
 
-function outputTokens(meter: Meter | undefined, admitted: Measured): number {
-  if (!admitted.call.output || !meter) return 0;
-  const { answers, predictionTokens } = admitted.call.output;
-  const allowed = admitted.outputLimit * answers + predictionTokens;
+function outputTokens(meter: Meter | undefined, { routed: { call }, outputLimit }: Terms): number {
+  if (!call.output || !meter) return 0;
+  const { answers, predictionTokens } = call.output;
+  const allowed = outputLimit * answers + predictionTokens;
   const seen = Math.min(estimateOutputTokens(meter.outputBytes), allowed);
   const { output } = meter.reported;
   // a figure from the middle of a stream is older than what was seen since

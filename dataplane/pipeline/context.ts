@@ -1,8 +1,9 @@
 /**
- * What a call knows at each stage. Each type adds to the one before it:
- *   Received → Authenticated → Routed → Admitted → Forwarded → (Ending) → Settled
- * A stage takes one and returns the next, so that the compiler holds the order.
+ * What is known of a call after each stage. Each type holds the one before it:
+ *   Received → Authenticated → Routed → Admitted → Forwarded → CallOutcome → Settled
+ * A stage takes one and returns the next, so the compiler keeps the order.
  */
+import type { Clock } from '../clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { CompiledPrice } from '../ledger/price.ts';
 import type { LeaseKeeper } from '../ledger/lease.ts';
@@ -15,20 +16,13 @@ import type { UpstreamResponse, Upstreams } from '../upstream/upstream.ts';
 import type { GatewayError } from '../errors.ts';
 import type { RequestBody } from './request-body.ts';
 
-export interface Clock {
-  /** Wall clock, milliseconds since the epoch. */
-  nowMs(): number;
-  /** Never goes back; for durations. */
-  monotonicMs(): number;
-}
-
 export interface RouteWarning {
   readonly route: string;
   readonly channel: string;
   readonly status: number;
 }
 
-/** Calls that were admitted, until they are settled, by request id. It keeps nothing of those that have left, which a Set does. */
+/** Calls that were admitted and are not settled yet, by request id. */
 export interface RunningCalls {
   get(requestId: string): CallRecord | undefined;
   set(requestId: string, record: CallRecord): void;
@@ -36,7 +30,7 @@ export interface RunningCalls {
   values(): Iterable<CallRecord>;
 }
 
-/** What the pipeline works with; the wiring makes it once. */
+/** What the pipeline works with. main.ts makes it once. */
 export interface PipelineDeps {
   readonly state: Pick<CurrentState, 'get' | 'credential' | 'generation'>;
   readonly ledger: Ledger;
@@ -47,15 +41,18 @@ export interface PipelineDeps {
   readonly clock: Clock;
   /** In [0, 1). */
   readonly random: () => number;
-  /** The work's result, or LedgerUnavailable once so much time has passed; the work itself goes on. */
+  /** The work's result, or LedgerUnavailable once `ms` have passed; the work itself goes on. */
   readonly withTimeout: <T>(ms: number, work: Promise<T>) => Promise<T>;
   /** A provider refused the gateway's credential or model name: the ModelRoute's owner must hear of it. */
   readonly warn: (warning: RouteWarning) => void;
-  /** A defect: an error that no stage meant to throw. */
+  /** Reports a defect: an error that no stage throws on purpose. */
   readonly defect: (requestId: string, error: unknown) => void;
 }
 
-/** The way back to the client. Once started, an answer is only written to and ended. Nothing here throws: a client that is gone reads nothing. */
+/**
+ * The response to the client. Once started, it can only be written to and ended. Nothing here throws: what is written
+ * to a client that is gone is dropped.
+ */
 export interface ClientReply {
   readonly started: boolean;
   /** The client is gone: nothing written reaches anybody. */
@@ -64,62 +61,67 @@ export interface ClientReply {
   readonly left: AbortSignal;
   send(status: number, headers: Readonly<Record<string, string>>, body: Uint8Array): void;
   start(status: number, headers: Readonly<Record<string, string>>): void;
-  /** Undefined: more may be written now, or the client is gone; else it resolves when either is so. */
+  /** Undefined: write on, or the client is gone. Otherwise resolves when one of the two holds. */
   write(bytes: Uint8Array): Promise<void> | undefined;
   end(last: Uint8Array): void;
-  /** In the dialect of the path: as a whole answer, as a stream's error event, or by breaking off an answer that has no room for one. Returns the HTTP status that the client saw. */
+  /**
+   * Sends an error in the dialect of the path: as a whole response, as a stream's error event, or by cutting off a
+   * response that has no room for one. Returns the HTTP status that the client saw.
+   */
   fail(error: GatewayError): number;
 }
 
-/** What a request asks for, as its endpoint reads it. */
+/** What a request asks for, as its endpoint parses it. */
 export interface EndpointCall {
   readonly kind: EndpointKind;
   readonly model: string;
   readonly stream: boolean;
-  /** Throws where this model may not be asked this: images, unbounded features. */
+  /** Throws GatewayError where the model does not allow this request: images, features without a price bound. */
   check(candidate: Candidate): void;
-  /** Input tokens at most, on this model. */
+  /** Upper bound of the input tokens on this model. */
   boundInput(candidate: Candidate): number;
-  /** Input tokens, for a provider that does not say. */
+  /** Estimate of the input tokens, for a provider that reports none. */
   estimateInput(candidate: Candidate): number;
   /** Undefined: the endpoint has no output tokens. */
-  readonly output: OutputWish | undefined;
-  /** Images, videos or answers: what a per-request price is multiplied by. */
+  readonly output: OutputRequest | undefined;
+  /** Images, videos or answers: a price per request is multiplied by it. */
   readonly generations: number;
   readonly oneHourCache: boolean;
   readonly wantsStreamUsage: boolean;
   /** Undefined: a channel of this protocol cannot serve this endpoint. */
   converter(candidate: Candidate): Converter | undefined;
-  /** What is told where no channel of the model can; absent: that there is no such model. */
+  /** The error where no channel of the model can serve the endpoint; absent: model_not_found. */
   unservable?(): GatewayError;
 }
 
-export interface OutputWish {
-  /** Per answer; undefined: the client named none. */
+/** What a request says about its output. */
+export interface OutputRequest {
+  /** Per answer; undefined: the client set none. */
   readonly maxTokens: number | undefined;
   readonly answers: number;
   readonly predictionTokens: number;
   readonly thinkingBudget: number | undefined;
-  /** Tools or an output schema: never lowered. */
+  /** Tools or an output schema: the limit is never lowered. */
   readonly fixed: boolean;
 }
 
 export interface Received {
   readonly requestId: string;
   readonly createdMs: number;
-  /** By the monotonic clock. */
+  /** By the monotonic clock, in milliseconds. */
   readonly arrivedAt: number;
   readonly endpoint: EndpointName;
   readonly dialect: Dialect;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: RequestBody;
-  /** How this endpoint's body is read. */
+  /** Parses the body of this endpoint. */
   readonly read: (received: Received) => EndpointCall;
   readonly reply: ClientReply;
 }
 
-export interface Authenticated extends Received {
-  /** SHA-256 of the key as it came, to find its newest state again. */
+export interface Authenticated {
+  readonly received: Received;
+  /** SHA-256 of the key as it was sent, by which its newest state is found. */
   readonly keyHash: string;
   readonly key: KeyState;
 }
@@ -131,7 +133,7 @@ export interface Routed extends Authenticated {
   readonly candidates: readonly Candidate[];
 }
 
-/** The bounds of one call on one candidate. */
+/** What one call can consume and cost at most on one candidate. */
 export interface CallBounds {
   readonly price: CompiledPrice;
   readonly inputTokens: number;
@@ -139,63 +141,67 @@ export interface CallBounds {
   /** Per answer, at most what the model allows; 0: the endpoint has no output tokens. */
   readonly outputTokens: number;
   readonly amountNanoUsd: bigint;
-  /** Below amount only where the output limit may be lowered. */
+  /** Below amountNanoUsd only where the output limit may be lowered. */
   readonly minimumNanoUsd: bigint;
 }
 
-export interface Admitted extends Routed {
+/** Money is held and slots are taken for this candidate. */
+export interface Admitted {
+  readonly routed: Routed;
   readonly candidate: Candidate;
   readonly bounds: CallBounds;
-  /** The output limit that is sent, per answer. */
+  /** The output limit that is sent to the provider, per answer. */
   readonly outputLimit: number;
-  /** It is lower than the call's own for want of money: the answer says so. */
+  /** The limit is lower than the request's own for lack of money, which the response says. */
   readonly lowered: boolean;
 }
 
-export interface Forwarded extends Admitted {
+export interface Forwarded {
+  readonly admitted: Admitted;
   readonly converter: Converter;
-  /** From the request's conversion to the answer's. */
+  /** From the conversion of the request to the conversion of the response. */
   readonly notes: AnswerNotes | undefined;
-  /** The provider's. Of a stream the first piece was waited for, so that a failure before it could still be retried. */
+  /** The provider's. The first piece of a stream has arrived, so that a failure before it could still be retried. */
   readonly response: UpstreamResponse;
 }
 
-/** How a call ends, before it is settled and the rest is told. */
-export type Ending =
-  /** An answer that is not a stream, whole; what it cost is added to its headers. Failed: it says so itself, and costs nothing. */
-  | { readonly kind: 'Whole'; readonly status: number; readonly headers: Record<string, string>; readonly body: Uint8Array; readonly failed?: boolean }
-  /** A stream, or an answer too large to hold: everything but `last` is sent. */
+/** How a call ends, before it is settled and the client gets the rest. */
+export type CallOutcome =
+  /** A whole response that is still to be sent, with its cost in the headers. `failed`: it reports a failed job, which is free. */
+  | {
+    readonly kind: 'Buffered'; readonly status: number; readonly headers: Record<string, string>;
+    readonly body: Uint8Array; readonly failed: boolean;
+  }
+  /** A stream, or a response too large to buffer: everything but `last` is sent. */
   | { readonly kind: 'Streamed'; readonly last: Uint8Array }
-  /** The provider ended its stream with an error of its own; `last` is that, in the client's dialect. */
+  /** The provider ended its stream with an error of its own; `last` is that error in the client's dialect. */
   | { readonly kind: 'ProviderFailed'; readonly last: Uint8Array; readonly error: GatewayError }
   | { readonly kind: 'Error'; readonly error: GatewayError }
   | { readonly kind: 'ClientGone' };
 
-/**
- * What must be known of a call in the end, however it ends. The stages fill it in as they go; settle and the report read it.
- */
+/** A call from its arrival to its end. The stages fill it in; settle and report read it however the call ends. */
 export interface CallRecord {
-  readonly requestId: string;
-  /** Of the configuration in force when it came in. */
+  readonly received: Received;
+  /** Of the configuration in force when the call arrived. */
   readonly generation: number;
   readonly attempts: AttemptReport[];
   authenticated: Authenticated | undefined;
   routed: Routed | undefined;
   /** The latest admission: money is held, slots are taken. */
   admitted: Admitted | undefined;
-  /** Its hold is being renewed, and its client watched. */
-  watched: boolean;
-  /** The latest request has left for its provider, which has neither refused nor failed it. */
+  /** The lease keeper renews its hold. */
+  leased: boolean;
+  /** The latest request was sent, and its provider has neither refused nor failed it. */
   sent: boolean;
-  /** What the answer has shown so far. */
+  /** Usage seen in the response so far. */
   meter: Meter | undefined;
-  /** Output reached us: a failure from here on is billed. */
+  /** The provider produced output: a failure from here on is billed. */
   produced: boolean;
-  /** The call made a job that goes on: recorded with its charge. */
+  /** The call created a job that outlives it: recorded with its charge. */
   jobId: string | undefined;
   /** Aborts the exchange with the provider. */
   readonly abort: AbortController;
-  /** The hold could not be renewed: the ledger may have given it away. */
-  lost: boolean;
+  /** The hold could not be renewed: the ledger may have released it. */
+  holdLost: boolean;
   firstByteAt: number | undefined;
 }

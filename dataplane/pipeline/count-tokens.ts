@@ -1,6 +1,6 @@
 /**
- * Counting a request's input tokens: free, so no money is held, but slots are taken. A provider that can count is asked; for any
- * other, and where none of them answers, the gateway estimates.
+ * Counts a request's input tokens. This is free, so no money is held, but slots are taken. A provider that can count is
+ * asked; where none answers, the gateway estimates.
  */
 import { collectTexts } from '../protocol/anthropic/count-texts.ts';
 import type { TokenCounter } from '../protocol/provider.ts';
@@ -15,39 +15,43 @@ import { keyIsFull } from './failures.ts';
 import { route } from './route.ts';
 
 export interface CountDeps extends PipelineDeps {
-  /** Tokens of texts, by a tokenizer; it always answers. */
+  /** Tokens of texts, by a tokenizer. Never rejects. */
   readonly tokenizer: { count(texts: readonly string[]): Promise<number> };
 }
 
 export interface Counted {
   readonly model: string;
   readonly inputTokens: number;
-  /** No provider counted. */
+  /** The gateway estimated, because no provider counted. */
   readonly estimated: boolean;
 }
 
-/** A count is small; what is longer is none. */
-const COUNT_BYTES = 64 * 1024;
-/** What providers put around a message or a tool, and around a call. */
+/** A longer response is no count. */
+const MAX_COUNT_BYTES = 64 * 1024;
+/** What providers add around a message or a tool, and around a call. */
 const TOKENS_PER_UNIT = 4;
 const TOKENS_PER_CALL = 3;
 
-/** Throws GatewayError for requests that could not be made either. `attempts` is told of each provider that was asked, and why it did not count. */
+/**
+ * Throws GatewayError where the request could not be made as a call either. Each provider that was asked is added to
+ * `attempts`.
+ */
 export async function countTokens(deps: CountDeps, authenticated: Authenticated, attempts: AttemptReport[]): Promise<Counted> {
   const routed = route(deps, authenticated);
   const { model } = routed.call;
   await takeKeySlot(deps, routed);
   try {
-    const said = await askProviders(deps, routed, attempts);
-    return said === undefined ? { model, inputTokens: await estimate(deps, routed), estimated: true } : { model, inputTokens: said, estimated: false };
+    const inputTokens = await askProviders(deps, routed, attempts);
+    if (inputTokens !== undefined) return { model, inputTokens, estimated: false };
+    return { model, inputTokens: await estimate(deps, routed), estimated: true };
   } finally {
-    deps.ledger.releaseSlots(routed.requestId);
+    deps.ledger.releaseSlots(routed.received.requestId);
   }
 }
 
-async function takeKeySlot({ ledger }: CountDeps, { key, requestId }: Routed): Promise<void> {
+async function takeKeySlot({ ledger }: CountDeps, { key, received }: Routed): Promise<void> {
   if (!key.slot) return;
-  const result = await ledger.takeSlots(requestId, [key.slot]);
+  const result = await ledger.takeSlots(received.requestId, [key.slot]);
   if (result.outcome === 'Full') throw keyIsFull(result.full);
 }
 
@@ -57,42 +61,43 @@ async function askProviders(deps: CountDeps, routed: Routed, attempts: AttemptRe
     const { tokenCounter } = providerOf(protocol);
     if (!tokenCounter) continue;
     const startedAt = deps.clock.monotonicMs();
-    const said = await askWithSlots(deps, { routed, candidate, tokenCounter });
-    attempts.push({ channel, protocol, outcome: typeof said === 'string' ? said : 'ok', durationMs: deps.clock.monotonicMs() - startedAt });
-    if (typeof said === 'number') return said;
+    const count = await askWithSlots(deps, { routed, candidate, tokenCounter });
+    const outcome = typeof count === 'string' ? count : 'ok';
+    attempts.push({ channel, protocol, outcome, durationMs: deps.clock.monotonicMs() - startedAt });
+    if (typeof count === 'number') return count;
   }
   return undefined;
 }
 
-interface Asked {
+interface CountRequest {
   readonly routed: Routed;
   readonly candidate: Candidate;
   readonly tokenCounter: TokenCounter;
 }
 
-async function askWithSlots(deps: CountDeps, asked: Asked): Promise<number | string> {
-  const { routed, candidate } = asked;
-  const { requestId } = routed;
-  if (candidate.slots.length > 0 && (await deps.ledger.takeSlots(requestId, candidate.slots)).outcome === 'Full') return 'full';
+/** The count, or the outcome of an attempt that gave none. */
+async function askWithSlots(deps: CountDeps, request: CountRequest): Promise<number | string> {
+  const { routed: { received: { requestId } }, candidate: { slots } } = request;
+  if (slots.length > 0 && (await deps.ledger.takeSlots(requestId, slots)).outcome === 'Full') return 'full';
   try {
-    return await ask(deps, asked);
+    return await ask(deps, request);
   } finally {
     deps.ledger.releaseSlots(requestId, ['Group', 'Channel']);
   }
 }
 
-/** The count, or what came instead, in an attempt's words. */
-async function ask(deps: CountDeps, { routed, candidate: { target, upstreamModel, route: routeName }, tokenCounter }: Asked): Promise<number | string> {
-  const { path, body: request } = tokenCounter.request(routed.body.bytes, routed.body.parse(), { upstreamModel });
+async function ask(deps: CountDeps, { routed: { received }, candidate, tokenCounter }: CountRequest): Promise<number | string> {
+  const { target, upstreamModel, route: routeName } = candidate;
+  const { path, body: request } = tokenCounter.request(received.body.bytes, received.body.parse(), { upstreamModel });
   try {
     const response = await deps.upstreams.send(target, {
       method: 'POST', path, body: request, stream: false,
-      signal: routed.reply.left,
-      headers: { ...requestHeaders(routed.headers, target.foreignHeaders), 'content-type': 'application/json' },
+      signal: received.reply.left,
+      headers: { ...requestHeaders(received.headers, target.foreignHeaders), 'content-type': 'application/json' },
     });
     const body = await collect(response.body);
     if (response.status === 200) return tokenCounter.read(body) ?? 'cut';
-    // providers that have no such endpoint say 404: the model's name may be right all the same
+    // providers without such an endpoint answer 404: the model's name may be right all the same
     if (classify({ status: response.status }) === 'credential' && response.status !== 404)
       deps.warn({ route: routeName, channel: target.id.slice(routeName.length + 1), status: response.status });
     return `status_${response.status}`;
@@ -102,9 +107,9 @@ async function ask(deps: CountDeps, { routed, candidate: { target, upstreamModel
   }
 }
 
-/** The texts by a tokenizer, pictures and documents at the model's bound of an image, and what is usually around them. */
-async function estimate({ tokenizer }: CountDeps, { body, candidates }: Routed): Promise<number> {
-  const { texts, units, images, files } = collectTexts(body.parse());
+/** The texts by a tokenizer, images and documents at the model's bound of an image, and what usually surrounds them. */
+async function estimate({ tokenizer }: CountDeps, { received, candidates }: Routed): Promise<number> {
+  const { texts, units, images, files } = collectTexts(received.body.parse());
   const imageTokens = candidates[0]?.model.imageTokens ?? 0;
   return await tokenizer.count(texts) + units * TOKENS_PER_UNIT + TOKENS_PER_CALL + (images + files) * imageTokens;
 }
@@ -115,7 +120,7 @@ async function collect(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
   for await (const piece of body) {
     pieces.push(piece);
     size += piece.length;
-    if (size > COUNT_BYTES) break;
+    if (size > MAX_COUNT_BYTES) break;
   }
   return Buffer.concat(pieces);
 }

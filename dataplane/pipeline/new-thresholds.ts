@@ -1,47 +1,42 @@
 /**
- * A threshold that an edit sets where there was none counts the calls that run already: they are given the slots that they did not have
- * to take, whether or not there is room for them. So calls need no slots where no threshold is set.
+ * A threshold that an edit adds counts the calls that run already: each gets the slots that it did not need before,
+ * whether or not they are free. So calls need no slots where no threshold is set.
  */
 import type { SlotLimit } from '../ledger/ledger.ts';
-import { slotsInForce } from '../state/slots-in-force.ts';
-import type { KeyState } from '../state/state.ts';
+import { channelSlots, keySlots } from '../state/limits.ts';
 import type { Admitted, CallRecord, PipelineDeps } from './context.ts';
 
 type Deps = Pick<PipelineDeps, 'state' | 'ledger' | 'running'>;
-type KeysByUid = () => ReadonlyMap<string, KeyState>;
+type KeySlots = ReturnType<typeof keySlots>;
 
-/** After an edit: has all running calls count under the thresholds in force now. One that is between two channels is counted on its next. */
+/** Counts all running calls under the thresholds in force now. A call between two channels is counted on its next one. */
 export function countRunningCalls(deps: Deps): void {
-  const keys = keysByUid(deps);
+  const keys = keySlots(deps.state.get());
   for (const record of deps.running.values()) if (record.sent) countRunningCall(deps, record, keys);
 }
 
-/** The same for one call, which is running. Where the ledger takes nothing at that moment, it stays uncounted until the next edit or its next channel. */
-export function countRunningCall(deps: Deps, record: CallRecord, keys: KeysByUid = keysByUid(deps)): void {
-  const slots = record.admitted ? slotsToTake(deps, record.admitted, keys) : NONE;
-  if (slots.length === 0) return;
-  const taking = deps.ledger.takeSlots(record.requestId, slots);
-  if (taking instanceof Promise) taking.then(() => {
-    if (!deps.running.get(record.requestId)) deps.ledger.releaseSlots(record.requestId); // it has ended meanwhile
-  }, () => undefined);
+/** The same for one running call. Where the ledger fails, the call stays uncounted until the next edit or its next channel. */
+export function countRunningCall(deps: Deps, record: CallRecord, keys: KeySlots = keySlots(deps.state.get())): void {
+  const slots = record.admitted ? slotsToAdd(deps, record.admitted, keys) : [];
+  if (slots.length > 0) void addSlots(deps, record.received.requestId, slots);
 }
 
-const NONE: readonly SlotLimit[] = [];
-
-/** What a call of its kind has to take now, and this one had not; with room for it in any case. */
-function slotsToTake({ state }: Deps, { key, keyHash, candidate: { group, model, target, slots } }: Admitted, keys: KeysByUid): readonly SlotLimit[] {
-  const wanted = slotsInForce(state.get(), { group, model: model.name, channel: target.id }).filter(({ id }) => slots.every((each) => each.id !== id));
-  if (!key.slot) {
-    const found = state.credential(keyHash)?.key;
-    // what it called with may open nothing any more, or another key
-    const { slot } = (found?.uid === key.uid ? found : keys().get(key.uid)) ?? {};
-    if (slot) wanted.push(slot);
+/** Never rejects. */
+async function addSlots({ ledger, running }: Deps, requestId: string, slots: readonly SlotLimit[]): Promise<void> {
+  try {
+    await ledger.takeSlots(requestId, slots);
+  } catch {
+    return; // uncounted, as above
   }
-  return wanted.map(({ scope, id }) => ({ scope, id, limit: Number.MAX_SAFE_INTEGER }));
+  // it may have ended meanwhile
+  if (!running.get(requestId)) ledger.releaseSlots(requestId);
 }
 
-/** Looked up when somebody asks: there may be a hundred thousand. */
-function keysByUid({ state }: Deps): KeysByUid {
-  let keys: ReadonlyMap<string, KeyState> | undefined;
-  return () => keys ??= new Map(state.get().credentials.values().map(({ key }) => [key.uid, key]));
+/** Slots that a new call of its kind needs and this one does not have, with room for it in any case. */
+function slotsToAdd({ state }: Deps, { routed, candidate: { group, model, target, slots } }: Admitted, keys: KeySlots): readonly SlotLimit[] {
+  const inForce = channelSlots(state.get(), { group, model: model.name, channel: target.id });
+  const missing = inForce.filter(({ id }) => slots.every((each) => each.id !== id));
+  const keySlot = routed.key.slot ? undefined : keys(routed);
+  if (keySlot) missing.push(keySlot);
+  return missing.map(({ scope, id }) => ({ scope, id, limit: Number.MAX_SAFE_INTEGER }));
 }

@@ -1,49 +1,50 @@
 /**
- * The order of a call. Each stage takes what the one before it made and adds to it (context.ts); any of them throws a
- * GatewayError; settle runs exactly once, whatever happened: success, error, provider cut, client gone; and only then do the
- * last bytes go out, so that nobody sees the end of a call that is not in the books.
+ * The order of a call. Each stage takes what the one before it made and returns the next (context.ts); any of them may
+ * throw a GatewayError. settle runs exactly once however the call ends: success, error, provider failure, client gone.
+ * Only then are the last bytes sent, so no client sees the end of a call that is not in the books.
  */
-import type { CallRecord, Ending, PipelineDeps, Received } from './context.ts';
+import type { CallOutcome, CallRecord, PipelineDeps, Received } from './context.ts';
 import { authenticate } from './authenticate.ts';
 import { route } from './route.ts';
 import { forward } from './forward.ts';
 import { relay } from './relay.ts';
-import { endingOf, settle } from './settle.ts';
-import { answer } from './answer.ts';
+import { settle } from './settle.ts';
+import { errorOutcome } from './error-outcome.ts';
+import { finishReply } from './finish-reply.ts';
 import { report } from './report.ts';
 
-/** Serves one billed call from its body to its last byte. Never rejects: every error is told to the client. */
+/** Serves one billed call from its body to its last byte. Never rejects: every error is sent to the client. */
 export async function handleCall(deps: PipelineDeps, received: Received): Promise<void> {
-  const record = openRecord(deps, received);
-  let ending: Ending;
+  const record = createRecord(deps, received);
+  let outcome: CallOutcome;
   try {
-    const authenticated = record.authenticated = authenticate(deps, received);    // key hash → key
-    const routed = record.routed = route(deps, authenticated);                    // model → candidates, in order
-    const forwarded = await forward(deps, routed, record);                        // admit (slots, money) and send, channel after channel
-    ending = await relay(deps, forwarded, record);                                // convert back, meter; all but the last bytes
+    const authenticated = record.authenticated = authenticate(deps, received);  // key hash → key
+    const routed = record.routed = route(deps, authenticated);                  // model → candidates, in order
+    const forwarded = await forward(deps, routed, record);                      // admit (slots, money) and send, one candidate after another
+    outcome = await relay(deps, forwarded, record);                             // convert back and meter; all but the last bytes
   } catch (error) {
-    ending = endingOf(deps, record, error);
+    outcome = errorOutcome(deps, record, error);
   }
-  const settled = await settle(deps, record, ending);                             // price, replace the hold, free the slots, record
-  const told = answer(deps, received, record, settled);
-  report(deps, received, record, { settled, told });
+  const settled = await settle(deps, record, outcome);                          // price, replace the hold, release the slots, record
+  const status = finishReply(deps, record, settled);                            // the last bytes, or the error
+  report(deps, record, { settled, status });                                    // metrics and the log line
 }
 
-function openRecord({ state }: PipelineDeps, { requestId }: Received): CallRecord {
+function createRecord({ state }: PipelineDeps, received: Received): CallRecord {
   return {
-    requestId,
+    received,
     generation: state.generation,
     attempts: [],
     authenticated: undefined,
     routed: undefined,
     admitted: undefined,
-    watched: false,
+    leased: false,
     sent: false,
     meter: undefined,
     produced: false,
     jobId: undefined,
     abort: new AbortController(),
-    lost: false,
+    holdLost: false,
     firstByteAt: undefined,
   };
 }

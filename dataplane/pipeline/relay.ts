@@ -1,130 +1,124 @@
 /**
- * From the provider's answer to the client's: convert back, meter as it passes, hold back the end. Answers that are not streams
- * are held whole as far as 8 MiB; a larger one passes through with its last piece held back.
+ * From the provider's response to the client's: convert, meter, and hold back the end. A response that is not a stream
+ * is buffered up to 8 MiB; a larger one passes through with its last piece held back.
  */
 import { GatewayError } from '../errors.ts';
 import type { AnswerContext, Meter, ProviderError, StreamConverter, StreamEnd } from '../protocol/converter.ts';
 import { isEventStream } from '../protocol/sse.ts';
 import { NOTHING_REPORTED } from '../protocol/usage.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';
-import type { CallRecord, Ending, Forwarded, PipelineDeps } from './context.ts';
-import { answerHeaders } from './answer-headers.ts';
+import type { CallOutcome, CallRecord, Forwarded, PipelineDeps } from './context.ts';
+import { clientHeaders } from './response-headers.ts';
 import { relayLarge } from './relay-large.ts';
 
-/** Up to this size an answer is held until it is settled, so that its headers can tell what it cost. */
+/** Up to this size a response is held until it is settled, so that its headers can say what it cost. */
 export const HELD_ANSWER_BYTES = 8 * 1024 * 1024;
 
-/** So long a provider may take to close a stream that it has ended. */
-const REST_TIMEOUT_MS = 1_000;
-const NO_BYTES = Buffer.alloc(0);
+/** How long a provider may take to close a stream after its terminal event. */
+const CLOSE_TIMEOUT_MS = 1_000;
 
 /** Throws UpstreamFailure where the provider breaks off, also when the client leaves and its route cancels (Aborted). */
-export function relay(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord): Promise<Ending> {
-  return forwarded.call.stream && !isJson(forwarded.response.headers) ? relayStream(deps, forwarded, record) : relayWhole(deps, forwarded, record);
+export async function relay(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord): Promise<CallOutcome> {
+  const { admitted, response } = forwarded;
+  const isStream = admitted.routed.call.stream && !isJson(response.headers);
+  return isStream ? relayStream(deps, forwarded, record) : relayBuffered(deps, forwarded, record);
 }
 
-async function relayStream(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord): Promise<Ending> {
-  const { reply } = forwarded;
+async function relayStream(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord): Promise<CallOutcome> {
+  const { reply } = record.received;
   const stream = openStream(forwarded);
   record.meter = new RunningMeter(stream);
   const pieces = forwarded.response.body[Symbol.asyncIterator]();
-  let rest: Uint8Array | undefined;
+  let unsent: Uint8Array | undefined;
   while (!stream.terminal) {
     const next = await pieces.next();
     if (next.done) break;
     const bytes = stream.push(next.value);
     if (bytes.length === 0) continue;
     if (!record.produced) noteOutput(deps, forwarded, record);
-    // what comes together with the end leaves together with it
-    if (stream.terminal && reply.started) rest = bytes;
+    // what arrives with the end is sent with the end
+    if (stream.terminal && reply.started) unsent = bytes;
     else {
-      if (!reply.started) startStream(forwarded);
-      const taken = reply.write(bytes);
-      if (taken) await taken;
+      if (!reply.started) startStream(forwarded, record);
+      await reply.write(bytes);
     }
   }
-  leaveRest(pieces, record.abort);
-  return endStream(forwarded, { stream, record, rest });
+  readToEnd(pieces, record.abort);
+  return endStream(forwarded, { stream, record, unsent });
 }
 
 interface EndedStream {
   readonly stream: StreamConverter;
   readonly record: CallRecord;
   /** What the client must still get before the end. */
-  readonly rest: Uint8Array | undefined;
+  readonly unsent: Uint8Array | undefined;
 }
 
-function endStream(forwarded: Forwarded, { stream, record, rest }: EndedStream): Ending {
-  const end = withRest(stream.end(), rest);
+function endStream(forwarded: Forwarded, { stream, record, unsent }: EndedStream): CallOutcome {
+  const end = prepend(unsent, stream.end());
   record.meter = stream.meter;
   if (end.outcome === 'Cut') throw new UpstreamFailure('Cut', 'the stream ended without its terminal event');
   if (end.outcome === 'Failed') {
     // its last event may be the first to say what was generated
-    record.produced ||= stream.meter.outputBytes > 0 || (stream.meter.reported.output ?? 0) > 0;
-    return { kind: 'ProviderFailed', last: end.last, error: streamError(forwarded.call.model, end.error) };
+    record.produced ||= hasOutput(stream.meter);
+    return { kind: 'ProviderFailed', last: end.last, error: streamError(forwarded.admitted.routed.call.model, end.error) };
   }
   record.produced = true;
-  if (forwarded.reply.gone) return { kind: 'ClientGone' };
-  if (!forwarded.reply.started) startStream(forwarded);
+  const { reply } = record.received;
+  if (reply.gone) return { kind: 'ClientGone' };
+  if (!reply.started) startStream(forwarded, record);
   return { kind: 'Streamed', last: end.last };
 }
 
-function withRest(end: StreamEnd, rest: Uint8Array | undefined): StreamEnd {
-  return rest && end.outcome !== 'Cut' ? { ...end, last: Buffer.concat([rest, end.last]) } : end;
+function prepend(bytes: Uint8Array | undefined, end: StreamEnd): StreamEnd {
+  return bytes && end.outcome !== 'Cut' ? { ...end, last: Buffer.concat([bytes, end.last]) } : end;
 }
 
-/** In the error table's words, for a client that has seen nothing yet. */
+/** For a client that has not got anything yet. */
 function streamError(model: string, { type, message }: ProviderError): GatewayError {
-  const said = `The provider of "${model}" ended the answer with an error: ${message}`;
-  if (type === 'overloaded_error') return new GatewayError('upstream_overloaded', said);
-  return new GatewayError(type === 'rate_limit_error' ? 'rate_limit_exceeded' : 'upstream_error', said);
+  const text = `The provider of "${model}" ended the answer with an error: ${message}`;
+  if (type === 'overloaded_error') return new GatewayError('upstream_overloaded', text);
+  return new GatewayError(type === 'rate_limit_error' ? 'rate_limit_exceeded' : 'upstream_error', text);
 }
 
-async function relayWhole(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord): Promise<Ending> {
-  const { body } = forwarded.response;
-  const reader = body[Symbol.asyncIterator]();
+async function relayBuffered(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord): Promise<CallOutcome> {
+  const reader = forwarded.response.body[Symbol.asyncIterator]();
   const pieces: Uint8Array[] = [];
   let size = 0;
-  for (;;) {
-    if (size > HELD_ANSWER_BYTES && mayPassLarge(forwarded)) return relayLarge(deps, forwarded, { record, held: pieces, rest: reader });
-    const next = await reader.next();
-    if (next.done) break;
+  for (let next = await reader.next(); !next.done; next = await reader.next()) {
     pieces.push(next.value);
     size += next.value.length;
-    noteBytes(record, size);
+    // until the response is complete, its size is all that is known of it
+    record.produced = true;
+    record.meter = { reported: NOTHING_REPORTED, final: false, outputBytes: size };
+    if (size > HELD_ANSWER_BYTES && mayPassThrough(forwarded)) return relayLarge(deps, forwarded, { record, held: pieces, rest: reader });
   }
-  const [only = NO_BYTES] = pieces;
-  return convertWhole(forwarded, record, pieces.length > 1 ? Buffer.concat(pieces, size) : only);
+  return convertBuffered(forwarded, record, Buffer.concat(pieces, size));
 }
 
-/** Before an answer is whole, its bytes are all that is known of it. */
-function noteBytes(record: CallRecord, outputBytes: number): void {
-  record.produced = true;
-  record.meter = { reported: NOTHING_REPORTED, final: false, outputBytes };
-}
-
-function convertWhole(forwarded: Forwarded, record: CallRecord, bytes: Uint8Array): Ending {
+function convertBuffered(forwarded: Forwarded, record: CallRecord, bytes: Uint8Array): CallOutcome {
   try {
     const { body, meter, job, failed = false } = forwarded.converter.response(bytes, answerContext(forwarded));
     record.meter = meter;
     if (failed) record.produced = record.sent = false;
     else record.jobId = job?.id;
-    if (forwarded.reply.gone) return { kind: 'ClientGone' };
-    return { kind: 'Whole', status: forwarded.response.status, headers: answerHeaders(forwarded), body, failed };
+    if (record.received.reply.gone) return { kind: 'ClientGone' };
+    return { kind: 'Buffered', status: forwarded.response.status, headers: clientHeaders(forwarded), body, failed };
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    // not an answer at all: nothing was produced that anybody could use
+    // nothing was produced that anybody could use
     record.produced = false;
-    throw new GatewayError('upstream_error', `The provider of "${forwarded.call.model}" answered something that is not JSON.`);
+    const { model } = forwarded.admitted.routed.call;
+    throw new GatewayError('upstream_error', `The provider of "${model}" answered something that is not JSON.`);
   }
 }
 
-/** A conversion needs all of it, and a job must be known by its id. */
-function mayPassLarge({ converter, call }: Forwarded): boolean {
-  return converter.client === converter.upstream && call.kind !== 'Videos';
+/** A conversion needs the whole response, and so does the id of a job. */
+function mayPassThrough({ converter, admitted }: Forwarded): boolean {
+  return converter.client === converter.upstream && admitted.routed.call.kind !== 'Videos';
 }
 
-/** As of the moment it is read, which is seldom: events pass without a figure being made for each. */
+/** The meter of a stream while it runs: it is read far less often than events pass. */
 class RunningMeter implements Meter {
   readonly #stream: StreamConverter;
   constructor(stream: StreamConverter) { this.#stream = stream; }
@@ -133,46 +127,49 @@ class RunningMeter implements Meter {
   get outputBytes(): number { return this.#stream.meter.outputBytes; }
 }
 
-/** Comments and pings that a provider sends while it thinks are no output yet. */
-function noteOutput(deps: PipelineDeps, { call }: Forwarded, record: CallRecord): void {
-  const { outputBytes = 0, reported } = record.meter ?? {};
-  record.produced = call.output === undefined || outputBytes > 0 || (reported?.output ?? 0) > 0;
-  if (record.produced) record.firstByteAt = deps.clock.monotonicMs();
+/** Comments and pings that a provider sends while it thinks are not output. */
+function noteOutput({ clock }: PipelineDeps, { admitted }: Forwarded, record: CallRecord): void {
+  record.produced = admitted.routed.call.output === undefined || (record.meter !== undefined && hasOutput(record.meter));
+  if (record.produced) record.firstByteAt = clock.monotonicMs();
 }
 
-function startStream(forwarded: Forwarded): void {
-  const headers = answerHeaders(forwarded);
-  // what was read as events is called that, whatever the provider called it
-  const contentType = isEventStream(headers['content-type']) ? headers['content-type'] : undefined;
-  forwarded.reply.start(forwarded.response.status, {
-    ...headers, 'content-type': contentType ?? 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache', 'x-accel-buffering': 'no',
-  });
+function hasOutput({ outputBytes, reported }: Meter): boolean {
+  return outputBytes > 0 || (reported.output ?? 0) > 0;
+}
+
+function startStream(forwarded: Forwarded, { received: { reply } }: CallRecord): void {
+  const headers = clientHeaders(forwarded);
+  // it was read as events, whatever the provider calls it
+  if (!isEventStream(headers['content-type'])) headers['content-type'] = 'text/event-stream; charset=utf-8';
+  reply.start(forwarded.response.status, { ...headers, 'cache-control': 'no-cache', 'x-accel-buffering': 'no' });
 }
 
 function openStream(forwarded: Forwarded): StreamConverter {
-  return forwarded.converter.stream({
-    wantsStreamUsage: forwarded.call.wantsStreamUsage,
-    model: forwarded.call.model,
-    ...answerContext(forwarded),
-  });
+  const { wantsStreamUsage, model } = forwarded.admitted.routed.call;
+  return forwarded.converter.stream({ wantsStreamUsage, model, ...answerContext(forwarded) });
 }
 
-function answerContext({ requestId, createdMs, bounds, notes }: Forwarded): AnswerContext {
-  const context = { id: requestId, createdSeconds: Math.floor(createdMs / 1000), estimatedInputTokens: bounds.estimatedInputTokens };
-  return notes ? { ...context, notes } : context;
+function answerContext({ admitted: { routed: { received }, bounds }, notes }: Forwarded): AnswerContext {
+  return {
+    id: received.requestId,
+    createdSeconds: Math.floor(received.createdMs / 1000),
+    estimatedInputTokens: bounds.estimatedInputTokens,
+    ...notes && { notes },
+  };
 }
 
-/** A provider that ignored `stream` and answers whole. */
+/** A provider that ignored `stream`. */
 function isJson(headers: Readonly<Record<string, string>>): boolean {
   return /^application\/json\b/i.test(headers['content-type'] ?? '');
 }
 
 /**
- * After the terminal event nothing matters, but a connection whose answer was read to its end can be used again: one more read
- * finds that end in most cases; a provider that goes on is left.
+ * A connection can be reused once its response was read to the end. After the terminal event one more read finds the end
+ * in most cases; the exchange with a provider that goes on is aborted.
  */
-function leaveRest(pieces: AsyncIterator<Uint8Array>, abort: CallRecord['abort']): void {
-  const timeout = setTimeout(() => abort.abort(), REST_TIMEOUT_MS);
-  pieces.next().then((next) => { if (!next.done) abort.abort(); }, () => undefined).finally(() => clearTimeout(timeout));
+function readToEnd(pieces: AsyncIterator<Uint8Array>, abort: AbortController): void {
+  const timeout = setTimeout(() => abort.abort(), CLOSE_TIMEOUT_MS);
+  pieces.next()
+    .then((next) => { if (!next.done) abort.abort(); }, () => undefined)
+    .finally(() => clearTimeout(timeout));
 }
-

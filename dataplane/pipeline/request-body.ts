@@ -1,6 +1,6 @@
 /**
- * A request's body for as long as it may be needed. A stream lasts for minutes, and its context has megabytes, as text and once
- * more as a value: once a provider has answered, no other channel is asked, and both are let go.
+ * A request's body for as long as it may be needed. A stream lasts for minutes and its body may have megabytes, as bytes
+ * and parsed: once a provider has answered, no other channel is tried, and both are dropped.
  */
 import type { JsonObject } from '../protocol/json-scan.ts';
 import { readBody } from '../protocol/parse-body.ts';
@@ -15,26 +15,26 @@ export class RequestBody {
   #scanned: JsonObject | undefined;
   #onDrop: (() => void) | undefined;
 
-  /** `onDrop` is called once, with the bytes' last use. */
+  /** `onDrop` is called once, when the body is dropped. */
   constructor(bytes: Buffer, onDrop?: () => void) {
     this.#bytes = bytes;
     this.#onDrop = onDrop;
   }
 
-  /** As it came; empty once dropped. */
+  /** As it was sent; empty once dropped. */
   get bytes(): Buffer {
     return this.#bytes;
   }
 
   /**
-   * The same as a value. Throws RequestFault where it is not what nearly every endpoint takes: a JSON object. Who reads it first
-   * may read it otherwise.
+   * The parsed body. Throws RequestFault where it is not a JSON object. The first reader may pass another parser, whose
+   * result later readers get too.
    */
   parse(read?: (bytes: Uint8Array) => ParsedBody): ParsedBody {
     return this.#parsed ??= read ? read(this.#bytes) : this.#read();
   }
 
-  /** Where its members are, once it has been read as what nearly every endpoint takes. */
+  /** Where the members of the JSON object are; undefined before it is parsed. */
   get scanned(): JsonObject | undefined {
     return this.#scanned;
   }

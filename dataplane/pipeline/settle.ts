@@ -1,90 +1,75 @@
 /**
- * The end of every call, exactly once: price what was consumed, replace the hold by it, free the slots, keep the record.
- * What the client is told comes after.
+ * The end of every call, exactly once: price what was consumed, replace the hold by the cost, release the slots, keep
+ * the usage record. The client gets the rest of its response afterwards.
  */
-import { GatewayError } from '../errors.ts';
-import { LedgerUnavailable } from '../ledger/ledger.ts';
-import type { SettleResult, Settlement } from '../ledger/ledger.ts';
-import { UpstreamFailure } from '../upstream/upstream.ts';
-import { limitsInForce, originOf } from './admit.ts';
-import { ClientLeft } from './attempt.ts';
+import type { Settlement, SettleResult } from '../ledger/ledger.ts';
+import { spendingLimits } from '../state/limits.ts';
 import { progressOf, statusOf } from './consumption.ts';
-import type { Admitted, CallRecord, Ending, PipelineDeps } from './context.ts';
+import type { Admitted, CallOutcome, CallRecord, PipelineDeps } from './context.ts';
+import { errorOutcome } from './error-outcome.ts';
+import { originOf } from './origin.ts';
 
 export interface Settled {
-  /** What the client is told: the call's ending, or that the ledger could not take it. */
-  readonly ending: Ending;
+  /** The call's outcome, or the error that the ledger did not take it. */
+  readonly outcome: CallOutcome;
   /** Undefined: nothing was held, or the ledger has not confirmed yet. */
   readonly result: SettleResult | undefined;
 }
 
 /**
- * So long a finished call waits for the ledger before its client is told that it failed; the settlement itself is not given up.
- * A call whose hold was lost has waited for as long already: its client is told at once.
+ * How long a finished call waits for the ledger before its client gets an error; the settlement itself goes on. A call
+ * whose hold was lost has waited that long already: its client gets the error at once.
  */
 const SETTLE_TIMEOUT_MS = 20_000;
 
-/** So long after a job was made, somebody looks at it whether its client asks or not. */
+/** After a job was created, it is first polled after this time, whether its client asks or not. */
 const FIRST_POLL_MS = 5_000;
 
 /** Never rejects. */
-export async function settle(deps: PipelineDeps, record: CallRecord, ending: Ending): Promise<Settled> {
-  const { admitted } = record;
+export async function settle(deps: PipelineDeps, record: CallRecord, outcome: CallOutcome): Promise<Settled> {
+  const { admitted, received: { requestId } } = record;
   if (!admitted) {
-    deps.ledger.releaseSlots(record.requestId);
-    return { ending, result: undefined };
+    deps.ledger.releaseSlots(requestId);
+    return { outcome, result: undefined };
   }
-  deps.leases.untrack(record.requestId);
-  deps.running.delete(record.requestId);
+  deps.leases.untrack(requestId);
+  deps.running.delete(requestId);
   const startedAt = deps.clock.monotonicMs();
-  const booked = book(deps, record, { admitted, ending, startedAt });
+  const settling = deps.ledger.settle(settlementOf(deps, record, { admitted, outcome, endedAt: startedAt }));
   try {
-    const result = await deps.withTimeout(record.lost ? 0 : SETTLE_TIMEOUT_MS, booked);
+    const result = await deps.withTimeout(record.holdLost ? 0 : SETTLE_TIMEOUT_MS, settling);
     deps.telemetry.ledger('settle', deps.clock.monotonicMs() - startedAt, 'Settled');
-    return { ending, result };
+    return { outcome, result };
   } catch (error) {
     deps.telemetry.ledger('settle', deps.clock.monotonicMs() - startedAt, 'unavailable');
-    tellLate(deps, admitted, booked);
-    return { ending: endingOf(deps, record, error), result: undefined };
+    reportLate(deps, admitted, settling);
+    return { outcome: errorOutcome(deps, record, error), result: undefined };
   }
 }
 
-/** The ledger goes on with a settlement that it has taken: what it comes to is told when it is known. */
-function tellLate(deps: PipelineDeps, { requestId, call, candidate }: Admitted, booked: Promise<SettleResult>): void {
-  booked.then(({ record }) => deps.telemetry.billedLate({ requestId, model: call.model, group: candidate.group, billing: record }), () => undefined);
+/** The ledger goes on with a settlement that it has taken: its result is reported when it is known. */
+function reportLate({ telemetry }: PipelineDeps, { routed, candidate }: Admitted, settling: Promise<SettleResult>): void {
+  const call = { requestId: routed.received.requestId, model: routed.call.model, group: candidate.group };
+  settling.then(({ record }) => telemetry.billedLate({ ...call, billing: record }), () => undefined);
 }
 
-function book(deps: PipelineDeps, record: CallRecord, { admitted, ending, startedAt }: { admitted: Admitted; ending: Ending; startedAt: number }): Promise<SettleResult> {
-  const status = statusOf(record, ending);
-  const limits = limitsInForce(deps, admitted);
-  const consumed: Settlement = {
-    callId: record.requestId,
+interface Ended {
+  readonly admitted: Admitted;
+  readonly outcome: CallOutcome;
+  readonly endedAt: number;
+}
+
+function settlementOf({ state, clock }: PipelineDeps, record: CallRecord, { admitted, outcome, endedAt }: Ended): Settlement {
+  const { requestId, arrivedAt } = record.received;
+  const status = statusOf(record, outcome);
+  const limits = spendingLimits(state.get(), admitted.routed);
+  return {
+    callId: requestId,
     progress: progressOf(record, admitted, status),
     status,
-    durationMs: Math.round(startedAt - admitted.arrivedAt),
-    origin: originOf(admitted, admitted.candidate),
+    durationMs: Math.round(endedAt - arrivedAt),
+    origin: originOf(admitted.routed, admitted.candidate),
+    ...limits && { limits },
+    ...record.jobId !== undefined && { job: { jobId: record.jobId, pollMs: clock.nowMs() + FIRST_POLL_MS } },
   };
-  const settlement = limits ? { ...consumed, limits } : consumed;
-  return deps.ledger.settle(record.jobId === undefined ? settlement : { ...settlement, job: { jobId: record.jobId, pollMs: deps.clock.nowMs() + FIRST_POLL_MS } });
-}
-
-/** What an error of any stage means for the client. Errors that no stage meant are defects: told as such, and logged. */
-export function endingOf(deps: Pick<PipelineDeps, 'defect'>, record: CallRecord, error: unknown): Ending {
-  if (record.lost) return { kind: 'Error', error: ledgerUnavailable() };
-  if (error instanceof GatewayError) return { kind: 'Error', error };
-  if (error instanceof ClientLeft) return { kind: 'ClientGone' };
-  if (error instanceof LedgerUnavailable) return { kind: 'Error', error: ledgerUnavailable() };
-  if (error instanceof UpstreamFailure) return brokenOff(error);
-  deps.defect(record.requestId, error);
-  return { kind: 'Error', error: new GatewayError('internal_error', 'The gateway failed on this call. The platform team finds it by its request id.') };
-}
-
-function brokenOff(failure: UpstreamFailure): Ending {
-  if (failure.kind === 'Aborted') return { kind: 'ClientGone' };
-  const why = failure.kind === 'Idle' || failure.kind === 'Timeout' ? 'went silent' : 'broke off';
-  return { kind: 'Error', error: new GatewayError('upstream_error', `The provider ${why} before the end of its answer.`) };
-}
-
-function ledgerUnavailable(): GatewayError {
-  return new GatewayError('ledger_unavailable', 'The ledger cannot be reached, so that nothing can be billed now. Try again shortly.', { retryAfterSeconds: 1 });
 }

@@ -1,5 +1,5 @@
 /**
- * Chat, in both dialects: what its body asks for, what it may cost at most, and what this model may be asked.
+ * Chat, in both dialects: what its body asks for, its bounds, and what a model allows.
  */
 import { GatewayError } from '../../errors.ts';
 import { readChatFacts as readAnthropic } from '../../protocol/anthropic/facts.ts';
@@ -17,7 +17,7 @@ export function readChat(received: Received, dialect: Dialect): EndpointCall {
     kind: 'Chat',
     model: facts.model,
     stream: facts.stream,
-    check: ({ model }) => checkAsked(facts, model, longContext(received, model)),
+    check: ({ model }) => checkAllowed(facts, model, longContext(received, model)),
     boundInput: ({ model }) => boundInput(facts, model),
     estimateInput: ({ model }) => estimateInput(facts, model),
     output: {
@@ -38,23 +38,26 @@ export function readChat(received: Received, dialect: Dialect): EndpointCall {
 const LONG_CONTEXT_BETA = /(?:^|[\s,])context-1m-/;
 const LONG_CONTEXT_TOKENS = 1_000_000;
 
-/** What the call may cost is bounded by the context that the route names: a header must not lift it. */
+/** The price bound of a call comes from the context length in the route, which a header must not lift. */
 function longContext({ headers }: Received, { contextTokens }: Candidate['model']): UnboundedUse | undefined {
   const beta = headers['anthropic-beta'];
   if (beta === undefined || contextTokens >= LONG_CONTEXT_TOKENS || !LONG_CONTEXT_BETA.test(String(beta))) return undefined;
   return { feature: 'ServiceTiers', param: 'anthropic-beta' };
 }
 
-/** Throws unsupported_image and not_allowed. */
-export function checkAsked(facts: Pick<ChatFacts, 'images' | 'imageParam' | 'unbounded'>, model: Candidate['model'], besides?: UnboundedUse): void {
-  if (facts.images > 0 && !model.acceptsImages)
-    throw new GatewayError('unsupported_image', `The model "${model.name}" takes text only. Leave the image out, or choose a model that takes images.`,
-      facts.imageParam === undefined ? {} : { param: facts.imageParam });
-  const forbidden = facts.unbounded.find(({ feature }) => !model.allow.has(feature)) ?? (besides && !model.allow.has(besides.feature) ? besides : undefined);
+type UsedFeatures = Pick<ChatFacts, 'images' | 'imageParam' | 'unbounded'>;
+
+/** Throws unsupported_image and not_allowed. `header`: a feature that is asked for by a header. */
+export function checkAllowed(facts: UsedFeatures, model: Candidate['model'], header?: UnboundedUse): void {
+  if (facts.images > 0 && !model.acceptsImages) {
+    const message = `The model "${model.name}" takes text only. Leave the image out, or choose a model that takes images.`;
+    throw new GatewayError('unsupported_image', message, facts.imageParam === undefined ? {} : { param: facts.imageParam });
+  }
+  const forbidden = [...facts.unbounded, ...header ? [header] : []].find(({ feature }) => !model.allow.has(feature));
   if (forbidden) throw notAllowed(forbidden, model.name);
 }
 
-const WORDS: Readonly<Record<UnboundedUse['feature'], string>> = {
+const FEATURE_NAMES: Readonly<Record<UnboundedUse['feature'], string>> = {
   ServerTools: 'tools that run at the provider',
   ServiceTiers: 'service tiers with prices of their own',
   FileReferences: 'files by reference',
@@ -62,6 +65,6 @@ const WORDS: Readonly<Record<UnboundedUse['feature'], string>> = {
 };
 
 function notAllowed({ feature, param }: UnboundedUse, model: string): GatewayError {
-  const mend = feature === 'Audio' ? 'Leave it out.' : `Leave it out, or ask the platform team to allow ${feature} for this model.`;
-  return new GatewayError('not_allowed', `The field "${param}" asks for ${WORDS[feature]}, whose price has no bound for "${model}". ${mend}`, { param });
+  const advice = feature === 'Audio' ? 'Leave it out.' : `Leave it out, or ask the platform team to allow ${feature} for this model.`;
+  return new GatewayError('not_allowed', `The field "${param}" asks for ${FEATURE_NAMES[feature]}, whose price has no bound for "${model}". ${advice}`, { param });
 }

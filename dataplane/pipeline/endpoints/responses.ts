@@ -4,7 +4,7 @@ import { boundInput, estimateInput } from '../../protocol/estimate.ts';
 import { readResponseFacts } from '../../protocol/openai/response-facts.ts';
 import { providerOf } from '../../protocol/providers.ts';
 import type { EndpointCall, Received } from '../context.ts';
-import { checkAsked } from './chat.ts';
+import { checkAllowed } from './chat.ts';
 
 /** @throws RequestFault */
 export function readResponse(received: Received): EndpointCall {
@@ -13,7 +13,7 @@ export function readResponse(received: Received): EndpointCall {
     kind: 'Chat',
     model: facts.model,
     stream: facts.stream,
-    check: ({ model }) => checkAsked(facts, model),
+    check: ({ model }) => checkAllowed(facts, model),
     boundInput: ({ model }) => boundInput(facts, model),
     estimateInput: ({ model }) => estimateInput(facts, model),
     output: {
@@ -28,7 +28,8 @@ export function readResponse(received: Received): EndpointCall {
     wantsStreamUsage: facts.wantsStreamUsage,
     converter: ({ target }) => providerOf(target.protocol).responses,
     unservable: () => new GatewayError('model_not_found',
-      `The provider of "${facts.model}" does not speak OpenAI's protocol, so that this model has no responses. Call it at POST /v1/chat/completions, or at POST /v1/messages.`,
+      `The provider of "${facts.model}" does not speak OpenAI's protocol, so that this model has no responses. `
+        + 'Call it at POST /v1/chat/completions, or at POST /v1/messages.',
       { param: 'model' }),
   };
 }

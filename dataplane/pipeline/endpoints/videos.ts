@@ -1,20 +1,22 @@
-/** Videos: jobs, priced per video when they are made; on channels whose provider has them. From JSON, or from a form with files. */
+/** Videos: jobs, priced per video when they are created, on channels whose provider has them. From JSON or a form with files. */
 import { isForm, parseForm } from '../../protocol/multipart.ts';
 import { readVideosFacts } from '../../protocol/openai/videos.ts';
 import { providerOf } from '../../protocol/providers.ts';
 import type { EndpointCall, Received } from '../context.ts';
-import { checkAsked } from './chat.ts';
+import { checkAllowed } from './chat.ts';
 
 /** @throws RequestFault */
 export function readVideos(received: Received): EndpointCall {
   const header = received.headers['content-type'];
   const form = typeof header === 'string' && isForm(header) ? header : undefined;
-  const facts = readVideosFacts(form === undefined ? received.body.parse() : received.body.parse((bytes) => parseForm(bytes, form)));
+  const parsed = form === undefined ? received.body.parse() : received.body.parse((bytes) => parseForm(bytes, form));
+  const facts = readVideosFacts(parsed);
+  const { imageParam } = facts;
   return {
     kind: 'Videos',
     model: facts.model,
     stream: false,
-    check: ({ model }) => checkAsked({ images: facts.imageParam === undefined ? 0 : 1, imageParam: facts.imageParam, unbounded: facts.unbounded }, model),
+    check: ({ model }) => checkAllowed({ images: imageParam === undefined ? 0 : 1, imageParam, unbounded: facts.unbounded }, model),
     boundInput: () => 0,
     estimateInput: () => 0,
     output: undefined,

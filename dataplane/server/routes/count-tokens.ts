@@ -13,7 +13,7 @@ export function countTokens(app: FastifyInstance, deps: ServerDeps): void {
     const read = (call: Received): EndpointCall => readChat(call, 'Anthropic');
     const received = receive(deps, { endpoint: 'count_tokens', request, reply, read });
     const attempts = request.attempts = [];
-    const { inputTokens, estimated } = await count(deps, { ...received, ...callerOf(request) }, attempts);
+    const { inputTokens, estimated } = await count(deps, { received, ...callerOf(request) }, attempts);
     if (estimated) void reply.header('x-modelgateway-usage', 'estimated');
     return { input_tokens: inputTokens };
   });

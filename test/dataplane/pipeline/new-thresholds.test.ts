@@ -14,13 +14,13 @@ const CHANNEL: SlotLimit = { scope: 'Channel', id: 'channel/r/c', limit: 3 };
 function scene({ key, slots, offered = 'm', own = [], taking }: { readonly key?: SlotLimit; readonly offered?: string; readonly slots: readonly SlotLimit[]; readonly own?: readonly SlotLimit[]; readonly taking: () => SlotResult | Promise<SlotResult> }) {
   const asked: string[] = [];
   const candidate = (its: readonly SlotLimit[]): object => ({ group: 'g', model: { name: 'm' }, target: { id: 'r/c' }, slots: its });
-  const record = { requestId: 'req_1', sent: true, admitted: { key: { uid: 'uid' }, keyHash: 'hash', candidate: candidate(own) } } as unknown as CallRecord;
-  const state = { groups: new Map([['g', { offers: new Map([[offered, { tiers: [[], [candidate(slots)]] }]]) }]]), channelSlots: new Map([['r/c', CHANNEL]]), credentials: new Map() };
+  const record = { received: { requestId: 'req_1' }, sent: true, admitted: { routed: { key: { uid: 'uid' }, keyHash: 'hash' }, candidate: candidate(own) } } as unknown as CallRecord;
+  const state = { groups: new Map([['g', { offers: new Map([[offered, { tiers: [[], [candidate(slots)]] }]]) }]]), channelSlots: new Map([['r/c', CHANNEL]]), credentials: new Map([['hash', { key: { uid: 'uid', ...key && { slot: key } } }]]) };
   const running = new CallMap<CallRecord>();
-  running.set(record.requestId, record);
+  running.set(record.received.requestId, record);
   const deps = {
     running,
-    state: { get: () => state, credential: () => ({ key: { uid: 'uid', ...key && { slot: key } } }), generation: 2 },
+    state: { get: () => state, generation: 2 },
     ledger: {
       takeSlots(callId: string, wanted: readonly SlotLimit[]) {
         asked.push(...wanted.map(({ id, limit }) => `take ${callId} ${id} ${limit}`));
@@ -66,7 +66,7 @@ describe('a running call', () => {
     const answer = Promise.withResolvers<SlotResult>();
     const { deps, asked, record } = scene({ slots: [CHANNEL], taking: () => answer.promise });
     countRunningCalls(deps);
-    deps.running.delete(record.requestId);
+    deps.running.delete(record.received.requestId);
     answer.resolve({ outcome: 'Taken' });
     await answer.promise;
     assert.deepEqual(asked, [take(CHANNEL), 'release req_1']);

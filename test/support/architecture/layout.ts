@@ -44,6 +44,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'operator/reconcile': { may: ['crds', 'operator/files', 'operator/kube', 'operator/metrics.ts', 'operator/store', 'operator/status', 'operator/translate', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
 
   'dataplane/errors.ts': { may: [] },
+  'dataplane/clock.ts': { may: [] },
   'dataplane/listen.ts': { may: [] },
   'dataplane/turn.ts': { may: [] },
   'dataplane/snapshot': { may: [], packages: ['@bufbuild/protobuf'] },
@@ -55,7 +56,10 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/telemetry': { may: ['dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino', 'prom-client'] },
   'dataplane/admin': { may: ['dataplane/listen.ts'] },
   'dataplane/pipeline': {
-    may: ['dataplane/errors.ts', 'dataplane/snapshot', 'dataplane/state', 'dataplane/protocol', 'dataplane/upstream', 'dataplane/ledger/lease.ts', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT],
+    may: [
+      'dataplane/clock.ts', 'dataplane/errors.ts', 'dataplane/snapshot', 'dataplane/state', 'dataplane/protocol',
+      'dataplane/upstream', 'dataplane/ledger/lease.ts', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT,
+    ],
   },
   'dataplane/jobs': {
     may: ['dataplane/errors.ts', 'dataplane/state', 'dataplane/protocol', 'dataplane/upstream', 'dataplane/pipeline', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT],
@@ -98,7 +102,7 @@ export const PURE: readonly RegExp[] = [
   /^dataplane\/errors\.ts$/,
   /^dataplane\/protocol\//,
   /^dataplane\/snapshot\//,
-  /^dataplane\/state\/(?:compile)/,
+  /^dataplane\/state\/(?:compile|limits)/,
   /^dataplane\/ledger\/(?:price|ledger-core|books|changed-spending|amounts|periods|slots|usage-record)/,
   /^dataplane\/upstream\/(?:pick|retry)/,
   /^dataplane\/tokenizer\/slices/,

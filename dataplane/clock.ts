@@ -1,0 +1,20 @@
+/** The clock and timers of the data plane. Parts that read the time take a Clock as an argument, so that tests can set it. */
+import { performance } from 'node:perf_hooks';
+
+export interface Clock {
+  /** Wall clock, milliseconds since the epoch. */
+  nowMs(): number;
+  /** Milliseconds that never go back, for durations. */
+  monotonicMs(): number;
+}
+
+export const SYSTEM_CLOCK: Clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() };
+
+/** Calls `tick` every `intervalMs` until the function that it returns is called. */
+export type Every = (intervalMs: number, tick: () => void) => () => void;
+
+/** By Node's interval, which does not keep the process alive. */
+export const every: Every = (intervalMs, tick) => {
+  const timer = setInterval(tick, intervalMs).unref();
+  return () => clearInterval(timer);
+};

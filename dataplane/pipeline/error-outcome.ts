@@ -1,0 +1,28 @@
+/** What an error of any stage means for the client. */
+import { GatewayError } from '../errors.ts';
+import { LedgerUnavailable } from '../ledger/ledger.ts';
+import { UpstreamFailure } from '../upstream/upstream.ts';
+import { ClientDisconnected } from './attempt.ts';
+import type { CallOutcome, CallRecord, PipelineDeps } from './context.ts';
+
+/** An error that no stage throws on purpose is a defect: the client gets internal_error, and it is reported. */
+export function errorOutcome(deps: Pick<PipelineDeps, 'defect'>, record: CallRecord, error: unknown): CallOutcome {
+  if (record.holdLost || error instanceof LedgerUnavailable) return { kind: 'Error', error: ledgerUnavailable() };
+  if (error instanceof GatewayError) return { kind: 'Error', error };
+  if (error instanceof ClientDisconnected) return { kind: 'ClientGone' };
+  if (error instanceof UpstreamFailure) return upstreamOutcome(error);
+  deps.defect(record.received.requestId, error);
+  const message = 'The gateway failed on this call. The platform team finds it by its request id.';
+  return { kind: 'Error', error: new GatewayError('internal_error', message) };
+}
+
+function upstreamOutcome({ kind }: UpstreamFailure): CallOutcome {
+  if (kind === 'Aborted') return { kind: 'ClientGone' };
+  const what = kind === 'Idle' || kind === 'Timeout' ? 'went silent' : 'broke off';
+  return { kind: 'Error', error: new GatewayError('upstream_error', `The provider ${what} before the end of its answer.`) };
+}
+
+function ledgerUnavailable(): GatewayError {
+  const message = 'The ledger cannot be reached, so that nothing can be billed now. Try again shortly.';
+  return new GatewayError('ledger_unavailable', message, { retryAfterSeconds: 1 });
+}

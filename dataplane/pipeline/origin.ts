@@ -1,0 +1,18 @@
+/** [P] Who made a call, and where it ran, for its usage record. */
+import type { CallOrigin } from '../ledger/usage-record.ts';
+import type { Candidate } from '../state/state.ts';
+import type { Routed } from './context.ts';
+
+/** The origin of a call on this candidate. */
+export function originOf({ received, key, call, offer }: Routed, { group, target }: Candidate): CallOrigin {
+  return {
+    callId: received.requestId,
+    keyUid: key.uid,
+    account: key.account,
+    createdMs: received.createdMs,
+    group,
+    model: call.model,
+    channel: target.id,
+    catalog: offer.catalog ?? '',
+  };
+}

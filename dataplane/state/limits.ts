@@ -1,0 +1,60 @@
+/**
+ * [P] The limits in force, whatever was in force when a call arrived: the one look-up for admission, settlement, running
+ * calls after an edit, and jobs.
+ */
+import type { Limits, SlotLimit } from '../ledger/ledger.ts';
+import type { KeyState, State } from './state.ts';
+
+/** The key of a call, and the hash that the call found it by. */
+interface Caller {
+  readonly keyHash: string;
+  readonly key: Pick<KeyState, 'uid' | 'account'>;
+}
+
+/** Where a call runs, or a job was created. */
+interface Placement {
+  readonly group: string;
+  readonly model: string;
+  /** "route/channel" */
+  readonly channel: string;
+}
+
+/**
+ * What the caller may spend. Undefined where the key or its account is gone, or the hash opens another key: the ledger
+ * keeps its books by key and account, and another key's limits must not apply to them.
+ */
+export function spendingLimits(state: State, { keyHash, key: { uid, account: name } }: Caller): Limits | undefined {
+  const key = state.credentials.get(keyHash)?.key;
+  const account = state.accounts.get(name);
+  if (!account || key?.uid !== uid || key.account !== name) return undefined;
+  return {
+    keyLimitNanoUsd: key.limitNanoUsd,
+    period: key.period,
+    keyGeneration: key.generation,
+    accountCreditNanoUsd: account.creditNanoUsd,
+    accountGeneration: account.generation,
+  };
+}
+
+/** The thresholds of the group and the channel. Where the group no longer has the channel, the channel's own still counts. */
+export function channelSlots(state: State, { group, model, channel }: Placement): readonly SlotLimit[] {
+  const tiers = state.groups.get(group)?.offers.get(model)?.tiers ?? [];
+  const candidate = tiers.flat().find(({ target }) => target.id === channel);
+  if (candidate) return candidate.slots;
+  const own = state.channelSlots.get(channel);
+  return own ? [own] : [];
+}
+
+/**
+ * Finds the threshold of a call's key. A key that was rotated since is not under its old hash any more: it is found by
+ * its uid, in an index that is built when the first call needs it.
+ */
+export function keySlots(state: State): (caller: Caller) => SlotLimit | undefined {
+  let byUid: ReadonlyMap<string, KeyState> | undefined;
+  return ({ keyHash, key: { uid } }) => {
+    const found = state.credentials.get(keyHash)?.key;
+    if (found?.uid === uid) return found.slot;
+    byUid ??= new Map(state.credentials.values().map(({ key }) => [key.uid, key]));
+    return byUid.get(uid)?.slot;
+  };
+}
