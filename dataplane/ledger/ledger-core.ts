@@ -2,7 +2,6 @@
  * [P] How money moves, all in memory and each step whole before the next begins: a hold is granted or not, confirmed or
  * withdrawn, renewed, and settled once. The caller makes what is granted durable before it tells anyone (embedded.ts).
  */
-import { copyOfAmount } from '../snapshot/decimal.ts';
 import { cleanProgress, least, MAX_NANO_USD, notNegative, wholeNumber } from './amounts.ts';
 import { admitTo, findWindow, knownWindow, openAccount, openKey, recount, spend, tallyOf, trimPast } from './books.ts';
 import type { AccountBook, Books, Hold, KeyBook, SettledCall } from './books.ts';
@@ -60,17 +59,13 @@ function enter(books: Books, hold: Hold, previous: Hold | undefined): void {
   key.lastUsedMs = hold.renewedMs;
 }
 
-/**
- * Remembers the limits as the latest, unless later ones have been seen. The amounts are copies: they lie beside what else is
- * remembered of the key, and not where a hundred thousand keys are.
- */
+/** Remembers the limits as the latest, unless later ones have been seen. */
 function takeLimits(key: KeyBook, account: AccountBook, limits: Limits): boolean {
   if (key.seen && limits.keyGeneration < key.seen.generation) return false;
   if (account.seen && limits.accountGeneration < account.seen.generation) return false;
   if (!isKnown(key, account, limits)) {
-    const { keyLimitNanoUsd } = limits;
-    key.seen = { generation: copyOfAmount(limits.keyGeneration), limitNanoUsd: keyLimitNanoUsd === null ? null : copyOfAmount(keyLimitNanoUsd), period: limits.period };
-    account.seen = { generation: copyOfAmount(limits.accountGeneration), creditNanoUsd: copyOfAmount(limits.accountCreditNanoUsd) };
+    key.seen = { generation: limits.keyGeneration, limitNanoUsd: limits.keyLimitNanoUsd, period: limits.period };
+    account.seen = { generation: limits.accountGeneration, creditNanoUsd: limits.accountCreditNanoUsd };
   }
   return true;
 }
