@@ -11,7 +11,10 @@ export interface ErrorRow {
   readonly openaiCode: string | null;
   /** Anthropic: error.type. */
   readonly anthropicType: string;
-  /** What the official SDKs are told: true: try again (with retry-after), false: x-should-retry: false, absent: their own rule. */
+  /**
+   * What the official SDKs are told: true: try again (with retry-after), false: x-should-retry: false, absent: their
+   * own rule.
+   */
   readonly retry?: boolean;
   /** When it happens, for the documentation. */
   readonly when: string;
@@ -126,7 +129,10 @@ export interface ErrorDetails {
   readonly cause?: unknown;
 }
 
-/** A refusal or failure that a caller is told about. The message says what is wrong and how to mend it, and holds no secret. */
+/**
+ * A refusal or failure that a caller is told about. The message says what is wrong and how to mend it, and holds no
+ * secret.
+ */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError';
   readonly code: ErrorCode;

@@ -1,6 +1,6 @@
 /**
- * The data plane, wired: ledger, state, upstreams, pipeline, HTTP edge and admin port, with a beginning and an end. It takes
- * configuration by apply and knows nothing of where it comes from.
+ * The data plane, wired: ledger, state, upstreams, pipeline, HTTP edge and admin port, with a beginning and an end. It
+ * takes configuration by apply and knows nothing of where it comes from.
  */
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -33,7 +33,7 @@ import type { SnapshotFault } from './snapshot/faults.ts';
 import { compileEdit } from './state/compile-edit.ts';
 import type { ValidConfig } from './state/compile-edit.ts';
 import { compile } from './state/compile.ts';
-import type { CompiledState } from './state/compile.ts';
+import type { State } from './state/state.ts';
 import { createCurrentState } from './state/current.ts';
 import { createMetrics } from './telemetry/metrics.ts';
 import type { DistributionFigures } from './telemetry/metrics.ts';
@@ -86,9 +86,14 @@ export interface Dataplane {
   readonly adminPort: number;
   /** Where TLS is served, with what its certificate is replaced. */
   readonly tls?: { readonly port: number; renew(material: TlsMaterial): void };
-  /** Not ready from now on. Calls are taken all the same, and each answer closes its connection, until load balancers and callers have gone. */
+  /**
+   * Not ready from now on. Calls are taken all the same, and each answer closes its connection, until load balancers
+   * and callers have gone.
+   */
   leave(): void;
-  /** No calls by new connections; resolves when the running ones have ended and everything is closed, the ledger apart. */
+  /**
+   * No calls by new connections; resolves when the running ones have ended and everything is closed, the ledger apart.
+   */
   drain(): Promise<void>;
 }
 
@@ -103,7 +108,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   const inFlight = createInFlight();
   const shutdown = createGracefulShutdown();
   let applied: (() => Snapshot) | undefined;
-  let compiled: CompiledState | undefined;
+  let compiled: State | undefined;
 
   const deps: PipelineDeps = {
     state: current, ledger, leases, upstreams, telemetry, clock, running: new CallMap(),

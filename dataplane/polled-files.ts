@@ -1,13 +1,16 @@
 /**
- * Files that change under a running process, such as those of a mounted Secret: Kubernetes writes a new folder and swaps a link to
- * it. They are looked at again and again instead of being watched: a node's processes of one user share few inotify instances
- * (128 by default), and every pod of a node may have a sidecar.
+ * Files that change under a running process, such as those of a mounted Secret: Kubernetes writes a new folder and
+ * swaps a link to it. They are looked at again and again instead of being watched: a node's processes of one user
+ * share few inotify instances (128 by default), and every pod of a node may have a sidecar.
  */
 import { readFile, stat } from 'node:fs/promises';
 
 export interface PolledFilesOptions {
   readonly paths: readonly string[];
-  /** Told of the files' texts, in their order: at first, and whenever one of them has changed. Undefined: a file cannot be read. */
+  /**
+   * Told of the files' texts, in their order: at first, and whenever one of them has changed. Undefined: a file cannot
+   * be read.
+   */
   readonly onRead: (texts: readonly (string | undefined)[]) => void;
   readonly everyMs?: number;
 }

@@ -1,6 +1,6 @@
 /**
- * [P] The price of a call in nano-USD, exactly: every ratio is an integer of billionths, the sum is one fraction, and it
- * is rounded once, half up.
+ * [P] The price of a call in nano-USD, exactly: every ratio is an integer of billionths, the sum is one fraction, and
+ * it is rounded once, half up.
  *   price(Token) = (input + cached·cacheRatio + write5m·cacheWriteRatio + write1h·cacheWrite1hRatio
  *                   + output·completionRatio) · modelRatio · ratioBaseUsd/10⁶ · groupRatio
  *   price(Request) = requestUsd · generations · groupRatio
@@ -49,7 +49,9 @@ export interface ConsumptionBounds {
 
 const ONE_E10 = 10n ** 10n;
 const ONE_E18 = 10n ** 18n;
-/** Class ratio 10⁻¹⁰, model ratio 10⁻⁹, ratio base 10⁻⁹ USD per 10⁶ tokens, group ratio 10⁻¹⁸; a USD has 10⁹ nano-USD. */
+/**
+ * Class ratio 10⁻¹⁰, model ratio 10⁻⁹, ratio base 10⁻⁹ USD per 10⁶ tokens, group ratio 10⁻¹⁸; a USD has 10⁹ nano-USD.
+ */
 const TOKEN_DENOMINATOR = 10n ** BigInt(10 + 9 + 9 + 6 + 18 - 9);
 const FREE: CompiledPrice['perToken'] = { input: 0n, cached: 0n, cacheWrite5m: 0n, cacheWrite1h: 0n, output: 0n };
 
@@ -59,12 +61,12 @@ const FREE: CompiledPrice['perToken'] = { input: 0n, cached: 0n, cacheWrite5m: 0
  */
 export function compilePrice(price: CatalogPrice, groupRatioE18: bigint): CompiledPrice {
   if (price.quotaType === 'Request')
-    return reduce({ perToken: FREE, perGeneration: price.requestNanoUsd * groupRatioE18, denominator: ONE_E18 });
+    return { perToken: FREE, perGeneration: price.requestNanoUsd * groupRatioE18, denominator: ONE_E18 };
   const perToken = price.modelRatioE9 * price.ratioBaseUsdE9 * groupRatioE18;
   // 10⁻¹⁰ is the coarsest unit in which cacheWriteRatio × 1.6 is whole
   const { cacheWriteRatioE9, cacheWrite1hRatioE9 } = price;
   const cacheWrite1hE10 = cacheWrite1hRatioE9 === undefined ? cacheWriteRatioE9 * 16n : cacheWrite1hRatioE9 * 10n;
-  return reduce({
+  return {
     perToken: {
       input: perToken * ONE_E10,
       cached: perToken * price.cacheRatioE9 * 10n,
@@ -74,18 +76,21 @@ export function compilePrice(price: CatalogPrice, groupRatioE18: bigint): Compil
     },
     perGeneration: 0n,
     denominator: TOKEN_DENOMINATOR,
-  });
+  };
 }
 
 /** What a consumption costs, rounded half up. */
-export function costNanoUsd({ perToken, perGeneration, denominator }: CompiledPrice, { tokens, generations }: Consumption): bigint {
+export function costNanoUsd(price: CompiledPrice, { tokens, generations }: Consumption): bigint {
+  const { perToken, perGeneration, denominator } = price;
   const sum = charge(perToken.input, tokens.input) + charge(perToken.cached, tokens.cached)
     + charge(perToken.cacheWrite5m, tokens.cacheWrite5m) + charge(perToken.cacheWrite1h, tokens.cacheWrite1h)
     + charge(perToken.output, tokens.output) + charge(perGeneration, generations);
   return (2n * sum + denominator) / (2n * denominator);
 }
 
-/** The most that a call within these bounds can cost, rounded up: all its input in the dearest class that it can have. */
+/**
+ * The most that a call within these bounds can cost, rounded up: all its input in the dearest class that it can have.
+ */
 export function worstCaseNanoUsd(price: CompiledPrice, bounds: ConsumptionBounds): bigint {
   const sum = charge(dearestInput(price, bounds.oneHourCache), bounds.inputTokens)
     + charge(price.perToken.output, bounds.outputTokens) + charge(price.perGeneration, bounds.generations);
@@ -114,26 +119,6 @@ function dearestInput({ perToken }: CompiledPrice, oneHourCache: boolean): bigin
 function charge(numerator: bigint, count: number): bigint {
   if (numerator === 0n || !(count > 0)) return 0n;
   return numerator * BigInt(Number.isSafeInteger(count) ? count : Math.min(Math.ceil(count), Number.MAX_SAFE_INTEGER));
-}
-
-/** The same price as fractions in lowest terms: equal prices are equal objects, whatever ratios they come from. */
-function reduce({ perToken, perGeneration, denominator }: CompiledPrice): CompiledPrice {
-  const { input, cached, cacheWrite5m, cacheWrite1h, output } = perToken;
-  const numerators = [input, cached, cacheWrite5m, cacheWrite1h, output, perGeneration];
-  const divisor = numerators.reduce(greatestCommonDivisor, denominator);
-  return {
-    perToken: {
-      input: input / divisor, cached: cached / divisor, cacheWrite5m: cacheWrite5m / divisor,
-      cacheWrite1h: cacheWrite1h / divisor, output: output / divisor,
-    },
-    perGeneration: perGeneration / divisor,
-    denominator: denominator / divisor,
-  };
-}
-
-function greatestCommonDivisor(a: bigint, b: bigint): bigint {
-  while (b !== 0n) [a, b] = [b, a % b];
-  return a;
 }
 
 function larger(a: bigint, b: bigint): bigint {

@@ -1,7 +1,7 @@
 /**
- * Admission of a call to one candidate: first the concurrency slots, then the money of key and account, as one hold. The
- * channel's slots are released if the money is refused. A ledger that keeps both in one place does both in one step. A
- * hold is durable before a byte is sent to the provider.
+ * Admission of a call to one candidate: first the concurrency slots, then the money of key and account, as one hold.
+ * The channel's slots are released if the money is refused. A ledger that keeps both in one place does both in one
+ * step. A hold is durable before a byte is sent to the provider.
  */
 import { formatDecimal } from '../snapshot/decimal.ts';
 import { GatewayError } from '../errors.ts';
@@ -38,7 +38,9 @@ interface Attempt {
 }
 
 /** Throws GatewayError (invalid_api_key) where the key was revoked meanwhile, and LedgerUnavailable. */
-export async function admit(deps: PipelineDeps, routed: Routed, candidate: Candidate, record: CallRecord): Promise<Admission> {
+export async function admit(
+  deps: PipelineDeps, routed: Routed, candidate: Candidate, record: CallRecord,
+): Promise<Admission> {
   const slots = slotsToTake(routed, candidate, record);
   // an earlier candidate's hold may do for this one
   const inOneStep = deps.ledger.admit !== undefined && !record.admitted;
@@ -75,12 +77,16 @@ async function holdMoney(deps: PipelineDeps, attempt: Attempt): Promise<Admissio
     const result = await timed(deps, 'hold', () => askLedger(deps, request, slots));
     switch (result.outcome) {
       case 'StaleLimits': continue;
-      case 'Held': return admitted(routed, { candidate, bounds, outputLimit: affordableOutput(routed.call, bounds, result.heldNanoUsd) });
       case 'Full': return result;
       case 'Short': return { outcome: 'Short', error: shortOf(result, bounds) };
+      case 'Held': {
+        const outputLimit = affordableOutput(routed.call, bounds, result.heldNanoUsd);
+        return admitted(routed, { candidate, bounds, outputLimit });
+      }
     }
   }
-  throw new GatewayError('ledger_unavailable', 'The limits of this key are being changed. Try again.', { retryAfterSeconds: 1 });
+  const message = 'The limits of this key are being changed. Try again.';
+  throw new GatewayError('ledger_unavailable', message, { retryAfterSeconds: 1 });
 }
 
 function admitted(routed: Routed, on: Pick<Admitted, 'candidate' | 'bounds' | 'outputLimit'>): Admission {
@@ -107,8 +113,8 @@ async function timed<T extends { readonly outcome: string }>(
 }
 
 function sameBounds(a: CallBounds, b: CallBounds): boolean {
-  return a.inputTokens === b.inputTokens && a.outputTokens === b.outputTokens && a.amountNanoUsd === b.amountNanoUsd
-    && a.minimumNanoUsd === b.minimumNanoUsd && a.price === b.price;
+  return a.inputTokens === b.inputTokens && a.outputTokens === b.outputTokens
+    && a.amountNanoUsd === b.amountNanoUsd && a.minimumNanoUsd === b.minimumNanoUsd;
 }
 
 function holdRequest(deps: PipelineDeps, routed: Routed, candidate: Candidate, bounds: CallBounds): HoldRequest {
@@ -132,10 +138,14 @@ function limitsOf(deps: PipelineDeps, routed: Routed): Limits {
 }
 
 function shortOf(result: Extract<HoldResult, { outcome: 'Short' }>, bounds: CallBounds): GatewayError {
-  const free = result.availableNanoUsd > 0n ? result.availableNanoUsd : 0n;
-  const needs = `This call may cost up to ${formatDecimal(bounds.minimumNanoUsd, 2)} USD, and ${formatDecimal(free, 2)} USD are free`;
+  const needed = formatDecimal(bounds.minimumNanoUsd, 2);
+  const free = formatDecimal(result.availableNanoUsd > 0n ? result.availableNanoUsd : 0n, 2);
+  const needs = `This call may cost up to ${needed} USD, and ${free} USD are free`;
   const advice = 'Calls that are running hold money until they end; a smaller output limit holds less.';
-  return result.short === 'Key'
-    ? new GatewayError('insufficient_quota', `The quota of this API key does not reach: ${needs} under its limit. ${advice}`)
-    : new GatewayError('credit_balance_exhausted', `The balance of this key's account does not reach: ${needs} in it. ${advice}`);
+  if (result.short === 'Key') {
+    const message = `The quota of this API key does not reach: ${needs} under its limit. ${advice}`;
+    return new GatewayError('insufficient_quota', message);
+  }
+  const message = `The balance of this key's account does not reach: ${needs} in it. ${advice}`;
+  return new GatewayError('credit_balance_exhausted', message);
 }

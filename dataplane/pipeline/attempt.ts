@@ -1,6 +1,6 @@
 /**
- * One attempt at one channel: convert the request, send it, and wait for the response's head, and for the first piece of
- * a stream. A failure is returned as a value, so that the next channel can be tried.
+ * One attempt at one channel: convert the request, send it, and wait for the response's head, and for the first piece
+ * of a stream. A failure is returned as a value, so that the next channel can be tried.
  */
 import { RequestFault } from '../protocol/call-facts.ts';
 import type { Converter, ProviderError, UpstreamBody } from '../protocol/converter.ts';
@@ -42,7 +42,8 @@ export async function attempt(deps: PipelineDeps, admitted: Admitted, record: Ca
   const request = convertRequest(admitted, converter);
   record.sent = true;
   const result = await send(deps, { admitted, converter, request, record });
-  record.attempts.push({ channel, protocol, outcome: outcomeOf(result), durationMs: deps.clock.monotonicMs() - startedAt });
+  const durationMs = deps.clock.monotonicMs() - startedAt;
+  record.attempts.push({ channel, protocol, outcome: outcomeOf(result), durationMs });
   return result;
 }
 
@@ -53,7 +54,8 @@ interface ConvertedCall {
   readonly record: CallRecord;
 }
 
-async function send(deps: PipelineDeps, { admitted, converter, request, record }: ConvertedCall): Promise<AttemptResult> {
+async function send(deps: PipelineDeps, sent: ConvertedCall): Promise<AttemptResult> {
+  const { admitted, converter, request, record } = sent;
   const { candidate: { target }, routed: { call, received } } = admitted;
   const { path, body, contentType = 'application/json', notes } = request;
   const headers = { ...requestHeaders(received.headers, target.foreignHeaders), 'content-type': contentType };
@@ -65,11 +67,11 @@ async function send(deps: PipelineDeps, { admitted, converter, request, record }
       record.sent = false;
       return await readRefusal(response, providerOf(target.protocol).readError);
     }
-    const forwarded = { admitted, converter, notes, response: call.stream ? await afterFirstPiece(response) : response };
-    return { kind: 'Answered', forwarded };
+    const ready = call.stream ? await afterFirstPiece(response) : response;
+    return { kind: 'Answered', forwarded: { admitted, converter, notes, response: ready } };
   } catch (error) {
     if (!(error instanceof UpstreamFailure)) throw error;
-    // a provider that was stopped because the client left may be at work on the call; one that failed it is owed nothing
+    // a provider that the gateway stopped may be at work on the call; one that failed it is owed nothing
     record.sent = error.sent && error.kind === 'Aborted';
     return { kind: 'Broken', failure: error.kind };
   }
@@ -134,7 +136,8 @@ export async function readRefusal(
     // the status is what counts; its text may be cut
     if (!(error instanceof UpstreamFailure)) throw error;
   }
-  return { kind: 'Refused', status, headers, error: readError(status, Buffer.concat(pieces).subarray(0, MAX_ERROR_BYTES)) };
+  const text = Buffer.concat(pieces).subarray(0, MAX_ERROR_BYTES);
+  return { kind: 'Refused', status, headers, error: readError(status, text) };
 }
 
 function outcomeOf(result: AttemptResult): string {

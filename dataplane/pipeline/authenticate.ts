@@ -70,8 +70,10 @@ function checkKey(key: string, where: string): string {
   if (key === '') throw refused(`The ${where} header holds no key.`);
   if (key.includes(', ')) throw refused(`The ${where} header is sent more than once. Send it once.`);
   if (/\s/.test(key)) throw refused(`The key in the ${where} header has spaces in or around it.`);
-  if (!key.startsWith(PREFIX)) throw refused(`The key in the ${where} header is not one of this gateway's: they start with "sk-".`);
-  if (key.length > MAX_KEY_LENGTH || !VISIBLE_ASCII.test(key)) throw refused(`The key in the ${where} header is malformed.`);
+  if (!key.startsWith(PREFIX))
+    throw refused(`The key in the ${where} header is not one of this gateway's: they start with "sk-".`);
+  if (key.length > MAX_KEY_LENGTH || !VISIBLE_ASCII.test(key))
+    throw refused(`The key in the ${where} header is malformed.`);
   return key;
 }
 

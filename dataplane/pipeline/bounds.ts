@@ -1,4 +1,6 @@
-/** [P] What a call can cost at most on one candidate, and how far its output limit may be lowered where money is short. */
+/**
+ * [P] What a call can cost at most on one candidate, and how far its output limit may be lowered where money is short.
+ */
 import { affordableOutputTokens, worstCaseNanoUsd } from '../ledger/price.ts';
 import type { CompiledPrice } from '../ledger/price.ts';
 import type { Candidate, KeyState } from '../state/state.ts';

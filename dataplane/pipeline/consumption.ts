@@ -54,7 +54,8 @@ interface Counted {
 function countTokens(meter: Meter | undefined, terms: Terms, status: CallStatus): Counted {
   const reported = meter?.reported ?? NOTHING_REPORTED;
   // a price per generation is exact whatever the provider reports
-  if (terms.routed.offer.quotaType === 'Request') return { tokens: tokensOf(reported, 0, reported.output ?? 0), usageSource: 'Provider' };
+  if (terms.routed.offer.quotaType === 'Request')
+    return { tokens: tokensOf(reported, 0, reported.output ?? 0), usageSource: 'Provider' };
   return {
     tokens: tokensOf(reported, terms.bounds.estimatedInputTokens, outputTokens(meter, terms)),
     usageSource: usageSourceOf(meter, terms, status),
@@ -62,7 +63,8 @@ function countTokens(meter: Meter | undefined, terms: Terms, status: CallStatus)
 }
 
 /** The estimate counts as input where the provider reports no kind of input. */
-function tokensOf({ input, cached, cacheWrite5m, cacheWrite1h }: ReportedUsage, estimatedInput: number, output: number): TokenCounts {
+function tokensOf(reported: ReportedUsage, estimatedInput: number, output: number): TokenCounts {
+  const { input, cached, cacheWrite5m, cacheWrite1h } = reported;
   const isReported = (input ?? cached ?? cacheWrite5m ?? cacheWrite1h) !== undefined;
   return {
     input: isReported ? input ?? 0 : estimatedInput,

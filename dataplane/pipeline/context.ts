@@ -167,7 +167,10 @@ export interface Forwarded {
 
 /** How a call ends, before it is settled and the client gets the rest. */
 export type CallOutcome =
-  /** A whole response that is still to be sent, with its cost in the headers. `failed`: it reports a failed job, which is free. */
+  /**
+   * A whole response that is still to be sent, with its cost in the headers. `failed`: it reports a failed job, which
+   * is free.
+   */
   | {
     readonly kind: 'Buffered'; readonly status: number; readonly headers: Record<string, string>;
     readonly body: Uint8Array; readonly failed: boolean;

@@ -36,7 +36,9 @@ const TOKENS_PER_CALL = 3;
  * Throws GatewayError where the request could not be made as a call either. Each provider that was asked is added to
  * `attempts`.
  */
-export async function countTokens(deps: CountDeps, authenticated: Authenticated, attempts: AttemptReport[]): Promise<Counted> {
+export async function countTokens(
+  deps: CountDeps, authenticated: Authenticated, attempts: AttemptReport[],
+): Promise<Counted> {
   const routed = route(deps, authenticated);
   const { model } = routed.call;
   await takeKeySlot(deps, routed);
@@ -86,7 +88,8 @@ async function askWithSlots(deps: CountDeps, request: CountRequest): Promise<num
   }
 }
 
-async function ask(deps: CountDeps, { routed: { received }, candidate, tokenCounter }: CountRequest): Promise<number | string> {
+async function ask(deps: CountDeps, { routed, candidate, tokenCounter }: CountRequest): Promise<number | string> {
+  const { received } = routed;
   const { target, upstreamModel, route: routeName } = candidate;
   const { path, body: request } = tokenCounter.request(received.body.bytes, received.body.parse(), { upstreamModel });
   try {

@@ -19,7 +19,8 @@ export function errorOutcome(deps: Pick<PipelineDeps, 'defect'>, record: CallRec
 function upstreamOutcome({ kind }: UpstreamFailure): CallOutcome {
   if (kind === 'Aborted') return { kind: 'ClientGone' };
   const what = kind === 'Idle' || kind === 'Timeout' ? 'went silent' : 'broke off';
-  return { kind: 'Error', error: new GatewayError('upstream_error', `The provider ${what} before the end of its answer.`) };
+  const message = `The provider ${what} before the end of its answer.`;
+  return { kind: 'Error', error: new GatewayError('upstream_error', message) };
 }
 
 function ledgerUnavailable(): GatewayError {

@@ -1,6 +1,6 @@
 /**
- * [P] From the failures of all channels to the one error that the caller gets. A provider's own message is passed on only
- * where the request itself is wrong; any other error is the gateway's own and names no provider and no address.
+ * [P] From the failures of all channels to the one error that the caller gets. A provider's own message is passed on
+ * only where the request itself is wrong; any other error is the gateway's own and names no provider and no address.
  */
 import { GatewayError } from '../errors.ts';
 import type { SlotLimit } from '../ledger/ledger.ts';
@@ -41,8 +41,10 @@ export function attemptsError(attempts: FailedAttempts, model: string): GatewayE
   if (!last) return allFull(model);
   if (last.kind === 'Refused' && verdictOf(last) === 'refused') return refusedByProvider(last);
   if (attempts.rateLimited.length === attempts.count) return rateLimited(attempts, model);
-  if (verdictOf(last) === 'overloaded')
-    return new GatewayError('upstream_overloaded', `The providers of "${model}" are overloaded. Try again in a little while.`);
+  if (verdictOf(last) === 'overloaded') {
+    const message = `The providers of "${model}" are overloaded. Try again in a little while.`;
+    return new GatewayError('upstream_overloaded', message);
+  }
   return new GatewayError('upstream_error', upstreamMessage(last, model));
 }
 
@@ -52,9 +54,9 @@ export function verdictOf(failure: AttemptFailure): Verdict {
 }
 
 function allFull(model: string): GatewayError {
-  return new GatewayError('rate_limit_exceeded',
-    `Every channel of "${model}" that this key's group may use has its full number of calls in flight. Try again shortly.`,
-    { retryAfterSeconds: SLOT_RETRY_SECONDS });
+  const message = `Every channel of "${model}" that this key's group may use has its full number of calls in flight. `
+    + 'Try again shortly.';
+  return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds: SLOT_RETRY_SECONDS });
 }
 
 function refusedByProvider({ status, error }: Extract<AttemptFailure, { kind: 'Refused' }>): GatewayError {
@@ -65,8 +67,9 @@ function refusedByProvider({ status, error }: Extract<AttemptFailure, { kind: 'R
 
 function rateLimited({ rateLimited: waits }: FailedAttempts, model: string): GatewayError {
   const seconds = waits.filter((value) => value !== undefined);
-  return new GatewayError('rate_limit_exceeded', `The providers of "${model}" limit the rate of calls. Try again later.`,
-    seconds.length > 0 ? { retryAfterSeconds: Math.min(...seconds) } : {});
+  const message = `The providers of "${model}" limit the rate of calls. Try again later.`;
+  const details = seconds.length > 0 ? { retryAfterSeconds: Math.min(...seconds) } : {};
+  return new GatewayError('rate_limit_exceeded', message, details);
 }
 
 function upstreamMessage(failure: AttemptFailure, model: string): string {
@@ -76,6 +79,7 @@ function upstreamMessage(failure: AttemptFailure, model: string): string {
       : `The providers of "${model}" cannot be reached, or broke off. Try again.`;
   }
   return verdictOf(failure) === 'credential'
-    ? `The provider of "${model}" refuses the gateway's credential or its model name. The platform team sees why in the ModelRoute's status.`
+    ? `The provider of "${model}" refuses the gateway's credential or its model name. `
+      + 'The platform team sees why in the ModelRoute\'s status.'
     : `The providers of "${model}" failed (last status ${failure.status}). Try again.`;
 }

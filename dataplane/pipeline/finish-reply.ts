@@ -17,11 +17,11 @@ export interface ReplyStatus {
 const CLIENT_CLOSED_REQUEST = 499;
 
 /** Sends the rest. Returns what the client saw. */
-export function finishReply(deps: Pick<PipelineDeps, 'clock'>, record: CallRecord, { outcome, result }: Settled): ReplyStatus {
+export function finishReply({ clock }: PipelineDeps, record: CallRecord, { outcome, result }: Settled): ReplyStatus {
   const { reply } = record.received;
   switch (outcome.kind) {
     case 'Buffered':
-      record.firstByteAt = deps.clock.monotonicMs();
+      record.firstByteAt = clock.monotonicMs();
       reply.send(outcome.status, { ...outcome.headers, ...costHeaders(result) }, outcome.body);
       return { httpStatus: outcome.status, errorCode: undefined };
     case 'Streamed':

@@ -62,7 +62,10 @@ function reportSkipped({ attempts }: CallRecord, { target }: Candidate, { outcom
   attempts.push({ channel: target.id, protocol: target.protocol, outcome: outcome.toLowerCase(), durationMs: 0 });
 }
 
-/** Once per call: renews its hold with its progress, and stops the provider when the client leaves, where the route says so. */
+/**
+ * Once per call: renews its hold with its progress, and stops the provider when the client leaves, where the route
+ * says so.
+ */
 function keepHold(deps: PipelineDeps, admitted: Admitted, record: CallRecord): void {
   if (record.leased) return;
   record.leased = true;
@@ -79,7 +82,9 @@ function keepHold(deps: PipelineDeps, admitted: Admitted, record: CallRecord): v
   }, { once: true });
 }
 
-function addFailure(deps: PipelineDeps, failed: FailedAttempts, { candidate }: Admitted, failure: AttemptFailure): void {
+function addFailure(
+  deps: PipelineDeps, failed: FailedAttempts, { candidate }: Admitted, failure: AttemptFailure,
+): void {
   if (failure.kind === 'Broken' && failure.failure === 'Aborted') throw new ClientDisconnected();
   failed.last = failure;
   failed.count++;

@@ -9,13 +9,18 @@ import type { Admitted, CallRecord, PipelineDeps } from './context.ts';
 type Deps = Pick<PipelineDeps, 'state' | 'ledger' | 'running'>;
 type KeySlots = ReturnType<typeof keySlots>;
 
-/** Counts all running calls under the thresholds in force now. A call between two channels is counted on its next one. */
+/**
+ * Counts all running calls under the thresholds in force now. A call between two channels is counted on its next one.
+ */
 export function countRunningCalls(deps: Deps): void {
   const keys = keySlots(deps.state.get());
   for (const record of deps.running.values()) if (record.sent) countRunningCall(deps, record, keys);
 }
 
-/** The same for one running call. Where the ledger fails, the call stays uncounted until the next edit or its next channel. */
+/**
+ * The same for one running call. Where the ledger fails, the call stays uncounted until the next edit or its next
+ * channel.
+ */
 export function countRunningCall(deps: Deps, record: CallRecord, keys: KeySlots = keySlots(deps.state.get())): void {
   const slots = record.admitted ? slotsToAdd(deps, record.admitted, keys) : [];
   if (slots.length > 0) void addSlots(deps, record.received.requestId, slots);
@@ -33,7 +38,8 @@ async function addSlots({ ledger, running }: Deps, requestId: string, slots: rea
 }
 
 /** Slots that a new call of its kind needs and this one does not have, with room for it in any case. */
-function slotsToAdd({ state }: Deps, { routed, candidate: { group, model, target, slots } }: Admitted, keys: KeySlots): readonly SlotLimit[] {
+function slotsToAdd({ state }: Deps, { routed, candidate }: Admitted, keys: KeySlots): readonly SlotLimit[] {
+  const { group, model, target, slots } = candidate;
   const inForce = channelSlots(state.get(), { group, model: model.name, channel: target.id });
   const missing = inForce.filter(({ id }) => slots.every((each) => each.id !== id));
   const keySlot = routed.key.slot ? undefined : keys(routed);

@@ -17,7 +17,9 @@ interface LargeResponse {
 }
 
 /** Throws UpstreamFailure where the provider breaks off. */
-export async function relayLarge(deps: PipelineDeps, forwarded: Forwarded, { record, held, rest }: LargeResponse): Promise<CallOutcome> {
+export async function relayLarge(
+  deps: PipelineDeps, forwarded: Forwarded, { record, held, rest }: LargeResponse,
+): Promise<CallOutcome> {
   const { reply } = record.received;
   const head = Buffer.concat(held, END_BYTES);
   record.firstByteAt = deps.clock.monotonicMs();
@@ -37,7 +39,7 @@ export async function relayLarge(deps: PipelineDeps, forwarded: Forwarded, { rec
 }
 
 /** Back-pressure: a client that reads slowly makes the gateway keep what it has not taken, and no more. */
-async function* piecesOf(held: Uint8Array[], rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+async function* piecesOf(held: Uint8Array[], rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
   for (let piece = held.shift(); piece; piece = held.shift()) yield piece;
   for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
 }

@@ -17,7 +17,9 @@ export const HELD_ANSWER_BYTES = 8 * 1024 * 1024;
 /** How long a provider may take to close a stream after its terminal event. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
-/** Throws UpstreamFailure where the provider breaks off, also when the client leaves and its route cancels (Aborted). */
+/**
+ * Throws UpstreamFailure where the provider breaks off, also when the client leaves and its route cancels (Aborted).
+ */
 export async function relay(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord): Promise<CallOutcome> {
   const { admitted, response } = forwarded;
   const isStream = admitted.routed.call.stream && !isJson(response.headers);
@@ -61,7 +63,8 @@ function endStream(forwarded: Forwarded, { stream, record, unsent }: EndedStream
   if (end.outcome === 'Failed') {
     // its last event may be the first to say what was generated
     record.produced ||= hasOutput(stream.meter);
-    return { kind: 'ProviderFailed', last: end.last, error: streamError(forwarded.admitted.routed.call.model, end.error) };
+    const { model } = forwarded.admitted.routed.call;
+    return { kind: 'ProviderFailed', last: end.last, error: streamError(model, end.error) };
   }
   record.produced = true;
   const { reply } = record.received;
@@ -91,7 +94,8 @@ async function relayBuffered(deps: PipelineDeps, forwarded: Forwarded, record: C
     // until the response is complete, its size is all that is known of it
     record.produced = true;
     record.meter = { reported: NOTHING_REPORTED, final: false, outputBytes: size };
-    if (size > HELD_ANSWER_BYTES && mayPassThrough(forwarded)) return relayLarge(deps, forwarded, { record, held: pieces, rest: reader });
+    if (size > HELD_ANSWER_BYTES && mayPassThrough(forwarded))
+      return relayLarge(deps, forwarded, { record, held: pieces, rest: reader });
   }
   return convertBuffered(forwarded, record, Buffer.concat(pieces, size));
 }
@@ -129,7 +133,8 @@ class RunningMeter implements Meter {
 
 /** Comments and pings that a provider sends while it thinks are not output. */
 function noteOutput({ clock }: PipelineDeps, { admitted }: Forwarded, record: CallRecord): void {
-  record.produced = admitted.routed.call.output === undefined || (record.meter !== undefined && hasOutput(record.meter));
+  const { output } = admitted.routed.call;
+  record.produced = output === undefined || (record.meter !== undefined && hasOutput(record.meter));
   if (record.produced) record.firstByteAt = clock.monotonicMs();
 }
 
@@ -164,8 +169,8 @@ function isJson(headers: Readonly<Record<string, string>>): boolean {
 }
 
 /**
- * A connection can be reused once its response was read to the end. After the terminal event one more read finds the end
- * in most cases; the exchange with a provider that goes on is aborted.
+ * A connection can be reused once its response was read to the end. After the terminal event one more read finds the
+ * end in most cases; the exchange with a provider that goes on is aborted.
  */
 function readToEnd(pieces: AsyncIterator<Uint8Array>, abort: AbortController): void {
   const timeout = setTimeout(() => abort.abort(), CLOSE_TIMEOUT_MS);

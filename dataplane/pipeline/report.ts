@@ -3,21 +3,26 @@ import type { CallRecord, PipelineDeps } from './context.ts';
 import type { Settled } from './settle.ts';
 import type { ReplyStatus } from './finish-reply.ts';
 
+interface End {
+  readonly settled: Settled;
+  readonly status: ReplyStatus;
+}
+
 /** Once per call. */
-export function report({ clock, telemetry }: Pick<PipelineDeps, 'clock' | 'telemetry'>, record: CallRecord, end: { settled: Settled; status: ReplyStatus }): void {
+export function report({ clock, telemetry }: PipelineDeps, record: CallRecord, { settled, status }: End): void {
   const { received, authenticated, routed, admitted, attempts, firstByteAt } = record;
   const { requestId, endpoint, dialect, arrivedAt } = received;
   telemetry.finished({
     requestId,
     endpoint,
     dialect,
-    ...end.status,
+    ...status,
     stream: routed?.call.stream ?? false,
     key: authenticated?.key,
     model: routed?.call.model,
     group: admitted?.candidate.group ?? authenticated?.key.group,
     attempts,
-    billing: end.settled.result?.record,
+    billing: settled.result?.record,
     durationMs: clock.monotonicMs() - arrivedAt,
     firstByteMs: firstByteAt === undefined ? undefined : firstByteAt - arrivedAt,
   });

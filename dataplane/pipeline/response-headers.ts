@@ -1,4 +1,7 @@
-/** [P] The headers of a response: the provider's, less those that do not concern the client, and a lowered output limit. */
+/**
+ * [P] The headers of a response: the provider's, less those that do not concern the client, and a lowered output
+ * limit.
+ */
 import { responseHeaders } from '../upstream/headers.ts';
 import type { Forwarded } from './context.ts';
 

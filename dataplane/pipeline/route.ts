@@ -1,6 +1,6 @@
 /**
- * Which channels may serve the call: model → the group's offer → candidates in the order in which they are tried. Unknown
- * models and other groups' models get the same error, so that nobody can tell them apart.
+ * Which channels may serve the call: model → the group's offer → candidates in the order in which they are tried.
+ * Unknown models and other groups' models get the same error, so that nobody can tell them apart.
  */
 import { GatewayError } from '../errors.ts';
 import { RequestFault } from '../protocol/call-facts.ts';
@@ -8,12 +8,15 @@ import type { Candidate, Offer } from '../state/state.ts';
 import { orderCandidates } from '../upstream/pick.ts';
 import type { Authenticated, EndpointCall, PipelineDeps, Received, Routed } from './context.ts';
 
-/** Throws invalid_json, invalid_request, model_not_found, model_not_priced, and the errors of the endpoint's own check. */
+/**
+ * Throws invalid_json, invalid_request, model_not_found, model_not_priced, and the errors of the endpoint's own check.
+ */
 export function route(deps: Pick<PipelineDeps, 'state' | 'random'>, authenticated: Authenticated): Routed {
   const call = parseCall(authenticated.received);
   const { key } = authenticated;
   const offer = deps.state.get().groups.get(key.group)?.offers.get(call.model);
-  if (!offer || (key.models && !key.models.has(call.model)) || !offer.endpoints.has(call.kind)) throw modelNotFound(call.model);
+  const isVisible = offer?.endpoints.has(call.kind) && (!key.models || key.models.has(call.model));
+  if (!offer || !isVisible) throw modelNotFound(call.model);
   const candidates = eligibleCandidates(call, offer, orderCandidates(offer.tiers, deps.random));
   return { ...authenticated, call, offer, candidates };
 }
@@ -21,8 +24,9 @@ export function route(deps: Pick<PipelineDeps, 'state' | 'random'>, authenticate
 /** The error for a model that this key cannot call, whatever the reason. */
 export function modelNotFound(model: string): GatewayError {
   const name = model.length > 200 ? `${model.slice(0, 200)}…` : model;
-  return new GatewayError('model_not_found',
-    `The model "${name}" does not exist or you do not have access to it. GET /v1/models lists the models of this key.`, { param: 'model' });
+  const message = `The model "${name}" does not exist or you do not have access to it. `
+    + 'GET /v1/models lists the models of this key.';
+  return new GatewayError('model_not_found', message, { param: 'model' });
 }
 
 function parseCall(received: Received): EndpointCall {
@@ -41,7 +45,7 @@ export function faultError(fault: RequestFault): GatewayError {
 
 /** The candidates that can serve this call. Where there is none, the error says what all of them lack. */
 function eligibleCandidates(call: EndpointCall, offer: Offer, ordered: readonly Candidate[]): readonly Candidate[] {
-  const served = ordered.filter((candidate) => candidate.model.endpoints.has(call.kind) && call.converter(candidate) !== undefined);
+  const served = ordered.filter((candidate) => candidate.model.endpoints.has(call.kind) && call.converter(candidate));
   if (served.length === 0) throw notServed(call);
   const priced = served.filter((candidate) => candidate.price !== undefined && isBounded(call, offer, candidate));
   if (priced.length === 0) throw notPriced(call, offer);
@@ -66,12 +70,14 @@ function notServed(call: EndpointCall): GatewayError {
 
 function notPriced({ model }: EndpointCall, { catalog }: Offer): GatewayError {
   const message = catalog === undefined
-    ? `The model "${model}" has no price yet, so it cannot be called. Ask the platform team to add it to a PriceCatalog.`
-    : `The model "${model}" has a price per token only, so it cannot be called here. Ask the platform team for a price per request (quotaType Request).`;
+    ? `The model "${model}" has no price yet, so it cannot be called. `
+      + 'Ask the platform team to add it to a PriceCatalog.'
+    : `The model "${model}" has a price per token only, so it cannot be called here. `
+      + 'Ask the platform team for a price per request (quotaType Request).';
   return new GatewayError('model_not_priced', message, { param: 'model' });
 }
 
 /** Images and videos have no token bound: only a price per generation can be held for them. */
-function isBounded(call: EndpointCall, offer: Offer, candidate: Candidate): boolean {
-  return offer.quotaType === 'Request' || (call.kind !== 'Images' && call.kind !== 'Videos' && candidate.model.contextTokens > 0);
+function isBounded({ kind }: EndpointCall, { quotaType }: Offer, { model }: Candidate): boolean {
+  return quotaType === 'Request' || (kind !== 'Images' && kind !== 'Videos' && model.contextTokens > 0);
 }

@@ -48,9 +48,9 @@ export async function settle(deps: PipelineDeps, record: CallRecord, outcome: Ca
 }
 
 /** The ledger goes on with a settlement that it has taken: its result is reported when it is known. */
-function reportLate({ telemetry }: PipelineDeps, { routed, candidate }: Admitted, settling: Promise<SettleResult>): void {
+function reportLate(deps: PipelineDeps, { routed, candidate }: Admitted, settling: Promise<SettleResult>): void {
   const call = { requestId: routed.received.requestId, model: routed.call.model, group: candidate.group };
-  settling.then(({ record }) => telemetry.billedLate({ ...call, billing: record }), () => undefined);
+  settling.then(({ record }) => deps.telemetry.billedLate({ ...call, billing: record }), () => undefined);
 }
 
 interface Ended {
@@ -59,7 +59,8 @@ interface Ended {
   readonly endedAt: number;
 }
 
-function settlementOf({ state, clock }: PipelineDeps, record: CallRecord, { admitted, outcome, endedAt }: Ended): Settlement {
+function settlementOf({ state, clock }: PipelineDeps, record: CallRecord, ended: Ended): Settlement {
+  const { admitted, outcome, endedAt } = ended;
   const { requestId, arrivedAt } = record.received;
   const status = statusOf(record, outcome);
   const limits = spendingLimits(state.get(), admitted.routed);

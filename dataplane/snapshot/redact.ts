@@ -1,5 +1,6 @@
 /**
- * [P] A snapshot as it may be shown: secrets are replaced, int64 figures are decimal strings (JSON has no integers of 64 bits).
+ * [P] A snapshot as it may be shown: secrets are replaced, int64 figures are decimal strings (JSON has no integers of
+ * 64 bits).
  */
 import type { Snapshot } from './snapshot.gen.ts';
 

@@ -1,7 +1,7 @@
 /**
- * [P] How a snapshot travels: each object is one xDS resource of its kind's type, named "namespace/name". After every round of
- * updates comes a Checkpoint, which says what a proxy holds that has taken them all: so a proxy knows that it has the whole
- * configuration, and not just its first part, and notices where the two sides have come apart.
+ * [P] How a snapshot travels: each object is one xDS resource of its kind's type, named "namespace/name". After every
+ * round of updates comes a Checkpoint, which says what a proxy holds that has taken them all: so a proxy knows that it
+ * has the whole configuration, and not just its first part, and notices where the two sides have come apart.
  */
 import { createHash } from 'node:crypto';
 import type { SnapshotKind } from './faults.ts';

@@ -1,6 +1,7 @@
 /**
- * [P] Changes that take something away from callers. They overtake all others on their way to the proxies, and a proxy puts
- * them in force before the rest of their round has come: nothing that they take away can be missed by what comes later.
+ * [P] Changes that take something away from callers. They overtake all others on their way to the proxies, and a proxy
+ * puts them in force before the rest of their round has come: nothing that they take away can be missed by what comes
+ * later.
  */
 import type { Account, Key } from './snapshot.gen.ts';
 

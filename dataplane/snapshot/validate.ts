@@ -1,7 +1,8 @@
 /**
- * [P] What a proxy would refuse about a snapshot, all of it. The operator asks before it publishes, the proxy before it
- * applies. References to objects that are not there are legal: a route may arrive after the group that names it, and until
- * then it just offers nothing. What each kind's objects must hold is in validate-routes.ts and validate-prices.ts, and below.
+ * [P] What a proxy would refuse about a snapshot, all of it. The operator asks before it publishes, the proxy before
+ * it applies. References to objects that are not there are legal: a route may arrive after the group that names it,
+ * and until then it just offers nothing. What each kind's objects must hold is in validate-routes.ts and
+ * validate-prices.ts, and below.
  */
 import { expectFilter, expectNames, expectThreshold, FaultCollector } from './faults.ts';
 import type { SnapshotFault, SnapshotKind } from './faults.ts';

@@ -1,60 +1,56 @@
 /**
- * [P] The state after an edit, from the state before it: one key's edit costs the same with ten keys and with a hundred
- * thousand. Groups, routes and prices depend on one another and are few: if one of them is edited, all of them are compiled.
+ * [P] The state after an edit, made from the state before it. Keys and accounts are compiled one by one, as there may
+ * be a hundred thousand of them. Groups, routes and prices depend on one another and are few: if one of them changes,
+ * all of them are compiled.
  */
-import { LayeredMap } from '../snapshot/layered-map.ts';
 import type { Account, Key, Snapshot } from '../snapshot/snapshot.gen.ts';
-import { compileAccounts, compileKey, credentialsOf } from './compile-keys.ts';
+import { compileAccount, compileKey } from './compile-keys.ts';
 import { compileOffering } from './compile.ts';
-import type { CompiledState } from './compile.ts';
-import type { Credential } from './state.ts';
+import type { State } from './state.ts';
 
-/** An object before and after; absent: it was not there, or is gone. */
+/** An object before and after; undefined: it was not there, or is gone. */
 export interface Edit<M> {
   readonly before: M | undefined;
   readonly after: M | undefined;
 }
 
-/** Everything that is different. What results must be a snapshot that snapshot/validate passes. */
+/** Everything that changes. The result must be a snapshot that snapshot/validate accepts. */
 export interface SnapshotEdit {
   readonly keys: readonly Edit<Key>[];
   readonly accounts: readonly Edit<Account>[];
-  /** All groups, routes and catalogs, if one of them is different. */
+  /** All groups, routes and catalogs, if one of them changes. */
   readonly offering: Pick<Snapshot, 'groups' | 'routes' | 'catalogs'> | undefined;
 }
 
-/** A configuration that snapshot/validate has passed. */
+/** A configuration that snapshot/validate has accepted. */
 export interface ValidConfig {
-  /** All of it; asked for when it is looked at, since making it costs more than an edit. */
+  /** The whole configuration; made when it is called, because that costs more than an edit. */
   readonly snapshot: () => Snapshot;
-  /** What is different from what is in force; absent: perhaps everything. */
+  /** What differs from the configuration in force; absent: perhaps everything. */
   readonly edit?: SnapshotEdit;
 }
 
 /** The state that compile would make of the whole snapshot. */
-export function compileEdit(previous: CompiledState, { keys, accounts, offering }: SnapshotEdit): CompiledState {
-  const edited = keys.length === 0 ? previous : editKeys(previous, keys);
+export function compileEdit(previous: State, { keys, accounts, offering }: SnapshotEdit): State {
   return {
-    ...edited,
-    ...accounts.length === 0 ? {} : { accounts: editAccounts(previous, accounts) },
-    ...offering === undefined ? {} : compileOffering(offering, previous),
+    ...previous,
+    ...keys.length > 0 && { credentials: editCredentials(previous, keys) },
+    ...accounts.length > 0 && { accounts: editAccounts(previous, accounts) },
+    ...offering && compileOffering(offering, previous),
   };
 }
 
-function editKeys(previous: CompiledState, edits: readonly Edit<Key>[]): CompiledState {
-  const changes = new Map<string, Credential | undefined>();
-  const filters = new Map(previous.filters);
-  // all that is taken away goes first: a key string may move from one key to another
-  for (const { before } of edits) for (const { sha256 } of before?.hashes ?? []) changes.set(sha256, undefined);
-  for (const { after } of edits) {
-    if (after === undefined) continue;
-    const state = compileKey(after, filters);
-    for (const [sha256, credential] of credentialsOf(after, state)) changes.set(sha256, credential);
-  }
-  return { ...previous, filters, credentials: LayeredMap.of(previous.credentials, changes) };
+function editCredentials({ credentials }: State, edits: readonly Edit<Key>[]): State['credentials'] {
+  const edited = new Map(credentials);
+  // removals first: a hash may move from one key to another
+  for (const { before } of edits) for (const { sha256 } of before?.hashes ?? []) edited.delete(sha256);
+  for (const { after } of edits) for (const entry of after ? compileKey(after) : []) edited.set(...entry);
+  return edited;
 }
 
-function editAccounts({ accounts }: CompiledState, edits: readonly Edit<Account>[]): CompiledState['accounts'] {
-  const gone = edits.flatMap(({ before }) => before === undefined ? [] : [[`${before.namespace}/${before.name}`, undefined] as const]);
-  return LayeredMap.of(accounts, new Map([...gone, ...compileAccounts(edits.flatMap(({ after }) => after ?? []))]));
+function editAccounts({ accounts }: State, edits: readonly Edit<Account>[]): State['accounts'] {
+  const edited = new Map(accounts);
+  for (const { before } of edits) if (before) edited.delete(`${before.namespace}/${before.name}`);
+  for (const { after } of edits) if (after) edited.set(...compileAccount(after));
+  return edited;
 }

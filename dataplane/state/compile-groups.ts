@@ -1,6 +1,6 @@
 /**
- * [P] Groups. A Direct group offers what its routes have; an Automatic one offers what its members do, member after member,
- * at the member's ratio times its own.
+ * [P] Groups. A Direct group offers what its routes have. An Automatic group offers what its members do, one member
+ * after another, at the member's ratio times its own.
  */
 import { ONE_E9 } from '../snapshot/decimal.ts';
 import type { AutomaticAccess, Group } from '../snapshot/snapshot.gen.ts';
@@ -48,7 +48,9 @@ function automaticOffers(
   return new Map([...tiers].map(([model, list]) => [model, offerOf(model, prices.get(model), list)]));
 }
 
-function reprice(tiers: readonly (readonly Candidate[])[], entry: PriceEntry | undefined, ratioE18: bigint): readonly (readonly Candidate[])[] {
+type Tiers = Offer['tiers'];
+
+function reprice(tiers: Tiers, entry: PriceEntry | undefined, ratioE18: bigint): Tiers {
   if (!entry) return tiers;
   const price = priceAt(entry, ratioE18);
   return tiers.map((tier) => tier.map((candidate) => ({ ...candidate, price })));

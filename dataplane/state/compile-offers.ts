@@ -1,5 +1,6 @@
 /**
- * [P] What a Direct group offers: for every model of its routes the channels that serve it, as tiers of equal priority.
+ * [P] What a Direct group offers: for every model of its routes the channels that serve it, as tiers of equal
+ * priority.
  */
 import type { DirectAccess } from '../snapshot/snapshot.gen.ts';
 import type { SlotLimit } from '../ledger/ledger.ts';
@@ -7,7 +8,7 @@ import type { CompiledPrice } from '../ledger/price.ts';
 import { priceAt } from './compile-pricing.ts';
 import type { PriceEntry } from './compile-pricing.ts';
 import type { CompiledChannel, CompiledRoute } from './compile-routes.ts';
-import type { Candidate, EndpointKind, ModelState, Offer } from './state.ts';
+import type { Candidate, ModelState, Offer } from './state.ts';
 
 /** What offers are made from. */
 export interface OfferSources {
@@ -23,20 +24,21 @@ interface GroupChannel {
   readonly slots: readonly SlotLimit[];
 }
 
-/** The offers of a Direct group at its ratio (10^-18), by model name. Routes that offer the same model merge. */
-export function compileOffers(group: string, access: DirectAccess, groupRatioE18: bigint, { routes, prices }: OfferSources): Map<string, Offer> {
+/** The offers of a Direct group at its ratio (10⁻¹⁸), by model name. Routes that offer the same model merge. */
+export function compileOffers(
+  group: string, access: DirectAccess, groupRatioE18: bigint, { routes, prices }: OfferSources,
+): Map<string, Offer> {
   const candidates = new Map<string, Candidate[]>();
   const limits = groupLimits(access);
   for (const entry of access.routes) {
     const route = routes.get(entry.route);
     if (!route) continue;
-    const models = filtered(route.models, entry.models?.names);
-    for (const channel of filtered(route.channels, entry.channels?.names)) {
-      const used = { group, route, channel, slots: slotsOf(group, channel, limits) };
-      for (const model of models) {
-        const price = prices.get(model.name);
-        addCandidate(candidates, candidateOf(used, model, price && priceAt(price, groupRatioE18)));
-      }
+    const channels = withNames(route.channels, entry.channels?.names)
+      .map((channel) => ({ group, route, channel, slots: slotsOf(group, channel, limits) }));
+    for (const model of withNames(route.models, entry.models?.names)) {
+      const catalogPrice = prices.get(model.name);
+      const price = catalogPrice && priceAt(catalogPrice, groupRatioE18);
+      for (const channel of channels) addCandidate(candidates, candidateOf(channel, model, price));
     }
   }
   const offers = new Map<string, Offer>();
@@ -44,15 +46,18 @@ export function compileOffers(group: string, access: DirectAccess, groupRatioE18
   return offers;
 }
 
-function filtered<T extends { readonly name: string }>(all: readonly T[], names: readonly string[] | undefined): readonly T[] {
+/** Those that a filter names; without a filter all. */
+function withNames<T extends { readonly name: string }>(
+  all: readonly T[], names: readonly string[] | undefined,
+): readonly T[] {
   if (!names) return all;
   const wanted = new Set(names);
   return all.filter(({ name }) => wanted.has(name));
 }
 
 /**
- * The group's thresholds by "route/channel", or by "route/" where an entry has no channel filter. Several entries may name
- * one channel: its slots are counted together, so the strictest of them holds.
+ * The group's thresholds by "route/channel", or by "route/" where an entry has no channel filter. Where several entries
+ * name one channel, the lowest of their thresholds counts.
  */
 function groupLimits(access: DirectAccess): Map<string, number> {
   const limits = new Map<string, number>();
@@ -66,7 +71,7 @@ function groupLimits(access: DirectAccess): Map<string, number> {
   return limits;
 }
 
-/** The group's own threshold on a channel and the channel's, as far as they are set. */
+/** The group's threshold on a channel and the channel's own, where they are set. */
 function slotsOf(group: string, { target, slot }: CompiledChannel, limits: ReadonlyMap<string, number>): SlotLimit[] {
   const route = target.id.slice(0, target.id.indexOf('/') + 1);
   const limit = Math.min(limits.get(target.id) ?? Infinity, limits.get(route) ?? Infinity);
@@ -76,14 +81,16 @@ function slotsOf(group: string, { target, slot }: CompiledChannel, limits: Reado
   return slots;
 }
 
-/** A channel that several entries let in counts once, by the first of them. */
+/** Where several entries let in one channel, only the first counts. */
 function addCandidate(candidates: Map<string, Candidate[]>, candidate: Candidate): void {
   const list = candidates.get(candidate.model.name);
   if (!list) candidates.set(candidate.model.name, [candidate]);
   else if (!list.some(({ target }) => target === candidate.target)) list.push(candidate);
 }
 
-function candidateOf({ group, route, channel, slots }: GroupChannel, model: ModelState, price: CompiledPrice | undefined): Candidate {
+function candidateOf(
+  { group, route, channel, slots }: GroupChannel, model: ModelState, price: CompiledPrice | undefined,
+): Candidate {
   return {
     group,
     route: route.name,
@@ -109,9 +116,11 @@ function tiersByPriority(candidates: readonly Candidate[]): Candidate[][] {
   return [...tiers].sort(([a], [b]) => a - b).map(([, tier]) => tier);
 }
 
-/** A model with its price's facts and the channels that serve it. */
-export function offerOf(model: string, price: PriceEntry | undefined, tiers: readonly (readonly Candidate[])[]): Offer {
-  const endpoints = new Set<EndpointKind>();
-  for (const tier of tiers) for (const candidate of tier) for (const endpoint of candidate.model.endpoints) endpoints.add(endpoint);
-  return { model, vendor: price?.price.vendor ?? '', catalog: price?.catalog, quotaType: price?.quotaType, tiers, endpoints };
+/** A model with the facts of its price and the channels that serve it. */
+export function offerOf(
+  model: string, price: PriceEntry | undefined, tiers: readonly (readonly Candidate[])[],
+): Offer {
+  const endpoints = new Set(tiers.flat().flatMap((candidate) => [...candidate.model.endpoints]));
+  const { catalog, quotaType } = price ?? {};
+  return { model, vendor: price?.price.vendor ?? '', catalog, quotaType, tiers, endpoints };
 }

@@ -1,6 +1,4 @@
-/**
- * [P] Models and channels of the ModelRoutes, each made once and shared by every group that offers them.
- */
+/** [P] Models and channels of the ModelRoutes, each compiled once and shared by every group that offers them. */
 import { Allowance, ClientDisconnect, Endpoint, Input, Protocol } from '../snapshot/snapshot.gen.ts';
 import type { Channel, Model, ModelRoute } from '../snapshot/snapshot.gen.ts';
 import type { SlotLimit } from '../ledger/ledger.ts';
@@ -50,8 +48,10 @@ const ALLOWANCES: Readonly<Partial<Record<Allowance, UnboundedFeature>>> = {
 
 const NO_TIMEOUTS: UpstreamTimeouts = { connectMs: 0, firstByteMs: 0, wholeMs: 0, idleMs: 0 };
 
-/** Routes by name and targets by "route/channel". Targets that did not change stay the objects they were. */
-export function compileRoutes(routes: readonly ModelRoute[], previous?: ReadonlyMap<string, UpstreamTarget>): CompiledRoutes {
+/** Routes by name and targets by "route/channel". Targets that did not change keep their objects. */
+export function compileRoutes(
+  routes: readonly ModelRoute[], previous?: ReadonlyMap<string, UpstreamTarget>,
+): CompiledRoutes {
   const compiled = new Map<string, CompiledRoute>();
   const targets = new Map<string, UpstreamTarget>();
   const channelSlots = new Map<string, SlotLimit>();
@@ -85,16 +85,13 @@ function compileModel(model: Model): ModelState {
   };
 }
 
-function setOf<K extends string, V>(values: readonly K[], words: Readonly<Partial<Record<K, V>>>): ReadonlySet<V> {
-  const set = new Set<V>();
-  for (const value of values) {
-    const word = words[value];
-    if (word !== undefined) set.add(word);
-  }
-  return set;
+function setOf<K extends string, V>(values: readonly K[], names: Readonly<Partial<Record<K, V>>>): ReadonlySet<V> {
+  return new Set(values.map((value) => names[value]).filter((name) => name !== undefined));
 }
 
-function compileChannel(route: string, channel: Channel, previous: ReadonlyMap<string, UpstreamTarget> | undefined): CompiledChannel {
+function compileChannel(
+  route: string, channel: Channel, previous: ReadonlyMap<string, UpstreamTarget> | undefined,
+): CompiledChannel {
   const id = `${route}/${channel.name}`;
   const target = compileTarget(id, channel);
   const before = previous?.get(id);
@@ -103,7 +100,9 @@ function compileChannel(route: string, channel: Channel, previous: ReadonlyMap<s
     target: before && sameTarget(before, target) ? before : target,
     priority: channel.priority,
     weight: channel.weight,
-    slot: channel.maxConcurrency === undefined ? undefined : { scope: 'Channel', id: `channel/${id}`, limit: channel.maxConcurrency },
+    slot: channel.maxConcurrency === undefined
+      ? undefined
+      : { scope: 'Channel', id: `channel/${id}`, limit: channel.maxConcurrency },
     renames: new Map(channel.models.map(({ name, upstreamName }) => [name, upstreamName])),
   };
 }
@@ -127,7 +126,8 @@ function secretHeader([header, value]: readonly [string, string]): UpstreamCrede
 }
 
 function sameTarget(a: UpstreamTarget, b: UpstreamTarget): boolean {
-  return a.protocol === b.protocol && a.baseUrl === b.baseUrl && sameCredential(a.credential, b.credential) && sameTimeouts(a.timeouts, b.timeouts);
+  return a.protocol === b.protocol && a.baseUrl === b.baseUrl
+    && sameCredential(a.credential, b.credential) && sameTimeouts(a.timeouts, b.timeouts);
 }
 
 function sameCredential(a: UpstreamCredential | undefined, b: UpstreamCredential | undefined): boolean {
@@ -135,5 +135,6 @@ function sameCredential(a: UpstreamCredential | undefined, b: UpstreamCredential
 }
 
 function sameTimeouts(a: UpstreamTimeouts, b: UpstreamTimeouts): boolean {
-  return a.connectMs === b.connectMs && a.firstByteMs === b.firstByteMs && a.wholeMs === b.wholeMs && a.idleMs === b.idleMs;
+  return a.connectMs === b.connectMs && a.firstByteMs === b.firstByteMs
+    && a.wholeMs === b.wholeMs && a.idleMs === b.idleMs;
 }

@@ -1,6 +1,6 @@
 /**
- * [P] The limits in force, whatever was in force when a call arrived: the one look-up for admission, settlement, running
- * calls after an edit, and jobs.
+ * [P] The limits in force, whatever was in force when a call arrived: the one look-up for admission, settlement,
+ * running calls after an edit, and jobs.
  */
 import type { Limits, SlotLimit } from '../ledger/ledger.ts';
 import type { KeyState, State } from './state.ts';
@@ -36,7 +36,10 @@ export function spendingLimits(state: State, { keyHash, key: { uid, account: nam
   };
 }
 
-/** The thresholds of the group and the channel. Where the group no longer has the channel, the channel's own still counts. */
+/**
+ * The thresholds of the group and the channel. Where the group no longer has the channel, the channel's own still
+ * counts.
+ */
 export function channelSlots(state: State, { group, model, channel }: Placement): readonly SlotLimit[] {
   const tiers = state.groups.get(group)?.offers.get(model)?.tiers ?? [];
   const candidate = tiers.flat().find(({ target }) => target.id === channel);

@@ -1,6 +1,6 @@
 /**
- * The proxy's side of the configuration: keeps a stream to some operator replica, and goes on with the last good state while
- * there is none. stream.ts has the protocol, inventory.ts what is held.
+ * The proxy's side of the configuration: keeps a stream to some operator replica, and goes on with the last good state
+ * while there is none. stream.ts has the protocol, inventory.ts what is held.
  */
 import { readFile } from 'node:fs/promises';
 import type { ClientDuplexStream } from '@grpc/grpc-js';

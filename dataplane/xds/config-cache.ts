@@ -1,6 +1,7 @@
 /**
- * The last good configuration on this proxy's disk, so that it can start while no operator answers. It holds the providers'
- * credentials, without which it would be of no use, so the file is encrypted (AES-256-GCM) with a key that is kept elsewhere.
+ * The last good configuration on this proxy's disk, so that it can start while no operator answers. It holds the
+ * providers' credentials, without which it would be of no use, so the file is encrypted (AES-256-GCM) with a key that
+ * is kept elsewhere.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import type { CipherGCM } from 'node:crypto';

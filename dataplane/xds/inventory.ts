@@ -1,7 +1,7 @@
 /**
- * [P] What a proxy holds of the configuration, and how a round of updates becomes a change of it: all that is good is put in
- * force together, a bad object keeps its last good version. One key's edit costs the same however many keys there are; only
- * where something is wrong is everything looked at.
+ * [P] What a proxy holds of the configuration, and how a round of updates becomes a change of it: all that is good is
+ * put in force together, a bad object keeps its last good version. One key's edit costs the same however many keys
+ * there are; only where something is wrong is everything looked at.
  */
 import type { SnapshotKind } from '../snapshot/faults.ts';
 import { decodeObject, resourceName, SetDigest, typeUrlOf } from '../snapshot/resources.ts';
@@ -85,7 +85,10 @@ export class Inventory {
     for (const [name, { version, object }] of this.#kinds[field].held) yield { name, version, object };
   }
 
-  /** Removals for all that is held, or was refused, and is not among these names: what a full answer leaves out is gone. */
+  /**
+   * Removals for all that is held, or was refused, and is not among these names: what a full answer leaves out is
+   * gone.
+   */
   stageMissing(field: SnapshotField, names: ReadonlySet<string>): void {
     const { held, refused } = this.#kinds[field];
     for (const name of [...held.keys(), ...refused.keys()]) if (!names.has(name)) this.stageRemoval(field, name);
@@ -164,7 +167,10 @@ export class Inventory {
     return taken ? 'another key has its hash or uid' : validateOneKey(object)[0]?.message;
   }
 
-  /** Finds out who is at fault, until what is left is good. Ends: every turn blames a candidate, and without any all was good before. */
+  /**
+   * Finds out who is at fault, until what is left is good. Ends: every turn blames a candidate, and without any all
+   * was good before.
+   */
   #findFaults(): void {
     for (const field of ALL_FIELDS) this.#kinds[field].stageRefused();
     for (let faults = validateSnapshot(this.snapshot()); faults.length > 0; faults = validateSnapshot(this.snapshot())) {

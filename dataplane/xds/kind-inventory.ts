@@ -1,6 +1,6 @@
 /**
- * [P] The objects of one kind at a proxy: those in force, those that have come and wait for the rest of their round, and the
- * newest versions that were refused.
+ * [P] The objects of one kind at a proxy: those in force, those that have come and wait for the rest of their round,
+ * and the newest versions that were refused.
  */
 import type { Edit } from '../state/compile-edit.ts';
 
@@ -73,7 +73,10 @@ export class KindInventory<M extends Named> {
     return this.refused.get(name)?.version ?? this.held.get(name)?.version;
   }
 
-  /** Everything as it would be with the candidates that nothing is known against; these come last, so that of two that conflict the newcomer is blamed. */
+  /**
+   * Everything as it would be with the candidates that nothing is known against; these come last, so that of two that
+   * conflict the newcomer is blamed.
+   */
   objects(): M[] {
     const objects: M[] = [];
     for (const [name, { object }] of this.held) if (!this.#counts(name)) objects.push(object);

@@ -1,6 +1,6 @@
 /**
- * One xDS stream, from its first requests to its end: takes rounds of updates, puts them in force, and answers each response
- * with what came of it. It speaks through what it is given, so a test may be the other side.
+ * One xDS stream, from its first requests to its end: takes rounds of updates, puts them in force, and answers each
+ * response with what came of it. It speaks through what it is given, so a test may be the other side.
  */
 import { Resource } from '../snapshot/discovery.gen.ts';
 import type { Any, DeltaDiscoveryRequest, DeltaDiscoveryResponse } from '../snapshot/discovery.gen.ts';

@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import { compileEdit } from '../../dataplane/state/compile-edit.ts';
 import { compile } from '../../dataplane/state/compile.ts';
-import type { CompiledState } from '../../dataplane/state/compile.ts';
+import type { State } from '../../dataplane/state/state.ts';
 import { startXdsClient } from '../../dataplane/xds/client.ts';
 
 /** Which key to look at, and whether it will be open. */
@@ -21,7 +21,7 @@ export interface Acknowledged {
 
 const [address = '', count = '0', keys = '0'] = process.argv.slice(2);
 const LOG = { info: () => undefined, warn: () => undefined, error: console.error, debug: () => undefined };
-const states: (CompiledState | undefined)[] = Array.from({ length: Number(count) }, () => undefined);
+const states: (State | undefined)[] = Array.from({ length: Number(count) }, () => undefined);
 let watched: (Watch & { readonly sha256: string }) | undefined;
 let whole = false;
 

@@ -8,7 +8,7 @@ import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { compileEdit } from '../../dataplane/state/compile-edit.ts';
 import { compile } from '../../dataplane/state/compile.ts';
-import type { CompiledState } from '../../dataplane/state/compile.ts';
+import type { State } from '../../dataplane/state/state.ts';
 import type { Key, Snapshot } from '../../dataplane/snapshot/snapshot.gen.ts';
 import { startXdsClient } from '../../dataplane/xds/client.ts';
 import type { XdsClient } from '../../dataplane/xds/client.ts';
@@ -26,7 +26,7 @@ const LOG = { info: () => undefined, warn: console.error, error: console.error, 
 
 interface Proxy {
   readonly client: XdsClient;
-  state: CompiledState | undefined;
+  state: State | undefined;
   onInstalled: () => void;
 }
 
@@ -45,7 +45,7 @@ function benchKey(n: number, generation: bigint, enabled = true): Key {
 }
 
 async function startProxy(port: number, n: number): Promise<Proxy> {
-  const proxy: { -readonly [K in keyof Proxy]?: Proxy[K] } & { state: CompiledState | undefined; onInstalled: () => void } = { state: undefined, onInstalled: () => undefined };
+  const proxy: { -readonly [K in keyof Proxy]?: Proxy[K] } & { state: State | undefined; onInstalled: () => void } = { state: undefined, onInstalled: () => undefined };
   proxy.client = await startXdsClient({
     addresses: [`127.0.0.1:${port}`], secure: undefined, nodeId: `proxy-${n}`, version: 'bench', log: LOG,
     install({ snapshot, edit }) {
@@ -57,7 +57,7 @@ async function startProxy(port: number, n: number): Promise<Proxy> {
 }
 
 /** Resolves when all proxies say so. */
-function everywhere(proxies: readonly Proxy[], holds: (state: CompiledState) => boolean, each?: (ms: number) => void): Promise<void> {
+function everywhere(proxies: readonly Proxy[], holds: (state: State) => boolean, each?: (ms: number) => void): Promise<void> {
   const start = performance.now();
   return new Promise((resolve) => {
     let missing = proxies.length;

@@ -41,8 +41,8 @@ const LONG_CONTEXT_TOKENS = 1_000_000;
 /** The price bound of a call comes from the context length in the route, which a header must not lift. */
 function longContext({ headers }: Received, { contextTokens }: Candidate['model']): UnboundedUse | undefined {
   const beta = headers['anthropic-beta'];
-  if (beta === undefined || contextTokens >= LONG_CONTEXT_TOKENS || !LONG_CONTEXT_BETA.test(String(beta))) return undefined;
-  return { feature: 'ServiceTiers', param: 'anthropic-beta' };
+  const asked = beta !== undefined && LONG_CONTEXT_BETA.test(String(beta));
+  return asked && contextTokens < LONG_CONTEXT_TOKENS ? { feature: 'ServiceTiers', param: 'anthropic-beta' } : undefined;
 }
 
 type UsedFeatures = Pick<ChatFacts, 'images' | 'imageParam' | 'unbounded'>;
@@ -50,8 +50,10 @@ type UsedFeatures = Pick<ChatFacts, 'images' | 'imageParam' | 'unbounded'>;
 /** Throws unsupported_image and not_allowed. `header`: a feature that is asked for by a header. */
 export function checkAllowed(facts: UsedFeatures, model: Candidate['model'], header?: UnboundedUse): void {
   if (facts.images > 0 && !model.acceptsImages) {
-    const message = `The model "${model.name}" takes text only. Leave the image out, or choose a model that takes images.`;
-    throw new GatewayError('unsupported_image', message, facts.imageParam === undefined ? {} : { param: facts.imageParam });
+    const message = `The model "${model.name}" takes text only. `
+      + 'Leave the image out, or choose a model that takes images.';
+    const { imageParam: param } = facts;
+    throw new GatewayError('unsupported_image', message, param === undefined ? {} : { param });
   }
   const forbidden = [...facts.unbounded, ...header ? [header] : []].find(({ feature }) => !model.allow.has(feature));
   if (forbidden) throw notAllowed(forbidden, model.name);
@@ -65,6 +67,9 @@ const FEATURE_NAMES: Readonly<Record<UnboundedUse['feature'], string>> = {
 };
 
 function notAllowed({ feature, param }: UnboundedUse, model: string): GatewayError {
-  const advice = feature === 'Audio' ? 'Leave it out.' : `Leave it out, or ask the platform team to allow ${feature} for this model.`;
-  return new GatewayError('not_allowed', `The field "${param}" asks for ${FEATURE_NAMES[feature]}, whose price has no bound for "${model}". ${advice}`, { param });
+  const asks = `The field "${param}" asks for ${FEATURE_NAMES[feature]}, whose price has no bound for "${model}".`;
+  const advice = feature === 'Audio'
+    ? 'Leave it out.'
+    : `Leave it out, or ask the platform team to allow ${feature} for this model.`;
+  return new GatewayError('not_allowed', `${asks} ${advice}`, { param });
 }

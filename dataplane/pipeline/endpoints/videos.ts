@@ -1,4 +1,7 @@
-/** Videos: jobs, priced per video when they are created, on channels whose provider has them. From JSON or a form with files. */
+/**
+ * Videos: jobs, priced per video when they are created, on channels whose provider has them. From JSON or a form with
+ * files.
+ */
 import { isForm, parseForm } from '../../protocol/multipart.ts';
 import { readVideosFacts } from '../../protocol/openai/videos.ts';
 import { providerOf } from '../../protocol/providers.ts';
@@ -11,12 +14,12 @@ export function readVideos(received: Received): EndpointCall {
   const form = typeof header === 'string' && isForm(header) ? header : undefined;
   const parsed = form === undefined ? received.body.parse() : received.body.parse((bytes) => parseForm(bytes, form));
   const facts = readVideosFacts(parsed);
-  const { imageParam } = facts;
+  const { imageParam, unbounded } = facts;
   return {
     kind: 'Videos',
     model: facts.model,
     stream: false,
-    check: ({ model }) => checkAllowed({ images: imageParam === undefined ? 0 : 1, imageParam, unbounded: facts.unbounded }, model),
+    check: ({ model }) => checkAllowed({ images: imageParam === undefined ? 0 : 1, imageParam, unbounded }, model),
     boundInput: () => 0,
     estimateInput: () => 0,
     output: undefined,

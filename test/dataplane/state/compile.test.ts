@@ -209,57 +209,6 @@ test('a channel that did not change keeps its target, one that did gets a new on
   assert.deepEqual([...compile(snapshotOf(), before).targets], []);
 });
 
-test('prices are compiled once per ratio, and again only where their figures changed', () => {
-  const snapshotAt = (m: Parameters<typeof priceOf>[1], base = 2_000_000_000n) => snapshotOf({
-    groups: [directGroup('g', [routeEntry('r')]), directGroup('same-ratio', [routeEntry('r')]), automaticGroup('a', ['g'], { priceRatioE9: 2_000_000_000n })],
-    routes: [routeOf('r', [modelOf('m'), modelOf('n')], [channelOf('c')])],
-    catalogs: [catalogOf('c', [priceOf('m', m), priceOf('n')], { ratioBaseUsdE9: base })],
-  });
-  const priceIn = (state: State, group: string, model: string) => offerOf(state, group, model).tiers[0]?.[0]?.price;
-  const before = compile(snapshotAt({}));
-  assert.equal(priceIn(before, 'g', 'm'), priceIn(before, 'same-ratio', 'm'));
-  const changes: Parameters<typeof priceOf>[1][] = [
-    { modelRatioE9: 1n }, { completionRatioE9: 1n }, { cacheRatioE9: 1n }, { cacheWriteRatioE9: 1n }, { cacheWrite1hRatioE9: 1n },
-    { quotaType: QuotaType.REQUEST, requestNanoUsd: 5n },
-  ];
-  for (const change of changes) {
-    const after = compile(snapshotAt(change), before);
-    const fresh = compile(snapshotAt(change));
-    for (const group of ['g', 'a']) {
-      assert.equal(priceIn(after, group, 'n'), priceIn(before, group, 'n'));
-      assert.deepEqual(priceIn(after, group, 'm'), priceIn(fresh, group, 'm'));
-      assert.notDeepEqual(priceIn(after, group, 'm'), priceIn(before, group, 'm'));
-    }
-  }
-  assert.notDeepEqual(priceIn(compile(snapshotAt({}, 3_000_000_000n), before), 'g', 'n'), priceIn(before, 'g', 'n'));
-});
-
-test('a key that did not change keeps its object, one that did gets a new one', () => {
-  const changes: Parameters<typeof keyOf>[1][] = [
-    { uid: 'u' }, { namespace: 'n' }, { prefix: 'p' }, { generation: 2n }, { enabled: false }, { refusal: 'r' }, { expirationMs: 5n }, { group: 'g' },
-    { account: 'a/b' }, { limitNanoUsd: 5n }, { period: Period.DAILY }, { whenShort: WhenShort.REFUSE }, { models: { names: ['a'] } }, { models: undefined },
-    { maxConcurrency: 9 }, { hashes: [{ sha256: hashOf(1), notAfterMs: 3n }] },
-  ];
-  const hashes = [{ sha256: hashOf(2) }, { sha256: hashOf(3), notAfterMs: 7n }];
-  const snapshotAt = (changed: Parameters<typeof keyOf>[1]) => snapshotOf({
-    keys: [keyOf('same', { hashes, maxConcurrency: 3, models: { names: ['x', 'y'] } }), keyOf('other', { models: { names: ['x', 'y'] }, ...changed })],
-  });
-  const before = compile(snapshotAt({}));
-  for (const change of changes) {
-    const after = compile(snapshotAt(change), before);
-    assert.equal(credentialOf(after, 2), credentialOf(before, 2));
-    assert.equal(credentialOf(after, 3), credentialOf(before, 3));
-    assert.deepEqual(credentialOf(after, 1), credentialOf(compile(snapshotAt(change)), 1));
-    assert.notDeepEqual(credentialOf(after, 1), credentialOf(before, 1), Object.keys(change ?? {}).join(''));
-  }
-});
-
-test('keys with the same list of models share it', () => {
-  const models = () => ({ names: ['a', 'b'] });
-  const state = compile(snapshotOf({ keys: [keyOf('x', { models: models() }), keyOf('y', { models: models(), hashes: [{ sha256: hashOf(2) }] })] }));
-  assert.equal(state.credentials.get(hashOf(1))?.key.models, state.credentials.get(hashOf(2))?.key.models);
-});
-
 test('whatever the routes and groups, a group offers exactly what its entries let through', () => {
   const names = fc.subarray(['a', 'b', 'c', 'd'], { minLength: 1 });
   const filter = fc.option(names, { nil: undefined });

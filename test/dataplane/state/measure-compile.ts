@@ -4,7 +4,7 @@
  */
 import { validateSnapshot } from '../../../dataplane/snapshot/validate.ts';
 import { compile } from '../../../dataplane/state/compile.ts';
-import type { CompiledState } from '../../../dataplane/state/compile.ts';
+import type { State } from '../../../dataplane/state/state.ts';
 import { accountOf, automaticGroup, catalogOf, channelOf, directGroup, hashOf, keyOf, modelOf, priceOf, routeEntry, routeOf, snapshotOf } from '../snapshot/objects.ts';
 
 const keys = Number(process.argv[2] ?? 100_000);
@@ -42,6 +42,6 @@ function timed<T>(label: string, work: () => T): T {
 
 for (let run = 1; run <= 3; run++) timed(`validate ${run}`, () => validateSnapshot(snapshot));
 const before = heapMiB();
-let state: CompiledState | undefined;
+let state: State | undefined;
 for (let run = 1; run <= 4; run++) state = timed(`compile ${run}`, () => compile(snapshot, state));
 console.log(`state of ${state?.credentials.size} keys and ${state?.pricing.rows.length} models: ${(heapMiB() - before).toFixed(1)} MiB on top of the snapshot`);

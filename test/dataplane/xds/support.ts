@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { once } from 'node:events';
 import { compileEdit } from '../../../dataplane/state/compile-edit.ts';
 import { compile } from '../../../dataplane/state/compile.ts';
-import type { CompiledState } from '../../../dataplane/state/compile.ts';
+import type { State } from '../../../dataplane/state/state.ts';
 import { startXdsClient } from '../../../dataplane/xds/client.ts';
 import type { XdsClient, XdsClientOptions } from '../../../dataplane/xds/client.ts';
 import type { Snapshot } from '../../../dataplane/snapshot/snapshot.gen.ts';
@@ -14,7 +14,7 @@ import { accountOf, catalogOf, channelOf, directGroup, hashOf, keyOf, modelOf, p
 export interface TestProxy extends AsyncDisposable {
   readonly client: XdsClient;
   /** Compiled by edits, as a proxy does. */
-  state(): CompiledState | undefined;
+  state(): State | undefined;
   snapshot(): Snapshot | undefined;
   /** How often something was put in force. */
   installs(): number;
@@ -23,7 +23,7 @@ export interface TestProxy extends AsyncDisposable {
 }
 
 export async function testProxy(ports: number | readonly number[], options: Partial<XdsClientOptions> = {}): Promise<TestProxy> {
-  let state: CompiledState | undefined;
+  let state: State | undefined;
   let snapshot: (() => Snapshot) | undefined;
   let installs = 0;
   const logs: string[] = [];
