@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { loadApiKinds } from '../../crds/load.ts';
+import { loadApiKinds } from '#crds/load.ts';
 import { createFilesAccess } from '../../operator/console/access/files.ts';
 import { openFileMemory } from '../../operator/console/access/files/file-memory.ts';
 import { openConsoleSecrets } from '../../operator/console/access/files/console-secrets.ts';

@@ -1,6 +1,6 @@
 /** [P] Prices by model, and the groups of the public price page. */
 import { QuotaType } from '../snapshot/snapshot.gen.ts';
-import type { Group, PriceCatalog } from '../snapshot/snapshot.gen.ts';
+import type { Group, Price, PriceCatalog } from '../snapshot/snapshot.gen.ts';
 import { compilePrice } from '../ledger/price.ts';
 import type { CompiledPrice } from '../ledger/price.ts';
 import { makePricingGroups } from '#web/pricing/price-rows.ts';

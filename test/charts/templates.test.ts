@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
 import { needHelm, renderedObjects, runHelm } from '../support/helm.ts';
-import { readValues } from '../support/generate/helm-values.ts';
-import type { HelmValue } from '../support/generate/helm-values.ts';
+import { readValues } from '../../tools/generate/helm-values.ts';
+import type { HelmValue } from '../../tools/generate/helm-values.ts';
 import { CHART, CRDS_CHART, NAMESPACE, ROOT, TESTDATA, podTemplates, readSituations, renderAll, renderText } from './situations.ts';
 import type { Situation } from './situations.ts';
 

@@ -65,7 +65,7 @@ describe('docs/kubernetes.md', { skip: missing ?? false }, () => {
   });
 
   it('installs the definitions, and explains them', async () => {
-    await kubectl('apply', '--server-side', '-f', 'crds/*.yaml');
+    await kubectl('apply', '--server-side', '-f', 'crds/');
     await kubectl('wait', '--for', 'condition=Established', 'crd/apikeys.modelgateway.dev', '--timeout', '30s');
     await kubectl('create', 'namespace', GATEWAY_NAMESPACE);
     await until('kubectl knows the fields', () => kubectl('explain', 'apikeys.spec.quota').catch(String), (text) => text.includes('limitUsd'));

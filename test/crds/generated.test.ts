@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { CONDITIONS, REASONS, type ConditionRow } from '#crds/conditions.ts';
-import { generateAll, staleFiles } from '../support/generate.ts';
+import { generateAll, staleFiles } from '../../tools/generate/generate.ts';
 
 it('nothing generated is stale', async () => {
   const stale = await staleFiles(await generateAll());

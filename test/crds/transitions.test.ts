@@ -1,8 +1,8 @@
 /** Rules about a change: what may not become another. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { loadApiKindsSync } from '../../crds/load.ts';
-import { transitionErrors } from '../../crds/transitions.ts';
+import { loadApiKindsSync } from '#crds/load.ts';
+import { transitionErrors } from '#crds/transitions.ts';
 
 const schema = loadApiKindsSync().get('ApiKey');
 assert.ok(schema);

@@ -106,13 +106,13 @@ describe('definitions of an older release', { skip, timeout: 180_000 }, () => {
       return path;
     }],
   ] as const) it(`are brought up to date by ${how}, under their objects`, async () => {
-    await applyFiles(OLDER);
+    await apply(OLDER);
     await until('the scene is there', () => cluster.apply(SCENE).then(() => true, () => false), Boolean);
     const before = await until('the older definition', objects, (all) => all.length === 5 && !JSON.stringify(all).includes('clientDisconnect'));
     const rendered = renderedObjects(await runHelm(helm, 'template', 'crds', join(ROOT, 'charts/model-gateway-crds')));
     const { spec: { versions: [wanted] } } = rendered.find(({ metadata }) => metadata.name === 'apikeys.modelgateway.dev');
     assert.notDeepEqual(await schema(), wanted.schema);
-    await applyFiles(await definitions());
+    await apply(await definitions());
     for (const { metadata, status, spec } of (await cluster.admin.call('GET', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions')).body.items) {
       assert.deepEqual(status.storedVersions, ['v1alpha1'], metadata.name);
       assert.deepEqual(spec.versions.map(({ name, storage }: { name: string; storage: boolean }) => [name, storage]), [['v1alpha1', true]]);
@@ -128,9 +128,8 @@ describe('definitions of an older release', { skip, timeout: 180_000 }, () => {
     }
   });
 
-  async function applyFiles(path: string): Promise<void> {
-    const files = path.endsWith('.yaml') ? [path] : (await readdir(path)).filter((name) => name.endsWith('.yaml')).map((name) => join(path, name));
-    await kubectlDoes('apply', '--server-side', '--force-conflicts', ...files.flatMap((file) => ['--filename', file]));
+  async function apply(path: string): Promise<void> {
+    await kubectlDoes('apply', '--server-side', '--force-conflicts', '--filename', path);
   }
   const schema = async (): Promise<unknown> => (await cluster.admin.call('GET', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/apikeys.modelgateway.dev')).body.spec.versions[0].schema;
   const KINDS = ['Account', 'ApiKey', 'Group', 'ModelRoute', 'PriceCatalog'] as const;

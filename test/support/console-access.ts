@@ -4,10 +4,10 @@
  * For the console's tests; what the real accesses do is tested with them.
  */
 import { hash, randomUUID } from 'node:crypto';
-import { loadApiKindsSync } from '../../crds/load.ts';
-import { admit } from '../../crds/schema.ts';
-import type { JsonObject } from '../../crds/json.ts';
-import type { ApiKey, Kind, Resource } from '../../crds/types.gen.ts';
+import { loadApiKindsSync } from '#crds/load.ts';
+import { admit } from '#crds/schema.ts';
+import type { JsonObject } from '#crds/json.ts';
+import type { ApiKey, Kind, Resource } from '#crds/types.gen.ts';
 import { AccessError } from '../../operator/console/access/access.ts';
 import type { AccessVerb, ConsoleAccess, Listing, ObjectChange, ObjectOf, ObjectRef, PersonAccess } from '../../operator/console/access/access.ts';
 

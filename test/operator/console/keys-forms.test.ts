@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { ApiKey, ApiKeySpec } from '../../../crds/types.gen.ts';
+import type { ApiKey, ApiKeySpec } from '#crds/types.gen.ts';
 import { AccessError } from '../../../operator/console/access/access.ts';
 import { formOfKey, newKeyForm, readKeyForm, specOfForm, timeOfInput, utcInput } from '../../../operator/console/forms/api-key.ts';
 import type { KeyForm } from '../../../operator/console/forms/api-key.ts';

@@ -1,7 +1,7 @@
 /** The list of keys: what is asked for, what is found, in which order, on which page; and what the page says where nothing is. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { ApiKey } from '../../../crds/types.gen.ts';
+import type { ApiKey } from '#crds/types.gen.ts';
 import { readinessOf } from '../../../operator/console/views/key-facts.ts';
 import { KEY_COLUMNS, keysPath, parseKeysQuery, sortedBy } from '../../../operator/console/views/keys-query.ts';
 import { PAGE_SIZE, selectKeys } from '../../../operator/console/views/keys-selection.ts';

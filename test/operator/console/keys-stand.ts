@@ -1,6 +1,6 @@
 /** Two tenants with their keys, and a browser without scripts: it keeps its cookie, follows links and fills in forms. */
 import type { FastifyInstance } from 'fastify';
-import type { Resource } from '../../../crds/types.gen.ts';
+import type { Resource } from '#crds/types.gen.ts';
 import type { ConsoleAccess } from '../../../operator/console/access/access.ts';
 import { buildResources } from '../../../operator/store/resources.ts';
 import type { Resources } from '../../../operator/store/resources.ts';

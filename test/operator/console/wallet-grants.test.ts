@@ -1,7 +1,7 @@
 /** Granting credit: for whom, with which refusals, and never over somebody else's change. */
 import assert from 'node:assert/strict';
 import { after, afterEach, beforeEach, describe, test } from 'node:test';
-import type { Account } from '../../../crds/types.gen.ts';
+import type { Account } from '#crds/types.gen.ts';
 import { AccessError } from '../../../operator/console/access/access.ts';
 import { emptyGrantForm, faultsOfGrant, faultsOfRefusedGrant, parseGrantForm } from '../../../operator/console/forms/grant.ts';
 import { accountManifest, walletStand } from './wallet-stand.ts';

@@ -89,7 +89,7 @@ export const PROCESS_OWNERS = ['bin', 'dataplane/ledger/embedded-faults.ts'] as 
 
 /** [P]: no IO, clock, randomness, timers or process; all that they use at run time is pure as well. */
 export const PURE: readonly RegExp[] = [
-  /^crds\/(?!load\.ts$)/,
+  /^crds\/schema\/(?!load\.ts$)/,
   /^operator\/translate\//,
   /^operator\/status\/(?!writer)/,
   /^operator\/store\//,

@@ -6,7 +6,7 @@ import { gather } from './syntax-tree.ts';
 import type { Node } from './syntax-tree.ts';
 
 /** The aliases of package.json's "imports". */
-const ALIASES: Readonly<Record<string, string>> = { '#crds/': 'crds/', '#snapshot/': 'dataplane/snapshot/', '#ledger/': 'dataplane/ledger/', '#web/': 'web/' };
+const ALIASES: Readonly<Record<string, string>> = { '#crds/': 'crds/schema/', '#snapshot/': 'dataplane/snapshot/', '#ledger/': 'dataplane/ledger/', '#web/': 'web/' };
 
 /** @throws SyntaxError where the text does not parse. */
 export function readSource({ path, text }: Source): FileFacts {

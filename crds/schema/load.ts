@@ -1,18 +1,20 @@
-/** Reads the CustomResourceDefinitions that lie beside this file, and what is generated from them. */
+/** Reads the CustomResourceDefinitions, which lie in the folder above, and what is generated from them. */
 import { readFileSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import type { KindSchema } from './kind-schema.ts';
 
+const DEFINITIONS = new URL('..', import.meta.url);
+
 /** The file names of the CustomResourceDefinitions, sorted. */
 export async function crdFileNames(): Promise<string[]> {
-  const names = await readdir(new URL('.', import.meta.url));
+  const names = await readdir(DEFINITIONS);
   return names.filter((name) => name.endsWith('.yaml')).sort();
 }
 
 /** The text of each CustomResourceDefinition, in the order of crdFileNames. */
 export async function readCrdTexts(): Promise<string[]> {
   const names = await crdFileNames();
-  return Promise.all(names.map((name) => readFile(new URL(name, import.meta.url), 'utf8')));
+  return Promise.all(names.map((name) => readFile(new URL(name, DEFINITIONS), 'utf8')));
 }
 
 /** Generated, since parsing the definitions' YAML takes a start a tenth of a second. */

@@ -6,16 +6,17 @@ import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { loadKinds, type KindSchema } from '#crds/kind-schema.ts';
 import { readCrdTexts } from '#crds/load.ts';
-import { crdTemplate } from './generate/crds-chart.ts';
-import { errorsText } from './generate/errors-doc.ts';
-import { chartReadme, readValues, schemaText } from './generate/helm-values.ts';
-import { metricsText } from './generate/metrics-doc.ts';
-import { protocolsText } from './generate/protocols-doc.ts';
-import { providerText } from './generate/provider-doc.ts';
-import { referenceText } from './generate/reference.ts';
-import { protobufTexts } from './generate/protobuf.ts';
-import { structuresText } from './generate/structures.ts';
-import { typesText } from './generate/types.ts';
+
+import { metricsText } from './metrics-doc.ts';
+import { crdTemplate } from './crds-chart.ts';
+import { errorsText } from './errors-doc.ts';
+import { chartReadme, readValues, schemaText } from './helm-values.ts';
+import { protocolsText } from './protocols-doc.ts';
+import { providerText } from './provider-doc.ts';
+import { referenceText } from './reference.ts';
+import { protobufTexts } from './protobuf.ts';
+import { structuresText } from './structures.ts';
+import { typesText } from './types.ts';
 
 /** A generated file: its path from the project's root, and what it should hold. */
 export interface Generated {
@@ -31,9 +32,9 @@ const PROTOBUF = ['snapshot', 'discovery', 'fleet'].map((name) => `dataplane/sna
 export async function generateAll(): Promise<Generated[]> {
   const kinds = loadKinds(await readCrdTexts());
   return [
-    { path: 'crds/types.gen.ts', text: typesText(kinds) },
-    { path: 'crds/kinds.gen.json', text: `${JSON.stringify(kinds, undefined, 1)}\n` },
-    { path: 'crds/structures.gen.ts', text: structuresText(kinds) },
+    { path: 'crds/schema/types.gen.ts', text: typesText(kinds) },
+    { path: 'crds/schema/kinds.gen.json', text: `${JSON.stringify(kinds, undefined, 1)}\n` },
+    { path: 'crds/schema/structures.gen.ts', text: structuresText(kinds) },
     { path: 'docs/reference.md', text: referenceText(kinds, await readExamples(kinds)) },
     { path: 'docs/errors.md', text: errorsText() },
     { path: 'docs/metrics.md', text: metricsText() },

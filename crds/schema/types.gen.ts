@@ -1,5 +1,5 @@
 /**
- * The kinds of the API, generated from the CustomResourceDefinitions beside this file by `npm run generate`.
+ * The kinds of the API, generated from the CustomResourceDefinitions in crds/ by `npm run generate`.
  * A spec is typed as it is after defaults were applied.
  */
 

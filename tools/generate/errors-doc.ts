@@ -1,5 +1,5 @@
 /** docs/errors.md, out of the data plane's error table. */
-import { ERRORS, type ErrorRow } from '../../../dataplane/errors.ts';
+import { ERRORS, type ErrorRow } from '../../dataplane/errors.ts';
 
 const HEAD = `# Errors
 

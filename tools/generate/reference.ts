@@ -9,7 +9,7 @@ The kinds of \`modelgateway.dev/v1alpha1\`, all namespaced. The same fields, def
 
 Money and ratios are decimal strings, in quotes; money is in USD. Rules marked *on change* compare with the object as it was.
 
-This page is generated from \`crds/*.yaml\` and \`crds/conditions.ts\`.
+This page is generated from \`crds/*.yaml\` and \`crds/schema/conditions.ts\`.
 `;
 
 /** Schemas that several kinds share, described once; by the names of their fields. */

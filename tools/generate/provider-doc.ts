@@ -55,7 +55,7 @@ const TAIL = `## The rest
    reads it.
 3. Recorded streams in \`test/fixtures/<provider>/\`: every converter of the protocol gets them byte by byte, as recorded and at once.
    Requests and answers in \`dataplane/protocol/testdata/\`; \`npm run golden\` writes what comes of them, for review.
-4. The tables in \`test/support/generate/protocols-doc.ts\`, and an example for each of their fields in
+4. The tables in \`tools/generate/protocols-doc.ts\`, and an example for each of their fields in
    \`test/dataplane/protocol/field-tables.test.ts\`, which holds them to their word.
 
 How some kinds fit in: Azure OpenAI is OpenAI's converters with the header \`api-key\` and paths of its deployments. Vertex and Bedrock serve

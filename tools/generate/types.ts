@@ -5,7 +5,7 @@
 import type { KindSchema, SchemaNode } from '#crds/kind-schema.ts';
 
 const HEADER = `/**
- * The kinds of the API, generated from the CustomResourceDefinitions beside this file by \`npm run generate\`.
+ * The kinds of the API, generated from the CustomResourceDefinitions in crds/ by \`npm run generate\`.
  * A spec is typed as it is after defaults were applied.
  */
 `;

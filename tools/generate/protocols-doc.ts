@@ -1,7 +1,7 @@
 /** docs/protocols.md, out of the tables that the conversions go by. */
-import * as toOpenAI from '../../../dataplane/protocol/anthropic-openai/table.ts';
-import type { Fate, KindTable, ObjectTable, WordTable } from '../../../dataplane/protocol/field-table.ts';
-import * as toAnthropic from '../../../dataplane/protocol/openai-anthropic/table.ts';
+import * as toOpenAI from '../../dataplane/protocol/anthropic-openai/table.ts';
+import type { Fate, KindTable, ObjectTable, WordTable } from '../../dataplane/protocol/field-table.ts';
+import * as toAnthropic from '../../dataplane/protocol/openai-anthropic/table.ts';
 
 type Table = ObjectTable | KindTable | WordTable;
 

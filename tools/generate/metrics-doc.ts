@@ -1,8 +1,8 @@
 /** docs/metrics.md, from the tables that the registries are filled from. */
-import type { MetricTable } from '../../../dataplane/telemetry/metric-set.ts';
-import { METRICS } from '../../../dataplane/telemetry/metric-table.ts';
-import { SIDECAR_METRICS } from '../../../dataplane/telemetry/sidecar-metric-table.ts';
-import { OPERATOR_METRICS } from '../../../operator/metrics.ts';
+import type { MetricTable } from '../../dataplane/telemetry/metric-set.ts';
+import { METRICS } from '../../dataplane/telemetry/metric-table.ts';
+import { SIDECAR_METRICS } from '../../dataplane/telemetry/sidecar-metric-table.ts';
+import { OPERATOR_METRICS } from '../../operator/metrics.ts';
 
 const HEAD = `# Metrics
 

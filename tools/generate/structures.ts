@@ -1,4 +1,4 @@
-/** crds/structures.gen.ts: for each kind, the function that ajv makes of its schema. */
+/** crds/schema/structures.gen.ts: for each kind, the function that ajv makes of its schema. */
 import { _, Ajv } from 'ajv';
 import standalone from 'ajv/dist/standalone/index.js';
 import { FORMATS } from '#crds/formats.ts';
