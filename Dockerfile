@@ -3,8 +3,8 @@
 #
 #   docker build --tag model-gateway:0.1.0 .
 #
-# Node.js runs the TypeScript; its modules are joined into one file for a quicker start with less memory. The Node.js is the one that
-# package-lock.json pins, so that the image runs on what the tests run on. The last stage has no shell and no package manager; its root may be read-only.
+# Node.js runs the TypeScript. It is the Node.js that package-lock.json pins, so that the image runs on what the tests run on.
+# The last stage has no shell and no package manager; its root may be read-only.
 
 FROM node:26-trixie-slim AS modules
 WORKDIR /app
@@ -23,17 +23,14 @@ COPY dataplane/ dataplane/
 COPY web/ web/
 COPY demo/ demo/
 COPY bin/ bin/
-# Compiled once here, since a read-only root keeps nothing, by the user who runs it: Node.js keeps what it compiles for each user. That
-# user can change nothing of it later. It also shows that everything that the programs import has been copied, and that `mgw run` starts.
-# What joins the modules does not stay.
+# Fills Node's compile cache, to which a read-only root cannot be written later. The cache belongs to the user who runs the
+# programs, by its name, but that user cannot change it. This also shows that everything that the programs import was copied.
 ENV NODE_COMPILE_CACHE=/app/node_modules/.cache/compiled
 RUN mkdir node_modules/.cache \
  && chown 65532:65532 node_modules/.cache \
  && setpriv --reuid=65532 --regid=65532 --clear-groups node_modules/.bin/node --input-type=module --eval \
-    'for (const program of ["main", "operator/run-operator", "dataplane/run-dataplane", "dataplane/run-sidecar"]) await import("/app/bin/" + program + ".ts")' \
- && setpriv --reuid=65532 --regid=65532 --clear-groups node_modules/.bin/node bin/prepare.js --fixed \
- && chown --recursive root:root node_modules/.cache \
- && rm -rf node_modules/esbuild node_modules/@esbuild node_modules/.bin/esbuild
+    'for (const program of ["main", "run/run", "operator/run-operator", "operator/console", "dataplane/run-dataplane", "dataplane/run-sidecar"]) await import("/app/bin/" + program + ".ts")' \
+ && chown --recursive root:root node_modules/.cache
 
 FROM gcr.io/distroless/cc-debian13:nonroot
 LABEL org.opencontainers.image.title="Model Gateway" \

@@ -1,24 +1,20 @@
-#!/usr/bin/env -S node --max-semi-space-size=64 --min-semi-space-size=64
+#!/usr/bin/env node
 /**
- * Where every process of the gateway begins. The command line is in main.ts, loaded once compiled modules are being kept: it comes
- * out of the joined file where that is up to date, and is imported otherwise. A large young generation is collected seldom,
- * when most calls have left it: a seventh of a call's CPU time (docs/design/performance.md).
+ * The program's first file. It is plain JavaScript that Node 20 parses too, so that an older Node is told which one to use.
+ * Compiled modules are kept from one start to the next in node_modules, where only those can write who can change the code.
  */
 const NEEDED = 26;
 
 if (Number.parseInt(process.versions.node, 10) < NEEDED) {
-  process.stderr.write(`Model Gateway runs on Node ${NEEDED} or newer, and this is ${process.version}. npm install has put the right one beside it: node_modules/.bin/node bin/mgw.js\n`);
+  process.stderr.write(
+    `Model Gateway runs on Node ${NEEDED} or newer, and this is ${process.version}. ` +
+    'npm install has put the right one beside it: node_modules/.bin/node bin/mgw.js\n',
+  );
   process.exitCode = 1;
 } else {
-  const { cacheCompiledModules } = await import('./compile-cache.js');
-  cacheCompiledModules();
-  const { loadJoined } = await import('./joined.js');
-  const { main } = loadJoined() ?? await loadModules();
+  const { enableCompileCache } = await import('node:module');
+  process.env.NODE_COMPILE_CACHE ??= `${import.meta.dirname}/../node_modules/.cache/compiled`; // threads look there
+  enableCompileCache();
+  const { main } = await import('./main.ts');
   process.exitCode = await main(process.argv);
-}
-
-async function loadModules() {
-  const { resolveSourcesFast } = await import('./resolve-sources.js');
-  resolveSourcesFast();
-  return import('./main.ts');
 }

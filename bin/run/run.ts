@@ -2,7 +2,6 @@
  * What `mgw run` does: opens the ledger, starts the gateway, tells people what they need to know, and ends in order when it is
  * told to.
  */
-import { flushCompileCache } from 'node:module';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -62,7 +61,6 @@ export async function run(flags: RunFlags): Promise<number> {
   const log = createLogger({ level: flags.logLevel });
   const parts = await start(flags, log);
   log.info({ address: urlOf({ ...flags.listen, port: parts.gateway.port }), admin: urlOf({ ...flags.admin, port: parts.gateway.adminPort }) }, 'the gateway answers');
-  flushCompileCache(); // at the end otherwise, which a killed process does not reach
   if (flags.hello) process.stdout.write(hello(flags, parts));
   const signal = await signals.first;
   log.info({ signal }, 'no new calls; waiting for the running ones');

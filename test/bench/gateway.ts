@@ -2,7 +2,7 @@
  * The gateway as it is measured: `mgw run` with everything on. Keys with quotas and accounts, prices, credentials and slots of
  * channels, the ledger in a file, metrics, and a log line per call. `large` has 100,000 keys and 1,000 models.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { modelNames } from './cases.ts';
 import { startPinned, untilSaid } from './pinned.ts';
@@ -48,19 +48,13 @@ export async function startGateway({ folder, mockUrl, core, large, nodeFlags = [
   writeObjects(config, [...platform(mockUrl, size.models), ...tenants(size.keys, size.accounts)]);
   const startedAt = performance.now();
   const started = startPinned([
-    process.execPath, ...ownFlags(program), ...nodeFlags, program, 'run', '--config', config, '--data', join(folder, 'data'), '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0',
+    process.execPath, ...nodeFlags, program, 'run', '--config', config, '--data', join(folder, 'data'), '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0',
     ...ledgerUrl === undefined ? [] : ['--ledger', ledgerUrl],
   ], { core, outputFile: join(folder, 'gateway.log') });
   const [, url = '', adminUrl = ''] = await untilSaid(started, (output) => /"address":"(http:\S+?)","admin":"(http:\S+?)"/.exec(output) ?? undefined);
   const step = size.keys / KEYS_IN_USE;
   const keys = Array.from({ length: KEYS_IN_USE }, (_none, index) => keyText(Math.floor(index * step)));
   return { process: started, url, adminUrl, keys, readyMs: performance.now() - startedAt };
-}
-
-/** Node's options in the program's first line: `#!/usr/bin/env -S node --a --b`. */
-export function ownFlags(program = MGW): readonly string[] {
-  const [line = ''] = readFileSync(program, 'utf8').split('\n', 1);
-  return line.split(' ').filter((word) => word.startsWith('--'));
 }
 
 /** JSON is YAML, one object per line: quick to write and to read. */

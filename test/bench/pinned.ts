@@ -30,9 +30,7 @@ const STOP_MS = 30_000;
 /** `taskset` executes the command in its own place, so that the pid is the command's. */
 export function startPinned(command: readonly string[], { core, outputFile, cwd }: PinnedOptions): PinnedProcess {
   const output = openSync(outputFile, 'w');
-  const { MGW_JOINED } = process.env; // for all that is measured: `MGW_JOINED=off npm run bench`
-  const environment = { ...inheritedEnvironment(), ...MGW_JOINED !== undefined && { MGW_JOINED } };
-  const child = spawn('taskset', ['-c', String(core), ...command], { stdio: ['ignore', output, output], env: environment, ...(cwd ? { cwd } : {}) });
+  const child = spawn('taskset', ['-c', String(core), ...command], { stdio: ['ignore', output, output], env: inheritedEnvironment(), ...(cwd ? { cwd } : {}) });
   closeSync(output);
   const { pid } = child;
   if (pid === undefined) throw new Error('taskset is not installed: it is part of util-linux');

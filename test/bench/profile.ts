@@ -49,7 +49,6 @@ async function main(): Promise<void> {
   if (values.help) return void process.stdout.write(`${HELP}\n`);
   const benchCase = CASES.find(({ name }) => name === values.case);
   if (!benchCase) throw new TypeError(`no case ${values.case}; there are ${CASES.map(({ name }) => name).join(', ')}`);
-  process.env['MGW_JOINED'] = 'off'; // a stage is known by the module that a function is in
   const folder = mkdtempSync(join(tmpdir(), 'mgw-profile-'));
   try {
     await profile({ benchCase, seconds: Number(values.seconds), functions: Number(values.functions), folder });

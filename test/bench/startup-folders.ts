@@ -1,39 +1,31 @@
-/**
- * Folders as a gateway finds them when it starts: ten thousand ApiKeys whose keys are among the manifests (Provided), or in the
- * data folder from an earlier start (Generated). Written as people write them: block YAML, a file per tenant, limits out of a few
- * dozen; `distinct` has Provided keys with a limit of their own each.
- */
+/** A folder of manifests as people write them: block YAML, a file per tenant, quotas out of a few dozen, keys of type Provided. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { formatSecret } from '../../operator/files/secret-file.ts';
-import { KEY_ENTRY, KEY_LABEL, ROTATION_ANNOTATION } from '../../operator/store/key-secret.ts';
-
-export type StartupCase = (typeof STARTUP_CASES)[number];
-export const STARTUP_CASES = ['small', 'provided', 'generated', 'distinct'] as const;
 
 export interface StartupFolder {
   readonly config: string;
   readonly data: string;
+  /** A key that is among the manifests. */
+  readonly key: string;
 }
 
-const TENANTS = 100;
+const MOST_TENANTS = 100;
+const QUOTAS = 40;
 const NAMESPACE = 'model-gateway';
 
-/** Writes both folders below `folder`; `small` has no key but one. */
-export function writeStartupFolder(folder: string, startupCase: StartupCase, keys: number): StartupFolder {
+/** Writes manifests with so many keys below `folder`; the data folder is not there yet. */
+export function writeStartupFolder(folder: string, keys: number): StartupFolder {
   const config = join(folder, 'manifests');
-  const data = join(folder, 'data');
   mkdirSync(config, { recursive: true });
   writeFileSync(join(config, 'platform.yaml'), PLATFORM);
-  const perTenant = startupCase === 'small' ? 1 : Math.ceil(keys / TENANTS);
-  for (let tenant = 0; tenant < (startupCase === 'small' ? 1 : TENANTS); tenant++) {
-    const type = startupCase === 'generated' ? 'Generated' : 'Provided';
+  const tenants = Math.min(keys, MOST_TENANTS);
+  const perTenant = Math.ceil(keys / tenants);
+  for (let tenant = 0; tenant < tenants; tenant++) {
     const numbers = Array.from({ length: perTenant }, (_none, index) => tenant * perTenant + index);
-    const secrets = type === 'Provided' ? numbers.map((number) => providedSecret(tenant, number)) : [];
-    writeFileSync(join(config, `tenant-${tenant}.yaml`), [account(tenant), ...numbers.map((number) => apiKey(tenant, number, { type, limit: startupCase === 'distinct' ? number : 10 + number % 40 })), ...secrets].join('---\n'));
-    if (type === 'Generated') for (const number of numbers) writeGenerated(data, tenant, number);
+    const objects = [account(tenant), ...numbers.flatMap((number) => [apiKey(tenant, number), keySecret(tenant, number)])];
+    writeFileSync(join(config, `tenant-${tenant}.yaml`), objects.join('---\n'));
   }
-  return { config, data };
+  return { config, data: join(folder, 'data'), key: keyText(0) };
 }
 
 const PLATFORM = `apiVersion: modelgateway.dev/v1alpha1
@@ -87,7 +79,7 @@ spec:
 `;
 }
 
-function apiKey(tenant: number, number: number, { type, limit }: { readonly type: string; readonly limit: number }): string {
+function apiKey(tenant: number, number: number): string {
   return `apiVersion: modelgateway.dev/v1alpha1
 kind: ApiKey
 metadata:
@@ -101,15 +93,15 @@ spec:
   accountRef:
     name: tenant
   quota:
-    limitUsd: "${limit}.00"
+    limitUsd: "${10 + number % QUOTAS}.00"
     period: Monthly
   maxConcurrency: 8
   key:
-    type: ${type}
+    type: Provided
 `;
 }
 
-function providedSecret(tenant: number, number: number): string {
+function keySecret(tenant: number, number: number): string {
   return `apiVersion: v1
 kind: Secret
 metadata:
@@ -119,18 +111,6 @@ type: Opaque
 stringData:
   apiKey: ${keyText(number)}
 `;
-}
-
-function writeGenerated(data: string, tenant: number, number: number): void {
-  const namespace = `tenant-${tenant}`;
-  const name = `key-${number}`;
-  const folder = join(data, 'secrets', namespace);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const secret = {
-    namespace, name: `${name}-key`, labels: { [KEY_LABEL]: name }, annotations: { [ROTATION_ANNOTATION]: '1' }, data: new Map([[KEY_ENTRY, keyText(number)]]),
-  };
-  const comment = `Made by the gateway for the ApiKey ${namespace}/${name}. Delete this file to have another key made.`;
-  writeFileSync(join(folder, `${name}-key.yaml`), formatSecret(secret, comment), { mode: 0o600 });
 }
 
 function keyText(number: number): string {

@@ -69,7 +69,6 @@ async function main(): Promise<void> {
     rounds: { type: 'string', default: '12' }, seconds: { type: 'string', default: '4' }, 'warm-up': { type: 'string', default: '60' }, cores: { type: 'string', default: '0,1' },
   } });
   if (values.help) return void process.stdout.write(`${HELP}\n`);
-  if (values.tree !== undefined) process.env['MGW_JOINED'] ??= 'off'; // neither tree is to have its modules joined where the other has not
   const benchCase = CASES.find(({ name }) => name === values.case);
   if (!benchCase) throw new TypeError(`no case has such a name; there are ${CASES.map(({ name }) => name).join(', ')}`);
   const rounds = wholeNumber(values.rounds, '--rounds', 1);

@@ -12,7 +12,7 @@ describe('compiled modules', () => {
 
   it('are kept where NODE_COMPILE_CACHE says', async () => {
     const kept = join(folder, 'kept');
-    await using cli = startMgw(['--version'], { env: { NODE_COMPILE_CACHE: kept, MGW_JOINED: 'off' } });
+    await using cli = startMgw(['--version'], { env: { NODE_COMPILE_CACHE: kept } });
     assert.equal((await cli.finished).exitCode, 0);
     assert.ok(readdirSync(kept, { recursive: true }).length > 5);
   });
@@ -20,7 +20,7 @@ describe('compiled modules', () => {
   it('are compiled anew where none can be kept', async () => {
     const file = join(folder, 'file');
     writeFileSync(file, '');
-    await using cli = startMgw(['--version'], { env: { NODE_COMPILE_CACHE: join(file, 'below'), MGW_JOINED: 'off' } });
+    await using cli = startMgw(['--version'], { env: { NODE_COMPILE_CACHE: join(file, 'below') } });
     const { exitCode, stderr } = await cli.finished;
     assert.deepEqual({ exitCode, stderr }, { exitCode: 0, stderr: '' });
   });

@@ -6,7 +6,6 @@ import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { loadKinds, type KindSchema } from '#crds/kind-schema.ts';
 import { readCrdTexts } from '#crds/load.ts';
-
 import { metricsText } from './metrics-doc.ts';
 import { crdTemplate } from './crds-chart.ts';
 import { errorsText } from './errors-doc.ts';

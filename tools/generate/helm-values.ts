@@ -34,8 +34,7 @@ function valuesOf(map: YAMLMap, path: readonly string[], before: string): HelmVa
 function valueOf({ key, value }: Pair, parent: readonly string[], before: string): HelmValue {
   if (!isScalar(key)) throw new Error(`${parent.join('.')} has a key that is no scalar`);
   const path = [...parent, String(key.value)];
-  // a blank line ends a comment that belongs to what comes before
-  const lines = `${before}\n${key.commentBefore ?? ''}`.split(/\n\s*\n/).at(-1)?.split('\n').map((line) => line.trim()) ?? [];
+  const lines = commentLines(`${before}\n${key.commentBefore ?? ''}`);
   const hintLine = lines.find((line) => line.startsWith('@schema '));
   const hint = hintLine === undefined ? {} : parse(hintLine.slice('@schema '.length)) as Record<string, unknown>;
   const isClosed = isMap(value) && value.items.length > 0 && !('additionalProperties' in hint);
@@ -45,6 +44,11 @@ function valueOf({ key, value }: Pair, parent: readonly string[], before: string
     default: isMap(value) || isSeq(value) || isScalar(value) ? (value as Node).toJS(parseDocument('')) : null,
     children: isClosed ? valuesOf(value, path, '') : [],
   };
+}
+
+/** The lines right above a value. A blank line ends a comment that belongs to what comes before. */
+function commentLines(comment: string): string[] {
+  return comment.split(/\n\s*\n/).at(-1)?.split('\n').map((line) => line.trim()) ?? [];
 }
 
 const TYPES: Readonly<Record<string, string>> = { string: 'string', boolean: 'boolean', number: 'integer' };

@@ -6,7 +6,7 @@ import type { MetricRow } from '../../../dataplane/telemetry/metric-set.ts';
 import { METRICS } from '../../../dataplane/telemetry/metric-table.ts';
 import { createMetrics } from '../../../dataplane/telemetry/metrics.ts';
 import type { Metrics } from '../../../dataplane/telemetry/metrics.ts';
-import { metricsText } from '../../support/generate/metrics-doc.ts';
+import { metricsText } from '../../../tools/generate/metrics-doc.ts';
 import { attemptOf, reportOf } from './report.ts';
 
 /** The samples of a page, by name and sorted labels. */

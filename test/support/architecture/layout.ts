@@ -17,7 +17,7 @@ interface Part {
 const LEDGER_CONTRACT = ['dataplane/ledger/ledger.ts', 'dataplane/ledger/usage-record.ts', 'dataplane/ledger/price.ts'];
 
 export const LAYOUT: Readonly<Record<string, Part>> = {
-  bin: { may: ['crds', 'operator', 'dataplane', 'demo', 'package.json'], packages: ['commander', 'esbuild', 'pino'] },
+  bin: { may: ['crds', 'operator', 'dataplane', 'demo', 'package.json'], packages: ['commander', 'pino'] },
   demo: { may: [] },
 
   web: { may: [] },

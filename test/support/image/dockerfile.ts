@@ -23,10 +23,6 @@ export interface Dockerfile {
   readonly copied: readonly string[];
   /** The program that compiles everything once while the image is made. */
   readonly compileScript: string;
-  /** The program that joins the modules then, with its arguments; from the folder of the image's programs. */
-  readonly join: readonly string[];
-  /** What is removed after that, from the same folder. */
-  readonly removed: readonly string[];
   /** Where it keeps what is compiled. */
   readonly compileCache: string;
   /** Whether a file of the repository reaches the build at all. */
@@ -45,8 +41,6 @@ export async function readDockerfile(root: string): Promise<Dockerfile> {
     lastStage: instructions.slice(instructions.findLastIndex((line) => line.startsWith('FROM '))),
     copied: copies.flatMap((line) => line.split(/\s+/).slice(1, -1)).map((path) => path.replace(/\/$/, '')),
     compileScript: /--eval\s+'(.+?)'/.exec(build)?.[1] ?? '',
-    join: /\/node (bin\/prepare\.js[^&]*?) +&&/.exec(build)?.[1]?.split(' ') ?? [],
-    removed: /&& rm -rf (node_modules.+)$/m.exec(build)?.[1]?.trim().split(' ') ?? [],
     compileCache: /NODE_COMPILE_CACHE=(\S+)/.exec(text)?.[1] ?? '',
     reachesBuild: (path) => reaches(path, ignored),
   };

@@ -5,7 +5,7 @@
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chown, cp, glob, mkdir, readFile, readlink, rm, symlink } from 'node:fs/promises';
+import { chown, cp, glob, mkdir, readFile, readlink, symlink } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { makeImage } from './archive.ts';
@@ -53,12 +53,11 @@ async function fill(root: string, target: string, { dockerfile, sources }: { rea
   await chown(kept, USER, USER);
   const { Env: env = [] } = imageConfig(dockerfile);
   const environment = { ...Object.fromEntries(env.map((each) => each.split(/=(.*)/s, 2) as [string, string])), NODE_COMPILE_CACHE: dockerfile.compileCache };
-  const [program = '', ...args] = dockerfile.join;
-  for (const inside of [['--input-type=module', '--eval', dockerfile.compileScript], [join('/app', program), ...args]]) {
-    await run(CHROOT, [`--userspec=${USER}:${USER}`, target, '/app/node_modules/.bin/node', ...inside], { env: environment });
-  }
+  await run(
+    CHROOT, [`--userspec=${USER}:${USER}`, target, '/app/node_modules/.bin/node', '--input-type=module', '--eval', dockerfile.compileScript],
+    { env: environment },
+  );
   await run('chown', ['--recursive', 'root:root', kept]);
-  for (const path of dockerfile.removed) await rm(join(app, path), { recursive: true });
 }
 
 interface LockedPackage {
