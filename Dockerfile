@@ -29,7 +29,7 @@ ENV NODE_COMPILE_CACHE=/app/node_modules/.cache/compiled
 RUN mkdir node_modules/.cache \
  && chown 65532:65532 node_modules/.cache \
  && setpriv --reuid=65532 --regid=65532 --clear-groups node_modules/.bin/node --input-type=module --eval \
-    'for (const program of ["main", "run/run", "operator/run-operator", "operator/console", "dataplane/run-dataplane", "dataplane/run-sidecar"]) await import("/app/bin/" + program + ".ts")' \
+    'for (const program of ["bin/main", "bin/run/run", "bin/run/operator", "bin/run/dataplane", "bin/run/sidecar", "operator/cluster/console", "operator/file-console", "dataplane/ledger/valkey"]) await import("/app/" + program + ".ts")' \
  && chown --recursive root:root node_modules/.cache
 
 FROM gcr.io/distroless/cc-debian13:nonroot

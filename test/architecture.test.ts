@@ -8,7 +8,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Source, Violation } from './support/architecture/facts.ts';
-import { LAYOUT, PURE } from './support/architecture/layout.ts';
+import { DESCRIPTIONS, LAYOUT, PURE } from './support/architecture/layout.ts';
 import { checkSources } from './support/architecture/rules.ts';
 import { readSource } from './support/architecture/source.ts';
 
@@ -38,10 +38,11 @@ describe('the product', () => {
   it('has no barrels', () => assert.deepEqual(told(violations, ['barrel']), []));
   it('keeps files and functions small', () => assert.deepEqual(told(violations, ['size', 'median']), []));
   it('keeps pure files pure', () => assert.deepEqual(told(violations, ['purity']), []));
-  it('is put together only by the command line and the two mains', () => assert.deepEqual(told(violations, ['wiring']), []));
+  it('is put together only by the command line and the composition roots', () => assert.deepEqual(told(violations, ['wiring']), []));
   it('explains every any', () => assert.deepEqual(told(violations, ['any']), []));
   it('has a file behind every line of the tables', () => {
     for (const part of Object.keys(LAYOUT)) assert.ok(sources.some(({ path }) => path === part || path.startsWith(`${part}/`)), `no file in ${part}`);
+    for (const part of Object.keys(DESCRIPTIONS)) assert.ok(LAYOUT[part], `${part} is described, and is no part`);
     for (const pattern of PURE) assert.ok(sources.some(({ path }) => pattern.test(path)), `nothing matches ${pattern}`);
   });
   it('allows no part to import one that may import it', () => {
@@ -81,7 +82,7 @@ describe('the checker', () => {
     ['operator/translate/translate.ts', '../files/provider.ts'],
     ['operator/translate/translate.ts', '#ledger/ledger.ts'],
     ['operator/status/writer.ts', '#ledger/embedded.ts'],
-    ['operator/main.ts', '../dataplane/pipeline/pipeline.ts'],
+    ['operator/file.ts', '../dataplane/pipeline/pipeline.ts'],
     ['operator/console/views/layout.ts', '../../kube/client.ts'],
     ['operator/console/routes/keys.ts', '../../files/provider.ts'],
     ['operator/console/access/files.ts', '../server.ts'],

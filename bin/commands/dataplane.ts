@@ -1,6 +1,6 @@
 /** `mgw dataplane`: a proxy of a cluster. */
 import { Command } from 'commander';
-import type { DataplaneFlags } from '../dataplane/run-dataplane.ts';
+import type { DataplaneFlags } from '../run/dataplane.ts';
 import { flag, logLevelFlag, paragraphs, parseAddress, parseBytes, parseHostPorts, parseLedger, parseSeconds } from '../options.ts';
 
 export function dataplaneCommand(ended: (exitCode: number) => void): Command {
@@ -31,7 +31,7 @@ export function dataplaneCommand(ended: (exitCode: number) => void): Command {
     .addOption(logLevelFlag())
     .addOption(flag('--sidecar', 'not a proxy of the fleet but one beside an app, with flags of its own: mgw sidecar --help'))
     .action(async (flags: DataplaneFlags) => {
-      const { runDataplane } = await import('../dataplane/run-dataplane.ts');
+      const { runDataplane } = await import('../run/dataplane.ts');
       ended(await runDataplane(flags));
     });
 }

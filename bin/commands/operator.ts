@@ -1,7 +1,7 @@
 /** `mgw operator`: the control plane of a cluster. */
 import { setFlagsFromString } from 'node:v8';
 import { Command } from 'commander';
-import type { OperatorFlags } from '../operator/run-operator.ts';
+import type { OperatorFlags } from '../run/operator.ts';
 import { flag, logLevelFlag, paragraphs, parseAddress, parseLedger, parseNamespace, parseNamespaces, parseOrigin, parseServiceAccounts } from '../options.ts';
 
 /** By so much the heap grows until all of it is collected. V8 by itself lets it double: a quarter more memory, for a tenth less CPU time. */
@@ -44,7 +44,7 @@ export function operatorCommand(ended: (exitCode: number) => void): Command {
     .addOption(logLevelFlag())
     .action(async (flags: OperatorFlags) => {
       setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
-      const { runOperator } = await import('../operator/run-operator.ts');
+      const { runOperator } = await import('../run/operator.ts');
       ended(await runOperator(flags));
     });
 }

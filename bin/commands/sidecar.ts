@@ -1,6 +1,6 @@
 /** `mgw sidecar`: a proxy beside an app, which adds the pod's key. `mgw dataplane --sidecar` is another way to say it. */
 import { Command } from 'commander';
-import type { SidecarFlags } from '../dataplane/run-sidecar.ts';
+import type { SidecarFlags } from '../run/sidecar.ts';
 import { flag, logLevelFlag, paragraphs, parseAddress } from '../options.ts';
 
 export function sidecarCommand(ended: (exitCode: number) => void): Command {
@@ -19,7 +19,7 @@ export function sidecarCommand(ended: (exitCode: number) => void): Command {
     .addOption(flag('--admin <ADDRESS>', 'where healthz, readyz, metrics and config_dump are').default({ host: '127.0.0.1', port: 4001 }, '127.0.0.1:4001').argParser(parseAddress))
     .addOption(logLevelFlag())
     .action(async (flags: SidecarFlags) => {
-      const { runSidecar } = await import('../dataplane/run-sidecar.ts');
+      const { runSidecar } = await import('../run/sidecar.ts');
       ended(await runSidecar(flags));
     });
 }

@@ -3,7 +3,7 @@
  * route whose Secret is missing, a model without a price. Such an object is no mistake of the file, so nothing else would say it
  * on one machine.
  */
-import type { Operator } from '../../operator/main.ts';
+import type { Operator } from '../../operator/file.ts';
 
 type Changes = Awaited<ReturnType<Operator['statusChanges']>>;
 type ObjectStatus = NonNullable<ReturnType<Changes['get']>>;

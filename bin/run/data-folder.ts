@@ -2,8 +2,9 @@
  * The data folder: the ledger and the generated keys, for their owner only. A folder that is made here gets a .gitignore of
  * its own, since it may stand in a repository of manifests and must never be committed.
  */
-import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
+import { secretsFolder } from '../../operator/reconcile/minted-files.ts';
 import { CommandFailed } from '../exit.ts';
 
 /** Where data is kept without --data: beside the folder of manifests, so that each folder has its own wherever it is run from. */
@@ -28,4 +29,19 @@ export function prepareDataFolder(folder: string): void {
 export function shortPath(path: string): string {
   const short = relative(process.cwd(), resolve(path));
   return short === '' || short.startsWith('..') ? path : short;
+}
+
+interface KeyFile {
+  readonly path: string;
+  readonly key: string;
+}
+
+/** All files with a generated key in them, by path. */
+export function keyFiles(dataDir: string): KeyFile[] {
+  const folder = secretsFolder(dataDir);
+  return globSync('*/*.yaml', { cwd: folder }).sort().flatMap((name) => {
+    const path = join(folder, name);
+    const key = /^ *apiKey: *(\S+)$/m.exec(readFileSync(path, 'utf8'))?.[1];
+    return key === undefined ? [] : [{ path, key }];
+  });
 }

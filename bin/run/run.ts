@@ -2,25 +2,25 @@
  * What `mgw run` does: opens the ledger, starts the gateway, tells people what they need to know, and ends in order when it is
  * told to.
  */
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Ledger } from '../../dataplane/ledger/ledger.ts';
 import { createLogger } from '../../dataplane/telemetry/log.ts';
 import type { LogOptions } from '../../dataplane/telemetry/log.ts';
 import type { DemoProvider } from '../../demo/provider.ts';
+import type { FileConsole } from '../../operator/file-console.ts';
 import type { MintedKey } from '../../operator/reconcile/mint-keys.ts';
 import { secretPath, secretsFolder } from '../../operator/reconcile/minted-files.ts';
-import { DEMO_ADDRESS } from '../defaults.ts';
+import { CONSOLE_ADDRESS, DEMO_ADDRESS } from '../defaults.ts';
+import { CommandFailed } from '../exit.ts';
 import { openLedger } from '../open-ledger.ts';
-import { urlOf } from '../options.ts';
+import { formatAddress, urlOf } from '../options.ts';
 import type { Address, LedgerPlace } from '../options.ts';
-import type { MachineConsole } from './console.ts';
-import { assertFolder, defaultDataFolder, prepareDataFolder, shortPath } from './data-folder.ts';
+import { assertFolder, defaultDataFolder, keyFiles, prepareDataFolder, shortPath } from './data-folder.ts';
 import { startGateway } from './gateway.ts';
 import type { Gateway } from './gateway.ts';
 import { helloText } from './hello.ts';
-import { keyFiles } from './key-files.ts';
 import { explainStart } from './start-errors.ts';
 import { listenStopSignals, sayEnded } from './stop-signals.ts';
 
@@ -116,19 +116,40 @@ async function startDemo(address: Address): Promise<DemoProvider> {
   return startDemoProvider(address);
 }
 
-/** It comes after the gateway answers, and is loaded only when the first calls and probes have had their turn. */
-async function openConsole(flags: RunFlags, { gateway, dataDir, log }: { readonly gateway: Gateway; readonly dataDir: string; readonly log: Logger }): Promise<MachineConsole | undefined> {
+interface ConsoleParts {
+  readonly gateway: Gateway;
+  readonly dataDir: string;
+  readonly log: Logger;
+}
+
+interface MachineConsole extends FileConsole {
+  readonly url: string;
+}
+
+/** Starts the console last, since its modules take long to load; undefined: there is none. */
+async function openConsole(flags: RunFlags, { gateway, dataDir, log }: ConsoleParts): Promise<MachineConsole | undefined> {
   if (flags.console === false) return undefined;
   await delay(CONSOLE_AFTER_MS);
-  const { startMachineConsole } = await import('./console.ts');
+  const { startFileConsole, ConsoleFileFault } = await import('../../operator/file-console.ts');
   const asked = typeof flags.console === 'object' ? flags.console : undefined;
-  const machine = await startMachineConsole({
-    asked, gateway, dataDir, log, gatewayNamespace: flags.gatewayNamespace, ledger: flags.ledger, gatewayUrl: urlOf({ ...flags.listen, port: gateway.port }),
+  const listen = asked ?? CONSOLE_ADDRESS;
+  const started = await startFileConsole({
+    listen, optional: asked === undefined, manifests: gateway.manifests, dataDir, log,
+    gatewayNamespace: flags.gatewayNamespace, gatewayUrl: urlOf({ ...flags.listen, port: gateway.port }),
+    ledger: flags.ledger ?? { kind: 'file', path: join(dataDir, 'ledger.db') },
+  }).catch((error: unknown) => {
+    throw error instanceof ConsoleFileFault ? new CommandFailed(error.message, undefined, error) : error;
   });
-  if (machine) log.info({ address: machine.url, tokenFile: shortPath(machine.tokenFile) }, 'the console answers');
-  if (machine?.newToken !== undefined && !flags.hello)
-    process.stdout.write(`admin token of the console, printed only this once; it is kept in ${shortPath(machine.tokenFile)}: ${machine.newToken}\n`);
-  return machine;
+  if (!started) {
+    log.warn({ address: formatAddress(listen) }, 'no console: its port is in use; choose another with --console, or --no-console');
+    return undefined;
+  }
+  const url = urlOf({ ...listen, port: started.port });
+  const tokenFile = shortPath(started.tokenFile);
+  log.info({ address: url, tokenFile }, 'the console answers');
+  if (started.newToken !== undefined && !flags.hello)
+    process.stdout.write(`admin token of the console, printed only this once; it is kept in ${tokenFile}: ${started.newToken}\n`);
+  return { ...started, url };
 }
 
 /** Its one and only time. */

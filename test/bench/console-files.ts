@@ -13,7 +13,7 @@ import { openEmbeddedLedger } from '#ledger/embedded.ts';
 import { createFilesAccess } from '../../operator/console/access/files.ts';
 import { startConsole } from '../../operator/console/server.ts';
 import { openFileUsageBook } from '../../operator/console/usage/file-book.ts';
-import { startOperator } from '../../operator/main.ts';
+import { startOperator } from '../../operator/file.ts';
 import { platformManifests } from '../browser/console-scene.ts';
 import { several, show, timed, writeRecords } from './console-load.ts';
 

@@ -10,8 +10,8 @@ import type { Condition, Kind } from '#crds/types.gen.ts';
 import { openAccess } from '../../operator/kube/access.ts';
 import { createKubeClient } from '../../operator/kube/client.ts';
 import type { KubeClient, KubeRequest } from '../../operator/kube/client.ts';
-import { startKubernetesOperator } from '../../operator/kubernetes.ts';
-import type { KubernetesOperator, KubernetesOperatorOptions } from '../../operator/kubernetes.ts';
+import { startClusterManager } from '../../operator/cluster/manager.ts';
+import type { ClusterManager, ClusterManagerOptions } from '../../operator/cluster/manager.ts';
 import type { Meter } from '../../operator/metrics.ts';
 import { kubeClient } from '../support/kube/client.ts';
 import type { KubeAnswer, KubeClient as Admin } from '../support/kube/client.ts';
@@ -129,7 +129,7 @@ export function countingMeter(): Meter & { count(name: string, ...labels: string
 }
 
 export interface Running {
-  readonly operator: KubernetesOperator;
+  readonly operator: ClusterManager;
   readonly fleet: FakeFleet;
   readonly meter: ReturnType<typeof countingMeter>;
   readonly logs: unknown[];
@@ -140,9 +140,9 @@ export interface Running {
   kill(): Promise<void>;
 }
 
-export interface RunOptions extends Partial<Omit<KubernetesOperatorOptions, 'client' | 'lease'>> {
+export interface RunOptions extends Partial<Omit<ClusterManagerOptions, 'client' | 'lease'>> {
   readonly proxies?: FakeFleet;
-  readonly lease?: Partial<KubernetesOperatorOptions['lease']>;
+  readonly lease?: Partial<ClusterManagerOptions['lease']>;
   /** Asked before each request that writes; to throw is to lose the request, or its answer if it was sent. */
   readonly onWrite?: (request: KubeRequest, send: () => Promise<unknown>) => Promise<unknown>;
   readonly kubeconfig?: string;
@@ -169,7 +169,7 @@ export function runOperator(cluster: Cluster, { proxies, lease, onWrite, kubecon
     watch: (path, signal) => real.watch(path, signal),
     close: () => real.close(),
   };
-  const operator = startKubernetesOperator({
+  const operator = startClusterManager({
     client, fleet, meter, gatewayNamespace: GATEWAY_NAMESPACE, log: { info: note, warn: note, error: note },
     waits: { settleMs: 200 }, ...options,
     lease: { name: 'model-gateway-operator', identity: `replica-${replicas += 1}`, address: `replica-${replicas}:18000`, durationMs: 3000, renewWithinMs: 2000, retryMs: 300, ...lease },

@@ -11,7 +11,7 @@ import { parseAllDocuments, stringify } from 'yaml';
 import { validateSnapshot } from '../../dataplane/snapshot/validate.ts';
 import type { Snapshot } from '../../dataplane/snapshot/snapshot.gen.ts';
 import { compile } from '../../dataplane/state/compile.ts';
-import { startOperator } from '../../operator/main.ts';
+import { startOperator } from '../../operator/file.ts';
 import { validateFolder } from '../../operator/reconcile/validate-folder.ts';
 import type { FuzzCase, FuzzSession, Fuzzer } from './fuzzer.ts';
 import { mutate } from './mutate.ts';

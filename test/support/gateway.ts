@@ -14,8 +14,8 @@ import type { Dataplane, Timers } from '../../dataplane/main.ts';
 import type { TlsMaterial } from '../../dataplane/server/tls-listener.ts';
 import { openEmbeddedLedger } from '../../dataplane/ledger/embedded.ts';
 import type { Ledger } from '../../dataplane/ledger/ledger.ts';
-import { startOperator } from '../../operator/main.ts';
-import type { Operator } from '../../operator/main.ts';
+import { startOperator } from '../../operator/file.ts';
+import type { Operator } from '../../operator/file.ts';
 
 export interface TestGateway {
   readonly url: string;

@@ -1,6 +1,7 @@
 /**
  * Makes what is generated: TypeScript types, checks, schemas in JSON and the reference of the API out of crds/*.yaml, the lists of
- * errors, metrics and conversions out of their tables, code out of the .proto files. With --check nothing is written; stale files are named, and the exit code is 1.
+ * errors, metrics and conversions and the table of the layout out of their tables, code out of the .proto files. With --check
+ * nothing is written; stale files are named, and the exit code is 1.
  */
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +11,7 @@ import { metricsText } from './metrics-doc.ts';
 import { crdTemplate } from './crds-chart.ts';
 import { errorsText } from './errors-doc.ts';
 import { chartReadme, readValues, schemaText } from './helm-values.ts';
+import { withLayoutTable } from './layout-doc.ts';
 import { protocolsText } from './protocols-doc.ts';
 import { providerText } from './provider-doc.ts';
 import { referenceText } from './reference.ts';
@@ -39,6 +41,7 @@ export async function generateAll(): Promise<Generated[]> {
     { path: 'docs/metrics.md', text: metricsText() },
     { path: 'docs/protocols.md', text: protocolsText() },
     { path: 'docs/adding-a-provider.md', text: await providerText(ROOT) },
+    { path: 'docs/design/README.md', text: withLayoutTable(await readFile(new URL('docs/design/README.md', ROOT), 'utf8')) },
     ...await crdTemplates(),
     ...(await Promise.all(CHARTS.map(chartTexts))).flat(),
     ...await protobufTexts(fileURLToPath(ROOT), 'buf.gen.yaml', PROTOBUF),

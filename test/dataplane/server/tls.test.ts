@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { connect } from 'node:tls';
-import { readTlsFiles } from '../../../bin/dataplane/tls-files.ts';
+import { readTlsFiles } from '../../../dataplane/tls-files.ts';
 import { pollFiles } from '../../../dataplane/polled-files.ts';
 import { listenTls } from '../../../dataplane/server/tls-listener.ts';
 import type { TlsListener } from '../../../dataplane/server/tls-listener.ts';

@@ -3,7 +3,7 @@
  * belongs to the longest entry that begins its path. What is not listed here is not allowed, so a new folder needs a line.
  */
 
-interface Part {
+export interface Part {
   /**
    * Parts, folders ("crds") or single files ("dataplane/ledger/ledger.ts") that it may import besides itself. A file that is
    * named here may be imported although its folder is not.
@@ -14,7 +14,7 @@ interface Part {
 }
 
 /** The ledger as others see it: its interface and what it speaks of, not its implementation. */
-const LEDGER_CONTRACT = ['dataplane/ledger/ledger.ts', 'dataplane/ledger/usage-record.ts', 'dataplane/ledger/price.ts'];
+export const LEDGER_CONTRACT = ['dataplane/ledger/ledger.ts', 'dataplane/ledger/usage-record.ts', 'dataplane/ledger/price.ts'];
 
 export const LAYOUT: Readonly<Record<string, Part>> = {
   bin: { may: ['crds', 'operator', 'dataplane', 'demo', 'package.json'], packages: ['commander', 'pino'] },
@@ -24,8 +24,15 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
 
   crds: { may: [], packages: ['ajv', 'yaml', '@marcbachmann/cel-js'] },
 
-  'operator/main.ts': { may: ['crds', 'operator', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
-  'operator/kubernetes.ts': { may: ['crds', 'operator', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
+  'operator/file.ts': { may: ['crds', 'operator', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
+  'operator/file-console.ts': { may: ['crds', 'operator/console', 'dataplane/ledger/valkey-reader.ts'], packages: ['pino'] },
+  'operator/cluster.ts': {
+    may: ['operator', 'dataplane/admin', ...LEDGER_CONTRACT], packages: ['pino'],
+  },
+  'operator/cluster': {
+    may: ['crds', 'operator', 'dataplane/admin', 'dataplane/snapshot', 'dataplane/ledger/valkey-reader.ts', ...LEDGER_CONTRACT],
+    packages: ['pino'],
+  },
   'operator/metrics.ts': { may: [], packages: ['prom-client'] },
   'operator/files': { may: ['crds', 'operator/store'], packages: ['yaml'] },
   'operator/console': {
@@ -73,16 +80,58 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   // of the server only what every HTTP server of ours says and does; nothing that knows of calls, money or configuration
   'dataplane/sidecar': {
     may: [
-      'dataplane/errors.ts', 'dataplane/listen.ts', 'dataplane/server/expect.ts', 'dataplane/server/in-flight.ts', 'dataplane/server/malformed.ts',
-      'dataplane/server/open-responses.ts', 'dataplane/server/reply-error.ts', 'dataplane/server/request-id.ts', 'dataplane/upstream/address.ts', 'dataplane/telemetry',
+      'dataplane/admin', 'dataplane/polled-files.ts', 'dataplane/errors.ts', 'dataplane/listen.ts', 'dataplane/node-http.ts',
+      'dataplane/server/expect.ts', 'dataplane/server/in-flight.ts', 'dataplane/server/malformed.ts',
+      'dataplane/server/reply-error.ts', 'dataplane/server/request-id.ts', 'dataplane/upstream/address.ts', 'dataplane/telemetry',
     ],
     packages: ['undici', 'pino', 'prom-client'],
   },
+  'dataplane/tls-files.ts': { may: ['dataplane/polled-files.ts', 'dataplane/server/tls-listener.ts'], packages: ['pino'] },
   'dataplane/main.ts': { may: ['dataplane'], packages: ['pino'] },
+  'dataplane/proxy.ts': { may: ['dataplane'], packages: ['pino'] },
 };
 
-/** Only these put the parts together; nothing but the command line imports a main. */
-export const WIRING = ['bin', 'operator/main.ts', 'operator/kubernetes.ts', 'dataplane/main.ts'] as const;
+/** What is in a part, for the table in docs/design/README.md. Parts without a line are told by their names. */
+export const DESCRIPTIONS: Readonly<Record<string, string>> = {
+  bin: 'the command line: commands, their flags, and what they run',
+  demo: 'the demo provider; knows nothing of the gateway',
+  web: 'HTML that cannot be broken out of, the dress of all pages, the price page: shared by the data plane and the console',
+  crds: 'the API: one YAML file per kind, and in `schema/` what is made of them',
+  'operator/file.ts': 'the operator for one machine, put together',
+  'operator/file-console.ts': 'the console for one machine, put together',
+  'operator/cluster.ts': 'the operator for a cluster, put together',
+  'operator/cluster': 'its parts: the manager with its lease, certificates, webhook, edge, console',
+  'operator/console': 'the pages for people: keys, credit, prices',
+  'operator/files': 'a watched folder of manifests',
+  'operator/kube': 'speaks to an API server',
+  'operator/reconcile': 'the loop; makes keys',
+  'operator/status': 'words conditions',
+  'operator/store': 'the frozen view of all objects',
+  'operator/translate': 'resources in, snapshot and statuses out',
+  'operator/webhook': 'puts sidecars into pods',
+  'operator/xds': 'gives the configuration out',
+  'dataplane/main.ts': 'the data plane, put together',
+  'dataplane/proxy.ts': 'a proxy of a fleet: the data plane with its configuration over xDS',
+  'dataplane/snapshot': 'the contract of operator and data plane, its validation, exact decimals',
+  'dataplane/protocol': 'the dialects: facts of a request, converters, streams',
+  'dataplane/ledger': 'the promises, the embedded ledger and the one on Valkey, prices',
+  'dataplane/errors.ts': 'the one table of what callers are told, in both dialects',
+  'dataplane/state': 'snapshot → lookup maps; the current one, swapped whole',
+  'dataplane/upstream': 'one call to one channel',
+  'dataplane/pipeline': 'the order of a call, a file per stage',
+  'dataplane/jobs': 'what providers go on with after a call',
+  'dataplane/tokenizer': 'counts tokens, in a thread of its own',
+  'dataplane/server': 'HTTP at the edge, a file per route',
+  'dataplane/sidecar': 'the proxy beside an app: a key, an address, and bytes both ways',
+  'dataplane/telemetry': 'metrics and logs',
+  'dataplane/admin': 'the admin port',
+};
+
+/** The composition roots, which put the parts together: only the command line and one another import them. */
+export const WIRING = [
+  'bin', 'operator/file.ts', 'operator/file-console.ts', 'operator/cluster.ts', 'dataplane/main.ts', 'dataplane/proxy.ts',
+  'dataplane/sidecar/main.ts',
+] as const;
 
 /** Who may touch `process`: the command line, and the ledger's thread for its own end. */
 export const PROCESS_OWNERS = ['bin', 'dataplane/ledger/embedded-faults.ts'] as const;

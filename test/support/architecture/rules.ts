@@ -93,10 +93,10 @@ function median(numbers: readonly number[]): number {
   return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 }
 
-/** Mains are for the command line, and `process` is the command line's. */
+/** Composition roots are for the command line and one another, and `process` is the command line's. */
 function checkWiring(file: FileFacts): Violation[] {
   const found: Violation[] = [];
-  if (!isWithin(file.path, 'bin')) {
+  if (!WIRING.some((place) => isWithin(file.path, place))) {
     for (const { file: target, line } of file.imports) {
       if (target !== undefined && WIRING.some((place) => isWithin(target, place))) found.push({ rule: 'wiring', path: file.path, line, message: `only the command line starts ${target}` });
     }

@@ -11,7 +11,7 @@ import { AccessError } from '../../../../operator/console/access/access.ts';
 import type { AccessFault, ObjectOf, PersonAccess } from '../../../../operator/console/access/access.ts';
 import { createFilesAccess } from '../../../../operator/console/access/files.ts';
 import type { ManifestSource } from '../../../../operator/console/access/files/source.ts';
-import { startOperator } from '../../../../operator/main.ts';
+import { startOperator } from '../../../../operator/file.ts';
 import type { MintedKey } from '../../../../operator/reconcile/mint-keys.ts';
 import { GATEWAY_NAMESPACE, temporaryFolder } from '../../support.ts';
 

@@ -1,13 +1,13 @@
 /** TLS and tokens of the xDS port: certificates that the operator makes and keeps in the cluster, and who may connect. */
 import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
-import { certificateStore } from '../../operator/kube/certificate-store.ts';
-import type { KubeClient } from '../../operator/kube/client.ts';
-import { SYSTEM_CLOCK } from '../../operator/kube/clock.ts';
-import { createTokenReviewer } from '../../operator/xds/authenticate.ts';
-import { keepCertificates } from '../../operator/xds/certificates.ts';
-import type { StoredCertificates } from '../../operator/xds/certificates.ts';
-import type { DistributionSecurity } from '../../operator/xds/distribution.ts';
+import { certificateStore } from '../kube/certificate-store.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { SYSTEM_CLOCK } from '../kube/clock.ts';
+import { createTokenReviewer } from '../xds/authenticate.ts';
+import { keepCertificates } from '../xds/certificates.ts';
+import type { StoredCertificates } from '../xds/certificates.ts';
+import type { DistributionSecurity } from '../xds/distribution.ts';
 
 /** What the tokens of proxies and replicas are made for. */
 const XDS_AUDIENCE = 'model-gateway-xds';

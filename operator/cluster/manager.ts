@@ -6,34 +6,34 @@ import type { Logger } from 'pino';
 import { loadApiKindsSync } from '#crds/load.ts';
 import type { LedgerReader } from '#ledger/ledger.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
-import { admitObjects } from './kube/admit-object.ts';
-import type { KubeClient } from './kube/client.ts';
-import { SYSTEM_CLOCK } from './kube/clock.ts';
-import type { Clock } from './kube/clock.ts';
-import { createEventRecorder } from './kube/events.ts';
-import type { EventRecorder } from './kube/events.ts';
-import { startLease } from './kube/lease.ts';
-import type { LeaseOptions } from './kube/lease.ts';
-import { startListWatch } from './kube/list-watch.ts';
-import { parseResource } from './kube/parse-object.ts';
-import { provideCluster } from './kube/provider.ts';
-import type { ClusterProvider } from './kube/provider.ts';
-import { createStatusClient } from './kube/status-client.ts';
-import type { Meter } from './metrics.ts';
-import { ClusterController } from './reconcile/cluster-controller.ts';
-import type { UpstreamRefusal } from './reconcile/cluster-controller.ts';
-import { clusterKeys } from './reconcile/cluster-keys.ts';
-import { knownSpending } from './reconcile/known-spending.ts';
-import type { KnownSpending } from './reconcile/known-spending.ts';
-import type { MintedKey } from './reconcile/mint-keys.ts';
-import type { ObjectStatus } from './reconcile/status-book.ts';
-import type { ProxyProgress } from './status/programming.ts';
-import { transitionsOf } from './status/transitions.ts';
-import { openWatchedCopy } from './store/watched-copy.ts';
-import type { WatchedCopy } from './store/watched-copy.ts';
-import type { Resources } from './store/resources.ts';
-import { createWriteBudget } from './status/write-budget.ts';
-import { StatusWriter } from './status/writer.ts';
+import { admitObjects } from '../kube/admit-object.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { SYSTEM_CLOCK } from '../kube/clock.ts';
+import type { Clock } from '../kube/clock.ts';
+import { createEventRecorder } from '../kube/events.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import { startLease } from '../kube/lease.ts';
+import type { LeaseOptions } from '../kube/lease.ts';
+import { startListWatch } from '../kube/list-watch.ts';
+import { parseResource } from '../kube/parse-object.ts';
+import { provideCluster } from '../kube/provider.ts';
+import type { ClusterProvider } from '../kube/provider.ts';
+import { createStatusClient } from '../kube/status-client.ts';
+import type { Meter } from '../metrics.ts';
+import { ClusterController } from '../reconcile/cluster-controller.ts';
+import type { UpstreamRefusal } from '../reconcile/cluster-controller.ts';
+import { clusterKeys } from '../reconcile/cluster-keys.ts';
+import { knownSpending } from '../reconcile/known-spending.ts';
+import type { KnownSpending } from '../reconcile/known-spending.ts';
+import type { MintedKey } from '../reconcile/mint-keys.ts';
+import type { ObjectStatus } from '../reconcile/status-book.ts';
+import type { ProxyProgress } from '../status/programming.ts';
+import { transitionsOf } from '../status/transitions.ts';
+import { openWatchedCopy } from '../store/watched-copy.ts';
+import type { WatchedCopy } from '../store/watched-copy.ts';
+import type { Resources } from '../store/resources.ts';
+import { createWriteBudget } from '../status/write-budget.ts';
+import { StatusWriter } from '../status/writer.ts';
 
 /** What gives the configuration out to the proxies and hears what they say of it. */
 export interface ProxyFleet {
@@ -46,7 +46,7 @@ export interface ProxyFleet {
   leaderAt(address: string | undefined): void;
 }
 
-export interface KubernetesOperatorOptions {
+export interface ClusterManagerOptions {
   readonly client: KubeClient;
   readonly fleet: ProxyFleet;
   readonly gatewayNamespace: string;
@@ -62,7 +62,7 @@ export interface KubernetesOperatorOptions {
   readonly waits?: { readonly idleTimeoutMs?: number; readonly settleMs?: number; readonly spendingEveryMs?: number };
 }
 
-export interface KubernetesOperator {
+export interface ClusterManager {
   /** Resolves when the first configuration has been given to the proxies. */
   readonly ready: Promise<void>;
   readonly leading: boolean;
@@ -88,7 +88,7 @@ const EVENT_BURST = 100;
 const KINDS = ['Account', 'ApiKey', 'Group', 'ModelRoute', 'PriceCatalog'] as const;
 
 /** Begins at once; whatever cannot be had yet is waited for. */
-export function startKubernetesOperator(options: KubernetesOperatorOptions): KubernetesOperator {
+export function startClusterManager(options: ClusterManagerOptions): ClusterManager {
   const { client, fleet, gatewayNamespace, log, meter, clock = SYSTEM_CLOCK, waits = {} } = options;
   let started = false;
   const leading = (): boolean => lease.leading;
@@ -159,7 +159,7 @@ function leaseCollection(namespace: string, name: string): { readonly resource: 
   return { resource: 'leases', path: `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`, fieldSelector: `metadata.name=${name}` };
 }
 
-function recordEvents({ client, meter, lease }: KubernetesOperatorOptions, clock: Clock): EventRecorder {
+function recordEvents({ client, meter, lease }: ClusterManagerOptions, clock: Clock): EventRecorder {
   const budget = createWriteBudget({ perSecond: EVENTS_PER_SECOND, burst: EVENT_BURST });
   return createEventRecorder({ client, clock, meter, identity: lease.identity, allows: (nowMs) => budget.take(nowMs) === 0 });
 }
@@ -171,7 +171,7 @@ interface WriterParts {
   readonly desired: (id: string) => ObjectStatus['status'] | undefined;
 }
 
-function writeStatuses({ client, gatewayNamespace, meter, log, clock, waits = {} }: KubernetesOperatorOptions & { readonly clock: Clock }, { provider, events, leading, desired }: WriterParts): StatusWriter {
+function writeStatuses({ client, gatewayNamespace, meter, log, clock, waits = {} }: ClusterManagerOptions & { readonly clock: Clock }, { provider, events, leading, desired }: WriterParts): StatusWriter {
   const statuses = createStatusClient({
     client, gatewayNamespace, leading,
     onWritten: (kind, object) => provider.objects.written(parseResource(kind, object)),

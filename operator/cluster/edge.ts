@@ -3,32 +3,24 @@
  * made for an audience of their own, so that an edge's token opens nothing else, and a proxy's token opens nothing here.
  */
 import type { Logger } from 'pino';
-import type { KubeClient } from '../../operator/kube/client.ts';
-import { SYSTEM_CLOCK } from '../../operator/kube/clock.ts';
-import { watchEndpoints } from '../../operator/kube/endpoint-watch.ts';
-import type { Meter } from '../../operator/metrics.ts';
-import { createTokenReviewer } from '../../operator/xds/authenticate.ts';
-import { startDistribution } from '../../operator/xds/distribution.ts';
-import type { DistributionSecurity } from '../../operator/xds/distribution.ts';
-import { edgeResources, healthQuestion } from '../../operator/xds/envoy/edge.ts';
-import type { HealthQuestion } from '../../operator/xds/envoy/cluster.ts';
-import type { Address } from '../options.ts';
+import type { EdgeSettings, ListenAddress } from './settings.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { SYSTEM_CLOCK } from '../kube/clock.ts';
+import { watchEndpoints } from '../kube/endpoint-watch.ts';
+import type { Meter } from '../metrics.ts';
+import { createTokenReviewer } from '../xds/authenticate.ts';
+import { startDistribution } from '../xds/distribution.ts';
+import type { DistributionSecurity } from '../xds/distribution.ts';
+import { edgeResources, healthQuestion } from '../xds/envoy/edge.ts';
+import type { HealthQuestion } from '../xds/envoy/cluster.ts';
 
 /** What the tokens of Envoys are made for. */
 const EDGE_AUDIENCE = 'model-gateway-edge';
 /** Of the Service's ports. */
 const PORTS = { calls: 'http', health: 'admin' } as const;
 
-/** The flags that concern it. */
-interface EdgeFlags {
-  readonly envoyXdsListen: Address;
-  readonly edgeService: string;
-  readonly edgeListen: Address;
-  readonly edgeTls?: string;
-}
-
 export interface EdgeOptions {
-  readonly flags: EdgeFlags;
+  readonly settings: EdgeSettings & { readonly envoyXdsListen: ListenAddress };
   readonly client: KubeClient;
   readonly namespace: string;
   /** Of the proxies' port: the same certificates serve here. */
@@ -54,18 +46,18 @@ function edgeSecurity({ serviceAccounts: _ofProxies, ...security }: Extract<Dist
 }
 
 /** Resolves once Envoys can connect; they are answered when the fleet's endpoints are known. */
-export async function startEdge({ flags, client, namespace, security, log, meter }: EdgeOptions): Promise<Edge> {
+export async function openEdge({ settings, client, namespace, security, log, meter }: EdgeOptions): Promise<Edge> {
   const distribution = await startDistribution({
-    listen: flags.envoyXdsListen, gatewayNamespace: namespace, log,
+    listen: settings.envoyXdsListen, gatewayNamespace: namespace, log,
     security: security.insecure ? security : edgeSecurity(security, client),
   });
   let health: HealthQuestion = 'Connect';
   const watch = watchEndpoints({
-    client, namespace, service: flags.edgeService, ports: PORTS, clock: SYSTEM_CLOCK, meter, log,
+    client, namespace, service: settings.edgeService, ports: PORTS, clock: SYSTEM_CLOCK, meter, log,
     onChange(endpoints) {
       health = healthQuestion(endpoints, health);
-      if (endpoints.length === 0) log.warn({ service: flags.edgeService, port: PORTS.calls }, 'the edge has nowhere to send calls: the Service has no ready endpoint with a port of this name');
-      const listener = { ...flags.edgeListen, tlsFolder: flags.edgeTls };
+      if (endpoints.length === 0) log.warn({ service: settings.edgeService, port: PORTS.calls }, 'the edge has nowhere to send calls: the Service has no ready endpoint with a port of this name');
+      const listener = { ...settings.edgeListen, tlsFolder: settings.edgeTls };
       for (const { typeUrl, resources } of edgeResources({ endpoints, health, listener })) distribution.publishResources(typeUrl, resources);
       // from here on Envoys are answered; of the proxies' objects there are none on this port
       distribution.publish({ catalogs: [], routes: [], groups: [], accounts: [], keys: [] });

@@ -4,10 +4,10 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
-import { SEALING_KEY_BYTES } from '../../operator/console/session/sealing.ts';
-import type { KubeClient, KubeJson } from '../../operator/kube/client.ts';
-import { explainKube, hasStatus } from '../../operator/kube/errors.ts';
-import { parseSecretObject, pathOfSecrets } from '../../operator/kube/parse-object.ts';
+import { SEALING_KEY_BYTES } from '../console/session/sealing.ts';
+import type { KubeClient, KubeJson } from '../kube/client.ts';
+import { explainKube, hasStatus } from '../kube/errors.ts';
+import { parseSecretObject, pathOfSecrets } from '../kube/parse-object.ts';
 
 const CONSOLE_SECRET = 'model-gateway-console';
 /** While there is none; and to see that it is another. */

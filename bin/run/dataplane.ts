@@ -1,25 +1,23 @@
-/** What `mgw dataplane` does: opens the ledger and both ports, takes its configuration from an operator, and ends in order. */
+/** `mgw dataplane`: checks the flags, and runs a proxy of a fleet until it is told to stop. */
 import { access, constants, readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Ledger } from '../../dataplane/ledger/ledger.ts';
-import { startDataplane } from '../../dataplane/main.ts';
-import type { Dataplane, DataplaneOptions } from '../../dataplane/main.ts';
+import { startProxy } from '../../dataplane/proxy.ts';
+import type { Proxy, ProxyOptions } from '../../dataplane/proxy.ts';
 import { createLogger } from '../../dataplane/telemetry/log.ts';
 import type { LogOptions } from '../../dataplane/telemetry/log.ts';
-import { startXdsClient } from '../../dataplane/xds/client.ts';
-import type { XdsClient } from '../../dataplane/xds/client.ts';
+import { readTlsFiles } from '../../dataplane/tls-files.ts';
 import { cacheKey } from '../../dataplane/xds/config-cache.ts';
 import { CommandFailed, EXIT } from '../exit.ts';
 import { openLedger } from '../open-ledger.ts';
 import { isLoopback, urlOf } from '../options.ts';
 import type { Address, LedgerPlace } from '../options.ts';
-import { prepareDataFolder } from '../run/data-folder.ts';
-import { explainStart } from '../run/start-errors.ts';
-import type { AskedAddress } from '../run/listen-errors.ts';
-import { listenStopSignals, sayEnded } from '../run/stop-signals.ts';
 import { VERSION } from '../version.ts';
-import { readTlsFiles, watchTlsFiles } from './tls-files.ts';
+import { prepareDataFolder } from './data-folder.ts';
+import type { AskedAddress } from './listen-errors.ts';
+import { explainStart } from './start-errors.ts';
+import { listenStopSignals, sayEnded } from './stop-signals.ts';
 
 /** The flags of `mgw dataplane`, parsed. */
 export interface DataplaneFlags {
@@ -44,10 +42,11 @@ export interface DataplaneFlags {
   readonly logLevel: NonNullable<LogOptions['level']>;
 }
 
+type Log = ReturnType<typeof createLogger>;
+
 interface Parts {
   readonly ledger: Ledger;
-  readonly dataplane: Dataplane;
-  readonly xds: XdsClient;
+  readonly proxy: Proxy;
 }
 
 /** Runs until told to stop; resolves with the exit code. */
@@ -55,60 +54,56 @@ export async function runDataplane(flags: DataplaneFlags): Promise<number> {
   await check(flags);
   const signals = listenStopSignals();
   const log = createLogger({ level: flags.logLevel });
-  const { ledger, dataplane, xds } = await start(flags, log);
-  log.info({ address: urlOf({ ...flags.listen, port: dataplane.port }), admin: urlOf({ ...flags.admin, port: dataplane.adminPort }), operators: flags.xds }, 'the proxy listens');
+  const { ledger, proxy } = await start(flags, log);
+  const address = urlOf({ ...flags.listen, port: proxy.port });
+  const admin = urlOf({ ...flags.admin, port: proxy.adminPort });
+  log.info({ address, admin, operators: flags.xds }, 'the proxy listens');
   const signal = await signals.first;
-  dataplane.leave();
+  proxy.leave();
   log.info({ signal, seconds: flags.drainDelay }, 'leaving: new calls are taken for so long, then only the running ones end');
   await delay(flags.drainDelay * 1000);
-  // revocations reach the running calls' proxy to the end
-  await dataplane.drain();
-  await xds.stop();
+  await proxy.stop();
   await ledger.close();
   return sayEnded(signals, log);
 }
 
 /** Everything, or nothing: what was started before a failure is ended again. */
-async function start(flags: DataplaneFlags, log: ReturnType<typeof createLogger>): Promise<Parts> {
+async function start(flags: DataplaneFlags, log: Log): Promise<Parts> {
   await using started = new AsyncDisposableStack();
-  const running: { xds?: XdsClient } = {};
   try {
     if (flags.data !== undefined) prepareDataFolder(flags.data);
-    const ledger = started.adopt(await openLedger({ place: flags.ledger, sync: flags.ledgerSync, dataDir: flags.data, log }), (each) => each.close());
-    const dataplane = started.adopt(await startDataplane({
-      listen: flags.listen, admin: flags.admin, ...await tlsOf(flags), ledger, log, maxBodyBytes: flags.maxBody, ...flags.maxBuffered === undefined ? {} : { maxBufferedBytes: flags.maxBuffered },
-      version: VERSION, process,
-      onRouteWarning: (warning) => running.xds?.reportRefusal(warning),
-      distribution: () => running.xds?.figures() ?? { connected: false, connections: 0, lastUpdateMs: 0, resources: 0, refused: 0 },
-      dump: { xds: () => running.xds?.figures() },
-    }), (each) => each.drain());
-    await keepCertificate(flags, dataplane, log);
-    const { configCache: file, configCacheKey: keyFile } = flags;
-    running.xds = await startXdsClient({
-      addresses: flags.xds, secure: flags.insecureXds ? undefined : { caFile: flags.xdsCa, tokenFile: flags.tokenFile },
-      nodeId: flags.nodeId ?? hostname(), version: VERSION, log,
-      ...file !== undefined && keyFile !== undefined ? { cache: { file, keyFile } } : {},
-      install: (config) => dataplane.install(config),
+    const opening = openLedger({ place: flags.ledger, sync: flags.ledgerSync, dataDir: flags.data, log });
+    const ledger = started.adopt(await opening, (each) => each.close());
+    const proxy = await startProxy({
+      listen: flags.listen, admin: flags.admin, ...await tlsOf(flags), ledger, log, version: VERSION, process,
+      maxBodyBytes: flags.maxBody, ...flags.maxBuffered !== undefined && { maxBufferedBytes: flags.maxBuffered },
+      xds: xdsOf(flags),
     });
     started.move();
-    return { ledger, dataplane, xds: running.xds };
+    return { ledger, proxy };
   } catch (error) {
     throw explainStart(error, portsOf(flags));
   }
+}
+
+function xdsOf({ xds, insecureXds, xdsCa, tokenFile, nodeId, configCache, configCacheKey }: DataplaneFlags): ProxyOptions['xds'] {
+  return {
+    addresses: xds, secure: insecureXds ? undefined : { caFile: xdsCa, tokenFile }, nodeId: nodeId ?? hostname(),
+    ...configCache !== undefined && configCacheKey !== undefined && { cache: { file: configCache, keyFile: configCacheKey } },
+  };
 }
 
 function portsOf({ listen, admin, tlsListen }: DataplaneFlags): readonly AskedAddress[] {
   return [{ flag: '--listen', ...listen }, { flag: '--admin', ...admin }, ...tlsListen ? [{ flag: '--tls-listen', ...tlsListen }] : []];
 }
 
-/** The one on the disk, to the end of the process, which its timer does not keep. */
-async function keepCertificate({ tls: folder }: DataplaneFlags, { tls: served }: Dataplane, log: ReturnType<typeof createLogger>): Promise<void> {
-  if (folder !== undefined && served) await watchTlsFiles(folder, { renew: (material) => served.renew(material), log });
-}
-
 /** Where the fleet is reached over TLS too. */
-async function tlsOf({ tlsListen: listen, tls: folder }: DataplaneFlags): Promise<Pick<DataplaneOptions, 'tls'>> {
-  return listen === undefined || folder === undefined ? {} : { tls: { listen, material: await readTlsFiles(folder) } };
+async function tlsOf({ tlsListen: listen, tls: folder }: DataplaneFlags): Promise<Pick<ProxyOptions, 'tls' | 'tlsFolder'>> {
+  if (listen === undefined || folder === undefined) return {};
+  const material = await readTlsFiles(folder).catch((error: Error) => {
+    throw new CommandFailed(`--tls ${folder}: ${error.message}`, undefined, error);
+  });
+  return { tls: { listen, material }, tlsFolder: folder };
 }
 
 /** What could be seen to be wrong before anything is started. */

@@ -2,24 +2,28 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { pollFiles } from '../../dataplane/polled-files.ts';
-import type { TlsMaterial } from '../../dataplane/server/tls-listener.ts';
-import { CommandFailed } from '../exit.ts';
+import { pollFiles } from './polled-files.ts';
+import type { TlsMaterial } from './server/tls-listener.ts';
 
 const EVERY_MS = 5000;
 
-/** Both files as they are now. */
+/** Both files as they are now. Rejects with words for people where one cannot be read. */
 export async function readTlsFiles(folder: string): Promise<TlsMaterial> {
   try {
     const [certificate, key] = await Promise.all(pathsIn(folder).map((path) => readFile(path, 'utf8')));
     return { certificate: certificate ?? '', key: key ?? '' };
   } catch (error) {
-    throw new CommandFailed(`--tls ${folder}: there must be tls.crt and tls.key, which this user may read.`, undefined, error);
+    throw new Error('there must be tls.crt and tls.key, which this user may read.', { cause: error });
   }
 }
 
-/** Takes up what they become; a pair that is none is told of, and the one before stays. */
-export async function watchTlsFiles(folder: string, { renew, log }: { readonly renew: (material: TlsMaterial) => void; readonly log: Pick<Logger, 'info' | 'error'> }): Promise<void> {
+interface TlsFilesOptions {
+  readonly renew: (material: TlsMaterial) => void;
+  readonly log: Pick<Logger, 'info' | 'error'>;
+}
+
+/** Takes up what they become, to the end of the process; a pair that is none is logged, and the one before stays. */
+export async function watchTlsFiles(folder: string, { renew, log }: TlsFilesOptions): Promise<void> {
   let first = true;
   await pollFiles({
     paths: pathsIn(folder), everyMs: EVERY_MS,

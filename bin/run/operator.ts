@@ -1,0 +1,132 @@
+/** `mgw operator`: checks the flags, and runs the operator for a cluster until it is told to stop. */
+import { createLogger } from '../../dataplane/telemetry/log.ts';
+import type { LogOptions } from '../../dataplane/telemetry/log.ts';
+import { openClusterOperator } from '../../operator/cluster.ts';
+import type { ClusterOperator } from '../../operator/cluster.ts';
+import type { ClusterSettings } from '../../operator/cluster/settings.ts';
+import { NoKubeAccess, openAccess } from '../../operator/kube/access.ts';
+import type { SharedAccess } from '../../operator/kube/access.ts';
+import { parseSidecarSettings, SettingsFault } from '../../operator/webhook/settings.ts';
+import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';
+import { CommandFailed, EXIT } from '../exit.ts';
+import { openLedger } from '../open-ledger.ts';
+import { formatAddress, urlOf } from '../options.ts';
+import type { LedgerPlace } from '../options.ts';
+import { VERSION } from '../version.ts';
+import { explainStart } from './start-errors.ts';
+import { listenStopSignals, sayEnded } from './stop-signals.ts';
+
+/** The flags of `mgw operator`, parsed. */
+export interface OperatorFlags extends ClusterSettings {
+  readonly kubeconfig?: string;
+  readonly namespace?: string;
+  readonly ledger?: LedgerPlace;
+  readonly logLevel: NonNullable<LogOptions['level']>;
+}
+
+type Log = ReturnType<typeof createLogger>;
+
+const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|::1|localhost)$/;
+
+/** Runs until told to stop; resolves with the exit code. */
+export async function runOperator(flags: OperatorFlags): Promise<number> {
+  check(flags);
+  const signals = listenStopSignals();
+  const log = createLogger({ level: flags.logLevel });
+  const access = reachCluster(flags);
+  await using ending = new AsyncDisposableStack();
+  try {
+    const operator = ending.adopt(await open(flags, access, log), (each) => each.stop());
+    const started = operator.start();
+    const port = await Promise.race([signals.first, started]);
+    if (typeof port === 'number') log.info({ xds: port }, 'proxies can connect');
+    const signal = await signals.first;
+    log.info({ signal }, 'the lead is given back; proxies go on with what they have');
+  } catch (error) {
+    throw explainStart(error, portsOf(flags));
+  }
+  await ending.disposeAsync();
+  return sayEnded(signals, log);
+}
+
+async function open(flags: OperatorFlags, access: SharedAccess, log: Log): Promise<ClusterOperator> {
+  const namespace = flags.namespace ?? namespaceOf(access, flags) ?? DEFAULT_GATEWAY_NAMESPACE;
+  const { admin, ledger } = flags;
+  const operator = await openClusterOperator({
+    settings: flags, access, namespace, version: VERSION, log,
+    ...ledger?.kind === 'valkey' && {
+      ledger: { url: ledger.url, open: (refill) => openLedger({ place: ledger, sync: 'normal', dataDir: undefined, log, refill }) },
+    },
+  });
+  const adminUrl = urlOf({ ...admin, port: operator.adminPort });
+  log.info({ server: access.server, namespace, admin: adminUrl }, 'the operator starts');
+  return operator;
+}
+
+function reachCluster({ kubeconfig }: OperatorFlags): SharedAccess {
+  try {
+    return openAccess({ ...kubeconfig !== undefined && { kubeconfig }, nowMs: () => Date.now() });
+  } catch (error) {
+    if (error instanceof NoKubeAccess) throw new CommandFailed(error.message, EXIT.failed, error);
+    throw error;
+  }
+}
+
+/** A pod's own namespace is the gateway's; the one that a person's kubeconfig happens to name is not. */
+function namespaceOf({ namespace }: SharedAccess, { kubeconfig }: OperatorFlags): string | undefined {
+  return kubeconfig === undefined && process.env['KUBERNETES_SERVICE_HOST'] !== undefined ? namespace : undefined;
+}
+
+function portsOf({ admin, xdsListen, envoyXdsListen, webhookListen, console }: OperatorFlags): Parameters<typeof explainStart>[1] {
+  return [
+    { flag: '--admin', ...admin }, { flag: '--xds-listen', ...xdsListen },
+    ...envoyXdsListen ? [{ flag: '--envoy-xds-listen', ...envoyXdsListen }] : [],
+    ...webhookListen ? [{ flag: '--webhook-listen', ...webhookListen }] : [],
+    ...console ? [{ flag: '--console', ...console }] : [],
+  ];
+}
+
+/** What could be seen to be wrong before anything is started. */
+function check(flags: OperatorFlags): void {
+  checkInsecure(flags);
+  if (flags.ledger?.kind === 'file') {
+    throw new CommandFailed(
+      '--ledger: a file belongs to one process, the proxy that writes it. Statuses read the fleet\'s ledger: valkey://HOST:PORT.',
+      EXIT.usage,
+    );
+  }
+  checkSidecarSettings(flags);
+}
+
+function checkInsecure({ insecureXds, xdsListen, envoyXdsListen }: OperatorFlags): void {
+  if (!insecureXds) return;
+  if (envoyXdsListen && !LOOPBACK.test(envoyXdsListen.host)) {
+    throw new CommandFailed(
+      '--insecure-xds: Envoys too are configured without TLS only on a loopback address, such as ' +
+      `--envoy-xds-listen 127.0.0.1:${envoyXdsListen.port}; this one is ${formatAddress(envoyXdsListen)}.`,
+      EXIT.usage,
+    );
+  }
+  if (!LOOPBACK.test(xdsListen.host)) {
+    throw new CommandFailed(
+      '--insecure-xds: the configuration holds providers\' credentials, so it is given out without TLS only on a loopback address, ' +
+      `such as --xds-listen 127.0.0.1:${xdsListen.port}; this one is ${formatAddress(xdsListen)}.`,
+      EXIT.usage,
+    );
+  }
+}
+
+function checkSidecarSettings({ webhookListen, sidecarSettings, namespace = DEFAULT_GATEWAY_NAMESPACE }: OperatorFlags): void {
+  if (!webhookListen) return;
+  if (sidecarSettings === undefined) {
+    throw new CommandFailed(
+      '--webhook-listen needs --sidecar-settings: at least the image, {"image": "model-gateway:0.1.0"}.', EXIT.usage,
+    );
+  }
+  try {
+    parseSidecarSettings(sidecarSettings, { fleet: `https://model-gateway-tls.${namespace}.svc` });
+  } catch (error) {
+    if (error instanceof SettingsFault) throw new CommandFailed(`--sidecar-settings: ${error.message}.`, EXIT.usage, error);
+    throw error;
+  }
+}

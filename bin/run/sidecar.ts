@@ -1,0 +1,60 @@
+/** `mgw sidecar`: checks the flags, and runs a sidecar until it is told to stop. Little is loaded: an app waits for it at its start. */
+import { openSidecar } from '../../dataplane/sidecar/main.ts';
+import type { RunningSidecar } from '../../dataplane/sidecar/main.ts';
+import { createLogger } from '../../dataplane/telemetry/log.ts';
+import type { LogOptions } from '../../dataplane/telemetry/log.ts';
+import { CommandFailed, EXIT } from '../exit.ts';
+import { urlOf } from '../options.ts';
+import type { Address } from '../options.ts';
+import { VERSION } from '../version.ts';
+import { explainListen } from './listen-errors.ts';
+import { listenStopSignals, sayEnded } from './stop-signals.ts';
+
+/** The flags of `mgw sidecar`, parsed. */
+export interface SidecarFlags {
+  readonly fleet: string;
+  /** A file's path, or PEM. */
+  readonly fleetCa?: string;
+  readonly insecureFleet?: boolean;
+  readonly keyFile: string;
+  readonly listen: Address;
+  readonly admin: Address;
+  readonly logLevel: NonNullable<LogOptions['level']>;
+}
+
+/** Runs until told to stop; resolves with the exit code. */
+export async function runSidecar(flags: SidecarFlags): Promise<number> {
+  check(flags);
+  const signals = listenStopSignals();
+  const log = createLogger({ level: flags.logLevel });
+  const sidecar = await open(flags, log);
+  const address = urlOf({ ...flags.listen, port: sidecar.port });
+  log.info({ address, admin: urlOf({ ...flags.admin, port: sidecar.adminPort }), fleet: flags.fleet }, 'the sidecar listens');
+  const signal = await signals.first;
+  log.info({ signal }, 'no new connections; waiting for the running calls');
+  await sidecar.stop();
+  return sayEnded(signals, log);
+}
+
+async function open(flags: SidecarFlags, log: ReturnType<typeof createLogger>): Promise<RunningSidecar> {
+  try {
+    return await openSidecar({ ...flags, version: VERSION, process, log });
+  } catch (error) {
+    throw explainListen(error, [{ flag: '--listen', ...flags.listen }, { flag: '--admin', ...flags.admin }]);
+  }
+}
+
+const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+
+/** What could be seen to be wrong before anything is started. */
+function check({ fleet, insecureFleet }: SidecarFlags): void {
+  const url = URL.parse(fleet);
+  if (!url || !isAddress(url)) throw new CommandFailed(`--fleet ${url?.password ? 'with a password' : fleet}: it must be an https URL, such as https://model-gateway-tls.model-gateway.svc.`, EXIT.usage);
+  if (url.protocol === 'https:' || insecureFleet || LOOPBACK.test(url.hostname)) return;
+  throw new CommandFailed(`--fleet ${fleet}: without TLS, whoever sees the traffic has the key. Use https, or allow it with --insecure-fleet.`, EXIT.usage);
+}
+
+/** An address, and no more than that. */
+function isAddress({ protocol, username, password, hash }: URL): boolean {
+  return (protocol === 'https:' || protocol === 'http:') && `${username}${password}${hash}` === '';
+}

@@ -1,0 +1,59 @@
+/** A proxy of a fleet, put together: the data plane with its certificate, and the configuration from an operator. */
+import type { Logger } from 'pino';
+import { startDataplane } from './main.ts';
+import type { Dataplane, DataplaneOptions } from './main.ts';
+import { watchTlsFiles } from './tls-files.ts';
+import { startXdsClient } from './xds/client.ts';
+import type { XdsClient, XdsClientOptions } from './xds/client.ts';
+
+type Distribution = Pick<XdsClientOptions, 'addresses' | 'secure' | 'nodeId' | 'cache'>;
+
+export interface ProxyOptions extends Omit<DataplaneOptions, 'onRouteWarning' | 'distribution' | 'dump'> {
+  /** Where the configuration comes from. */
+  readonly xds: Distribution;
+  /** The folder of the TLS port's certificate, which is taken up anew when it changes. */
+  readonly tlsFolder?: string;
+  readonly log: Logger;
+}
+
+export interface Proxy {
+  readonly port: number;
+  readonly adminPort: number;
+  /** Not ready from now on; see Dataplane. */
+  leave(): void;
+  /** No new calls; resolves when the running ones have ended. */
+  stop(): Promise<void>;
+}
+
+/** Resolves once all ports answer, perhaps before there is a configuration. Rejects where a port cannot be had. */
+export async function startProxy({ xds: from, tlsFolder, ...options }: ProxyOptions): Promise<Proxy> {
+  const { log, version } = options;
+  const running: { xds?: XdsClient } = {};
+  const dataplane = await startDataplane({
+    ...options,
+    onRouteWarning: (warning) => running.xds?.reportRefusal(warning),
+    distribution: () => running.xds?.figures() ?? { connected: false, connections: 0, lastUpdateMs: 0, resources: 0, refused: 0 },
+    dump: { xds: () => running.xds?.figures() },
+  });
+  try {
+    await keepCertificate(tlsFolder, dataplane, log);
+    const xds = await startXdsClient({ ...from, version, log, install: (config) => dataplane.install(config) });
+    running.xds = xds;
+    return {
+      port: dataplane.port,
+      adminPort: dataplane.adminPort,
+      leave: () => dataplane.leave(),
+      async stop() {
+        await dataplane.drain(); // until its end, running calls hear of revoked keys
+        await xds.stop();
+      },
+    };
+  } catch (error) {
+    await dataplane.drain();
+    throw error;
+  }
+}
+
+async function keepCertificate(folder: string | undefined, { tls }: Dataplane, log: Logger): Promise<void> {
+  if (folder !== undefined && tls) await watchTlsFiles(folder, { renew: (material) => tls.renew(material), log });
+}

@@ -1,0 +1,98 @@
+/** The sidecar, put together: the key and the fleet's authorities from files, both ports, and the proxy between them. */
+import { performance } from 'node:perf_hooks';
+import type { Logger } from 'pino';
+import { createAdmin } from '../admin/server.ts';
+import type { Admin } from '../admin/server.ts';
+import { pollFiles } from '../polled-files.ts';
+import { connectFleet } from './fleet.ts';
+import type { Fleet } from './fleet.ts';
+import { holdKey } from './key.ts';
+import type { KeyHolder } from './key.ts';
+import { createSidecarMetrics } from './metrics.ts';
+import { startSidecar } from './sidecar.ts';
+
+interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface SidecarSettings {
+  /** The fleet's URL. */
+  readonly fleet: string;
+  /** The authorities that its certificate is checked with: a file's path, or PEM. Absent: those of Node. */
+  readonly fleetCa?: string;
+  readonly keyFile: string;
+  readonly listen: ListenAddress;
+  readonly admin: ListenAddress;
+  readonly version: string;
+  readonly process: Parameters<typeof createSidecarMetrics>[0]['process'];
+  readonly log: Logger;
+}
+
+export interface RunningSidecar {
+  readonly port: number;
+  readonly adminPort: number;
+  /** No new connections; resolves when the running calls have ended and everything is closed. */
+  stop(): Promise<void>;
+}
+
+/** Resolves once both ports answer. Rejects where one of them cannot be had. */
+export async function openSidecar(settings: SidecarSettings): Promise<RunningSidecar> {
+  const { version, process, log, listen } = settings;
+  await using started = new AsyncDisposableStack();
+  const fleet = connectFleet({ url: settings.fleet });
+  const key = holdKey(settings.keyFile);
+  started.use(await watchFiles(settings, fleet, key));
+  const metrics = createSidecarMetrics({ version, process, key, fleet });
+  const state = { draining: false };
+  const admin = started.adopt(adminOf(settings, { key, metrics, state }), (each) => each.close());
+  const adminPort = await admin.listen(settings.admin.host, settings.admin.port);
+  const sidecar = await startSidecar({ fleet, key, metrics, log, listen, monotonicMs: () => performance.now(), random: Math.random });
+  const running = started.move();
+  return {
+    port: sidecar.port,
+    adminPort,
+    async stop() {
+      state.draining = true;
+      await sidecar.drain();
+      await running.disposeAsync();
+    },
+  };
+}
+
+/** The key, and the authorities where they are a file. */
+async function watchFiles({ keyFile, fleetCa, log }: SidecarSettings, fleet: Fleet, key: KeyHolder): Promise<Disposable> {
+  const inline = fleetCa?.includes('-----BEGIN ') ?? false;
+  if (inline) fleet.trust(fleetCa);
+  const caFile = inline ? undefined : fleetCa;
+  const files = await pollFiles({
+    paths: caFile === undefined ? [keyFile] : [keyFile, caFile],
+    onRead([keyText, authorities]) {
+      const { changes } = key;
+      key.take(keyText);
+      if (key.current.header === undefined) log.warn({ problem: key.current.problem }, 'there is no key; calls are refused until there is');
+      else if (key.changes > changes) log.info('another key is in use now');
+      if (caFile === undefined) return;
+      if (authorities === undefined) log.warn({ file: caFile }, 'the authorities of the fleet cannot be read; those of before are trusted');
+      else fleet.trust(authorities);
+    },
+  });
+  return { [Symbol.dispose]: () => files.stop() };
+}
+
+interface Told {
+  readonly key: KeyHolder;
+  readonly metrics: ReturnType<typeof createSidecarMetrics>;
+  readonly state: { readonly draining: boolean };
+}
+
+function adminOf({ fleet, keyFile, version }: SidecarSettings, { key, metrics, state }: Told): Admin {
+  return createAdmin({
+    metrics: metrics.registry,
+    readiness: () => [
+      { name: 'key', ok: key.current.header !== undefined, detail: key.current.problem },
+      { name: 'draining', ok: !state.draining, detail: 'this process is shutting down' },
+    ],
+    dump: () => ({ version, fleet, keyFile, keyLoaded: key.current.header !== undefined, keyChanges: key.changes }),
+  });
+}

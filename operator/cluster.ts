@@ -1,0 +1,219 @@
+/**
+ * The operator for a cluster, put together: the ports, the certificates, the manager and what watches beside it. The admin port
+ * answers from the first moment, so that what is still missing can be read there.
+ */
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Logger } from 'pino';
+import type { Ledger, LedgerReader } from '#ledger/ledger.ts';
+import { createAdmin } from '../dataplane/admin/server.ts';
+import type { Admin } from '../dataplane/admin/server.ts';
+import { openEdge } from './cluster/edge.ts';
+import type { Edge } from './cluster/edge.ts';
+import { startClusterManager } from './cluster/manager.ts';
+import type { ClusterManager } from './cluster/manager.ts';
+import { problemsOf, readinessOf } from './cluster/readiness.ts';
+import { secureXds } from './cluster/security.ts';
+import type { ClusterSettings } from './cluster/settings.ts';
+import { startWebhook } from './cluster/webhook.ts';
+import type { Webhook } from './cluster/webhook.ts';
+import type { SharedAccess } from './kube/access.ts';
+import { createKubeClient } from './kube/client.ts';
+import type { KubeClient } from './kube/client.ts';
+import { SYSTEM_CLOCK } from './kube/clock.ts';
+import type { Clock } from './kube/clock.ts';
+import { createOperatorMetrics } from './metrics.ts';
+import type { GaugeCollectors, OperatorMetrics } from './metrics.ts';
+import type { KnownSpending } from './reconcile/known-spending.ts';
+import { startDistribution } from './xds/distribution.ts';
+import type { Distribution, DistributionSecurity } from './xds/distribution.ts';
+
+export interface ClusterOptions {
+  readonly settings: ClusterSettings;
+  readonly access: SharedAccess;
+  /** Of the gateway. */
+  readonly namespace: string;
+  readonly version: string;
+  readonly log: Logger;
+  /** Absent: statuses say nothing of spending. */
+  readonly ledger?: FleetLedger;
+}
+
+interface FleetLedger {
+  /** Of the store that the fleet shares. */
+  readonly url: string;
+  /** `refill` tells a store that begins anew what the statuses remember. */
+  readonly open: (refill: () => Promise<KnownSpending>) => Promise<Ledger>;
+}
+
+export interface ClusterOperator {
+  readonly adminPort: number;
+  /** Resolves with the port of the proxies once all ports answer. Rejects where one of them cannot be had. */
+  start(): Promise<number>;
+  /** Gives the lead back at once, also while it starts. */
+  stop(): Promise<void>;
+}
+
+interface Running {
+  manager?: ClusterManager;
+  distribution?: Distribution;
+  edge?: Edge;
+  webhook?: Webhook;
+}
+
+interface Context extends ClusterOptions {
+  readonly client: KubeClient;
+  readonly metrics: OperatorMetrics;
+  readonly running: Running;
+}
+
+/** Resolves once the admin port answers. Rejects where it cannot be had. */
+export async function openClusterOperator(options: ClusterOptions): Promise<ClusterOperator> {
+  const { access, settings, version } = options;
+  const running: Running = {};
+  const metrics = createOperatorMetrics(collectorsOf(running));
+  const client = createKubeClient({ access, userAgent: `model-gateway-operator/${version}`, meter: metrics.meter });
+  const context: Context = { ...options, client, metrics, running };
+  const ending = new AsyncDisposableStack();
+  ending.defer(() => client.close());
+  try {
+    const admin = ending.adopt(adminOf(context), (each) => each.close());
+    const adminPort = await admin.listen(settings.admin.host, settings.admin.port);
+    return { adminPort, start: () => start(context, ending), stop: () => ending.disposeAsync() };
+  } catch (error) {
+    await ending.disposeAsync();
+    throw error;
+  }
+}
+
+async function start(context: Context, ending: AsyncDisposableStack): Promise<number> {
+  const { settings, log, client, metrics: { meter }, namespace, running } = context;
+  const timers = endingTimers();
+  ending.defer(() => timers.end());
+  const security = settings.insecureXds ? { insecure: true } as const : await secureXds({
+    client, log, namespace, tokenFile: settings.tokenFile, serverName: settings.xdsName ?? `model-gateway-operator.${namespace}.svc`,
+    serviceAccounts: { proxies: settings.xdsProxies, operators: settings.xdsOperators },
+    leading: () => running.manager?.leading ?? true, after: timers.after,
+  });
+  if (!security.insecure) ending.defer(() => security.stop());
+  const distribution = ending.adopt(await startDistribution({
+    listen: settings.xdsListen, gatewayNamespace: namespace, security, log,
+    onAcknowledged: (latencyMs) => meter.observe('modelgateway_operator_xds_acknowledge_duration_seconds', {}, latencyMs / 1000),
+  }), (each) => each.stop());
+  running.distribution = distribution;
+  // its certificates, for which proxies wait, do not wait for anything else
+  const webhook = openWebhook(context, timers.after, ending);
+  webhook.catch(() => undefined); // told where it is waited for
+  await openEdgePort(context, security, ending);
+  const ledger = context.ledger && openFleetLedger(context, context.ledger);
+  if (ledger) ending.defer(() => ledger.close());
+  running.manager = ending.adopt(startClusterManager({
+    client, fleet: distribution, gatewayNamespace: namespace, log, meter,
+    ...settings.watchNamespaces && { watchNamespaces: settings.watchNamespaces },
+    ...ledger && { ledger: ledger.reader },
+    lease: { name: settings.leaseName, identity: settings.identity ?? `${hostname()}-${randomUUID().slice(0, 8)}`, ...settings.advertise !== undefined && { address: settings.advertise } },
+  }), (each) => each.stop());
+  void running.manager.ready.then(() => log.info('the configuration is given to the proxies'));
+  await webhook;
+  await openConsole(context, timers.after, ending);
+  return distribution.port;
+}
+
+/** The port for Envoys before the fleet, where one is asked for. */
+async function openEdgePort({ settings, client, namespace, log, metrics: { meter }, running }: Context, security: DistributionSecurity, ending: AsyncDisposableStack): Promise<void> {
+  const { envoyXdsListen } = settings;
+  if (!envoyXdsListen) return;
+  const edge = ending.adopt(await openEdge({ settings: { ...settings, envoyXdsListen }, client, namespace, security, log, meter }), (each) => each.stop());
+  running.edge = edge;
+  log.info({ xds: edge.port, service: settings.edgeService }, 'Envoys can connect');
+}
+
+/** The port on which the API server asks about pods that want a sidecar, where one is asked for. */
+async function openWebhook({ settings, client, namespace, log, metrics: { meter }, running }: Context, after: Clock['after'], ending: AsyncDisposableStack): Promise<void> {
+  const { webhookListen } = settings;
+  if (!webhookListen) return;
+  running.webhook = ending.adopt(await startWebhook({
+    settings: { ...settings, webhookListen }, client, namespace, after, log, meter,
+    leading: () => running.manager?.leading ?? false,
+  }), (each) => each.stop());
+  log.info({ port: running.webhook.port }, 'the API server can ask for sidecars');
+}
+
+/** The port for people, where one is asked for. */
+async function openConsole(context: Context, after: Clock['after'], ending: AsyncDisposableStack): Promise<void> {
+  const { settings, client, access, namespace, version, log, metrics: { meter }, running } = context;
+  if (!settings.console || !running.manager) return;
+  const { startClusterConsole } = await import('./cluster/console.ts'); // loaded only by who needs it
+  const page = ending.adopt(await startClusterConsole({
+    settings: { ...settings, console: settings.console }, ledgerUrl: context.ledger?.url,
+    client, access, namespace, version, manager: running.manager, meter, after, log,
+  }), (each) => each.stop());
+  log.info({ port: await page.ready }, 'people can sign in to the console');
+}
+
+/** Timers that end with the process, whatever still waits for them. */
+function endingTimers(): { readonly after: Clock['after']; readonly end: () => void } {
+  const pending = new Set<() => void>();
+  let ended = false;
+  return {
+    after: (ms, run) => {
+      if (ended) return () => undefined;
+      const cancel = SYSTEM_CLOCK.after(ms, () => {
+        pending.delete(cancel);
+        run();
+      });
+      pending.add(cancel);
+      return () => {
+        pending.delete(cancel);
+        cancel();
+      };
+    },
+    end: () => {
+      ended = true;
+      for (const cancel of pending) cancel();
+    },
+  };
+}
+
+interface OpenedLedger {
+  readonly reader: LedgerReader;
+  close(): Promise<void>;
+}
+
+/** Opened beside everything else: a store that begins anew asks for what the statuses remember. */
+function openFleetLedger({ log, running }: Context, { open }: FleetLedger): OpenedLedger {
+  const opened = open(async () => await running.manager?.knownSpending() ?? { keys: [], accounts: [] });
+  opened.catch((error: unknown) => log.error({ err: error }, 'the ledger cannot be used; statuses say nothing of spending'));
+  return {
+    reader: {
+      readKey: async (keyUid, period, account) => (await opened).readKey(keyUid, period, account),
+      readAccount: async (account) => (await opened).readAccount(account),
+    },
+    close: () => opened.then((ledger) => ledger.close(), () => undefined),
+  };
+}
+
+function adminOf({ metrics, running, settings, namespace, version }: Context): Admin {
+  return createAdmin({
+    metrics: metrics.registry,
+    readiness: () => [...readinessOf(running), ...settings.webhookListen ? [{ name: 'webhook', ok: running.webhook !== undefined, detail: 'its certificates are not there yet; the log says why' }] : []],
+    dump: () => ({ version, namespace, watchNamespaces: settings.watchNamespaces ?? 'all', leading: running.manager?.leading ?? false, problems: problemsOf(running), proxies: running.distribution?.figures(), statuses: running.manager?.statuses() ?? [] }),
+  });
+}
+
+/** Reads the gauges whose values the operator's parts know, at each scrape. */
+function collectorsOf(running: Running): GaugeCollectors {
+  const figures = (): ReturnType<Distribution['figures']> | undefined => running.distribution?.figures();
+  return {
+    modelgateway_operator_objects: () => running.manager?.countObjects(),
+    modelgateway_operator_proxies(gauge) {
+      const { connectedProxies, remoteProxies } = figures() ?? {};
+      if (connectedProxies !== undefined) gauge.set({ at: 'here' }, connectedProxies);
+      if (remoteProxies !== undefined) gauge.set({ at: 'other_replicas' }, remoteProxies);
+    },
+    modelgateway_operator_xds_resources: (gauge) => gauge.set(figures()?.resources ?? 0),
+    modelgateway_operator_xds_snapshot_bytes: (gauge) => gauge.set(figures()?.snapshotBytes ?? 0),
+    modelgateway_operator_xds_pushes: (gauge) => gauge.set(figures()?.pushesTotal ?? 0),
+    modelgateway_operator_xds_rejections: (gauge) => gauge.set(figures()?.rejectionsTotal ?? 0),
+  };
+}

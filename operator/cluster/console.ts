@@ -1,0 +1,104 @@
+/**
+ * The console of a cluster: every replica serves it, each person with their own token. It begins when the key of its sessions is
+ * there, and begins anew with another one.
+ */
+import type { Logger } from 'pino';
+import { keepConsoleKey } from './console-key.ts';
+import type { ClusterManager } from './manager.ts';
+import type { ConsoleSettings, ListenAddress } from './settings.ts';
+import { openClusterMemory } from '../console/access/cluster-memory.ts';
+import { openClusterAccess } from '../console/access/kubernetes.ts';
+import { startConsole } from '../console/server.ts';
+import type { ConsoleOptions, ConsoleServer } from '../console/server.ts';
+import { openTls } from '../console/tls.ts';
+import type { ConsoleTls } from '../console/tls.ts';
+import type { UsageBook } from '../console/usage/usage.ts';
+import type { SharedAccess } from '../kube/access.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { SYSTEM_CLOCK } from '../kube/clock.ts';
+import type { Clock } from '../kube/clock.ts';
+import type { Meter } from '../metrics.ts';
+
+interface ClusterConsoleOptions {
+  readonly settings: ConsoleSettings & { readonly console: ListenAddress };
+  /** Of a shared ledger; undefined: there is none to read usage from. */
+  readonly ledgerUrl: string | undefined;
+  readonly version: string;
+  readonly client: KubeClient;
+  readonly access: SharedAccess;
+  readonly namespace: string;
+  readonly manager: ClusterManager;
+  readonly meter: Meter;
+  readonly after: Clock['after'];
+  readonly log: Logger;
+}
+
+interface ClusterConsole {
+  /** Its port, once people can sign in. Rejects where the port cannot be had. */
+  readonly ready: Promise<number>;
+  stop(): Promise<void>;
+}
+
+/** Begins when there is a key. Rejects where the certificate cannot be read. */
+export async function startClusterConsole(options: ClusterConsoleOptions): Promise<ClusterConsole> {
+  const { settings, client, namespace, manager, meter, after, log } = options;
+  await using started = new AsyncDisposableStack();
+  const tls = settings.consoleTls === undefined ? undefined : started.adopt(await openTls(settings.consoleTls, { after, log }), (each) => each.stop());
+  const usage = await openUsage(options.ledgerUrl);
+  if (usage) started.defer(() => usage.close());
+  const parts = consoleParts(options, { usage, tls });
+  const ready = Promise.withResolvers<number>();
+  const memory = openClusterMemory({ client, namespace, clock: { ...SYSTEM_CLOCK, after }, meter, log });
+  let server: ConsoleServer | undefined;
+  let turn: Promise<void> = Promise.resolve();
+  let stopped = false;
+
+  /** The port is given back first, so nobody is served with the key of before. */
+  async function begin(key: Uint8Array): Promise<void> {
+    await server?.close();
+    server = undefined;
+    await memory.ready; // who was signed out stays so
+    if (stopped) return;
+    server = await startConsole({ ...parts, memory, sealingKeys: [key], listen: settings.console });
+    ready.resolve(server.port);
+  }
+
+  const key = keepConsoleKey({
+    client, namespace, after, log, leading: () => manager.leading,
+    onKey(next) {
+      turn = turn.then(() => begin(next)).catch((error: unknown) => {
+        log.error({ err: error }, 'the console could not be started');
+        ready.reject(error);
+      });
+    },
+  });
+  started.defer(async () => {
+    stopped = true;
+    key.stop();
+    await memory.stop();
+    await turn;
+    await server?.close();
+  });
+  const running = started.move();
+  return { ready: ready.promise, stop: () => running.disposeAsync() };
+}
+
+function consoleParts({ settings, access, namespace, version, manager, meter, log }: ClusterConsoleOptions, { usage, tls }: { readonly usage: UsageBook | undefined; readonly tls: ConsoleTls | undefined }): Omit<ConsoleOptions, 'sealingKeys'> {
+  const nowMs = (): number => SYSTEM_CLOCK.nowMs();
+  return {
+    access: openClusterAccess({
+      access, copy: manager.copy, gatewayNamespace: namespace, nowMs, userAgent: `model-gateway-console/${version}`,
+      // people are refused all the time, which is no fault of the operator's rights: figures of their own
+      meter: { add: (_name, labels, value) => meter.add('modelgateway_operator_console_api_requests_total', labels, value), set: () => undefined, observe: () => undefined },
+    }),
+    usage, log, nowMs, gatewayNamespace: namespace, gatewayUrl: settings.consoleGatewayUrl, resources: () => manager.resources(),
+    ...settings.consoleProxyHeader !== undefined && { proxyHeader: settings.consoleProxyHeader },
+    ...tls && { serverFactory: tls.serverFactory },
+  };
+}
+
+async function openUsage(url: string | undefined): Promise<UsageBook | undefined> {
+  if (url === undefined) return undefined;
+  const [{ openValkeyReader }, { valkeyUsageBook }] = await Promise.all([import('../../dataplane/ledger/valkey-reader.ts'), import('../console/usage/valkey-book.ts')]);
+  return valkeyUsageBook(openValkeyReader(url));
+}

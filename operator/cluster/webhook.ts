@@ -1,0 +1,88 @@
+/**
+ * The webhook that puts sidecars into pods, with the certificates of both ends of it: those that the API server checks when it asks
+ * about a pod, and those with which the fleet serves sidecars, whose authorities each injected pod is given.
+ */
+import type { Logger } from 'pino';
+import type { ApiKey } from '#crds/types.gen.ts';
+import { isStored } from './security.ts';
+import type { ListenAddress, WebhookSettings } from './settings.ts';
+import { certificateStore } from '../kube/certificate-store.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { SYSTEM_CLOCK } from '../kube/clock.ts';
+import { hasStatus } from '../kube/errors.ts';
+import { parseResource, pathOfKind } from '../kube/parse-object.ts';
+import type { Meter } from '../metrics.ts';
+import { keepConfiguration } from '../webhook/configuration.ts';
+import { startWebhookServer } from '../webhook/server.ts';
+import { parseSidecarSettings } from '../webhook/settings.ts';
+import { keepCertificates, LASTING_LIFETIMES } from '../xds/certificates.ts';
+import type { KeepCertificatesOptions, KeptCertificates, StoredCertificates } from '../xds/certificates.ts';
+
+interface WebhookOptions {
+  readonly settings: WebhookSettings & { readonly webhookListen: ListenAddress };
+  readonly client: KubeClient;
+  readonly namespace: string;
+  readonly leading: () => boolean;
+  /** Runs something once, later; the result takes it back. */
+  readonly after: (ms: number, run: () => void) => () => void;
+  readonly meter: Meter;
+  readonly log: Logger;
+}
+
+export interface Webhook {
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+const WEBHOOK_SECRET = 'model-gateway-webhook-tls';
+/** Proxies mount its servingCertificate and servingKey. */
+const FLEET_SECRET = 'model-gateway-fleet-tls';
+/** Less than the 5 seconds that the API server waits. */
+const LOOKUP_MS = 3000;
+
+/** Resolves once the API server can ask. Rejects with a SettingsFault where the sidecars' settings cannot be used. */
+export async function startWebhook({ settings, client, namespace, leading, after, meter, log }: WebhookOptions): Promise<Webhook> {
+  const sidecar = parseSidecarSettings(settings.sidecarSettings ?? '{}', { fleet: `https://model-gateway-tls.${namespace}.svc` });
+  await using started = new AsyncDisposableStack();
+  const keep = async (secretName: string, options: Pick<KeepCertificatesOptions, 'serverNames' | 'of' | 'lifetimes'>): Promise<KeptCertificates> => {
+    const store = certificateStore<StoredCertificates>({ client, namespace, secretName, configMapName: '' }, isStored);
+    let known = false;
+    // proxies' pods wait for the first ones, so whoever comes first makes them; to renew them is the leader's
+    const kept = await keepCertificates({ ...options, store: { ...store, publishAuthorities: toldElsewhere }, mayWrite: () => !known || leading(), nowMs: () => SYSTEM_CLOCK.nowMs(), after, log });
+    known = true;
+    return started.adopt(kept, (each) => each.stop());
+  };
+  const [webhook, fleet] = await Promise.all([
+    keep(WEBHOOK_SECRET, { of: 'webhook', serverNames: namesOf(settings.webhookName ?? `model-gateway-webhook.${namespace}.svc`) }),
+    keep(FLEET_SECRET, { of: 'fleet', serverNames: namesOf(new URL(sidecar.fleet).hostname), lifetimes: LASTING_LIFETIMES }),
+  ]);
+  const server = started.adopt(await startWebhookServer({
+    listen: settings.webhookListen, certificates: webhook, meter, log,
+    context: () => ({ settings: sidecar, gatewayNamespace: namespace, authorities: fleet.current().authorities, findApiKey: (where, name) => findApiKey(client, where, name) }),
+  }), (each) => each.stop());
+  const configuration = started.adopt(keepConfiguration({ client, name: settings.webhookConfiguration ?? `model-gateway-sidecar.${namespace}`, clock: SYSTEM_CLOCK, meter, log, leading }), (each) => each.stop());
+  configuration.trust(webhook.current().authorities);
+  started.defer(webhook.onChange(({ authorities }) => configuration.trust(authorities)));
+  const running = started.move();
+  return { port: server.port, stop: () => running.disposeAsync() };
+}
+
+/** Whom to trust: the API server by its configuration, pods when they are made. */
+function toldElsewhere(): Promise<void> {
+  return Promise.resolve();
+}
+
+/** As the API server has it now: an ApiKey and the pod that names it may be made in the same moment. */
+async function findApiKey(client: KubeClient, namespace: string, name: string): Promise<ApiKey | undefined> {
+  try {
+    const resource = parseResource('ApiKey', await client.request({ method: 'GET', path: `${pathOfKind('ApiKey', namespace)}/${name}`, timeoutMs: LOOKUP_MS }));
+    return resource.kind === 'ApiKey' ? resource : undefined;
+  } catch (error) {
+    if (hasStatus(error, 404)) return undefined;
+    throw error;
+  }
+}
+
+function namesOf(serviceName: string): string[] {
+  return serviceName.endsWith('.svc') ? [serviceName, `${serviceName}.cluster.local`] : [serviceName];
+}

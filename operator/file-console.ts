@@ -1,0 +1,88 @@
+/** The console of one machine: the folder of manifests as its admin's to change, on a port of its own. */
+import { setTimeout } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { loadApiKinds } from '#crds/load.ts';
+import { createFilesAccess } from './console/access/files.ts';
+import { openConsoleSecrets } from './console/access/files/console-secrets.ts';
+import type { ConsoleSecrets } from './console/access/files/console-secrets.ts';
+import { openFileMemory } from './console/access/files/file-memory.ts';
+import type { ManifestSource } from './console/access/files/source.ts';
+import { startConsole } from './console/server.ts';
+import type { ConsoleServer } from './console/server.ts';
+import { openFileUsageBook } from './console/usage/file-book.ts';
+import type { UsageBook } from './console/usage/usage.ts';
+
+interface FileConsoleOptions {
+  readonly listen: { readonly host: string; readonly port: number };
+  /** Whether the gateway goes on without a console where the port is in use. */
+  readonly optional: boolean;
+  readonly manifests: ManifestSource;
+  readonly gatewayUrl: string;
+  readonly gatewayNamespace: string;
+  readonly dataDir: string;
+  readonly ledger: LedgerLocation;
+  readonly log: Logger;
+}
+
+type LedgerLocation = { readonly kind: 'file'; readonly path: string } | { readonly kind: 'valkey'; readonly url: string };
+
+export interface FileConsole {
+  readonly port: number;
+  /** Where it was made just now. */
+  readonly newToken: string | undefined;
+  readonly tokenFile: string;
+  close(): Promise<void>;
+}
+
+/** One of the console's own files cannot be used; the message says which and why. */
+export class ConsoleFileFault extends Error {
+  override readonly name = 'ConsoleFileFault';
+}
+
+/** Resolves with undefined where it is optional and its port is in use. Rejects with a ConsoleFileFault. */
+export async function startFileConsole(options: FileConsoleOptions): Promise<FileConsole | undefined> {
+  const { listen, optional, manifests: source, gatewayUrl, gatewayNamespace, dataDir, ledger, log } = options;
+  const { isToken, newToken, tokenFile, sealingKey } = await openSecrets(dataDir);
+  const usage = await openUsage(ledger);
+  try {
+    const server = await startConsole({
+      listen, usage, gatewayNamespace, gatewayUrl, log,
+      memory: await openFileMemory(dataDir),
+      access: createFilesAccess({ source, kinds: await loadApiKinds(), log, isToken, delay: async (ms) => { await setTimeout(ms); } }),
+      resources: () => source.resources,
+      sealingKeys: [sealingKey],
+      nowMs: () => Date.now(),
+    });
+    // so that nobody's first page waits for the spending of ten thousand keys; where it fails, that page asks again
+    source.readSpending().catch(() => undefined);
+    return { port: server.port, newToken, tokenFile, close: () => close(server, usage) };
+  } catch (error) {
+    usage.close();
+    if (optional && isInUse(error)) return undefined;
+    throw error;
+  }
+}
+
+async function openSecrets(dataDir: string): Promise<ConsoleSecrets> {
+  try {
+    return await openConsoleSecrets(dataDir);
+  } catch (error) {
+    if (error instanceof Error && !('code' in error)) throw new ConsoleFileFault(error.message, { cause: error });
+    throw error;
+  }
+}
+
+async function openUsage(ledger: LedgerLocation): Promise<UsageBook> {
+  if (ledger.kind === 'file') return openFileUsageBook(ledger.path);
+  const [{ openValkeyReader }, { valkeyUsageBook }] = await Promise.all([import('../dataplane/ledger/valkey-reader.ts'), import('./console/usage/valkey-book.ts')]);
+  return valkeyUsageBook(openValkeyReader(ledger.url));
+}
+
+async function close(server: ConsoleServer, usage: UsageBook): Promise<void> {
+  await server.close();
+  usage.close();
+}
+
+function isInUse(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+}
