@@ -4,9 +4,8 @@
  * contains "wrong", and any model name. OpenAI's base URL is <url>/v1, Anthropic's <url>.
  */
 import { randomBytes } from 'node:crypto';
-import type * as Http from 'node:http';
+import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createRequire } from 'node:module';
 import { setTimeout as pause } from 'node:timers/promises';
 import { anthropic } from './anthropic.ts';
 import { answerTo } from './answer.ts';
@@ -22,9 +21,6 @@ import { createVideos } from './videos.ts';
 import type { Videos } from './videos.ts';
 import { createPromptCache } from './prompt-cache.ts';
 import type { PromptCache } from './prompt-cache.ts';
-
-/** Not imported: that would load Node's own fetch as well, more than any package takes of a start. */
-const { createServer }: typeof Http = createRequire(import.meta.url)('node:http');
 
 interface DemoProviderOptions {
   readonly host: string;

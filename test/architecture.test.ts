@@ -39,6 +39,7 @@ describe('the product', () => {
   it('keeps files and functions small', () => assert.deepEqual(told(violations, ['size', 'median']), []));
   it('keeps pure files pure', () => assert.deepEqual(told(violations, ['purity']), []));
   it('is put together only by the command line and the composition roots', () => assert.deepEqual(told(violations, ['wiring']), []));
+  it('uses only public parts of packages and of Node', () => assert.deepEqual(told(violations, ['private']), []));
   it('explains every any', () => assert.deepEqual(told(violations, ['any']), []));
   it('has a file behind every line of the tables', () => {
     for (const part of Object.keys(LAYOUT)) assert.ok(sources.some(({ path }) => path === part || path.startsWith(`${part}/`)), `no file in ${part}`);
@@ -178,6 +179,40 @@ describe('the checker', () => {
     assert.match(check({ 'dataplane/server/app.ts': `import { startDataplane } from '../main.ts';\nexport const x = startDataplane;\n` }).join(), /\[wiring\]/);
     assert.match(one({ 'dataplane/upstream/client.ts': 'export const x = process.env;\n' }), /\[wiring\] process/);
     assert.deepEqual(check({ 'bin/main.ts': `import { startDataplane } from '../dataplane/main.ts';\nexport const x = [startDataplane, process.env];\n` }), []);
+  });
+
+  const privateParts: [text: string, found: RegExp][] = [
+    [`import connect from 'undici/lib/core/connect.js';\nexport const x = connect;`, /from inside a package: undici\/lib\/core\/connect\.js/],
+    [`import type { X } from '@grpc/grpc-js/build/src/call.js';\nexport type Y = X;`, /from inside a package: @grpc\/grpc-js/],
+    [`export const x = (): Promise<unknown> => import('pino/lib/tools.js');`, /from inside a package: pino/],
+    [`import { createRequire } from 'node:module';\nexport const x: unknown = createRequire(import.meta.url)('undici/lib/x.js');`, /createRequire/],
+    [`import { createRequire } from 'node:module';\nconst load = createRequire(import.meta.url);\nexport const x: unknown = load('pino');`, /createRequire/],
+    ['export const x = (socket: object): symbol[] => Object.getOwnPropertySymbols(socket);', /symbols of an object/],
+    [`export const x = Symbol.for('undici.globalDispatcher.1');`, /symbol "undici/],
+    ['export const x = (name: string): symbol => Symbol.for(name);', /looks up the symbol "name"/],
+    [`export const x = (app: { server: Server }): unknown => app.server.removeAllListeners('request');`, /by removeAllListeners/],
+    [`export const x = (server: Server): unknown => server['removeAllListeners']();`, /by removeAllListeners/],
+    ['export const x = (server: Server, f: () => void): unknown => server?.removeListener("request", f);', /by removeListener/],
+    ['export const x = (server: Server, f: () => void): unknown => server.prependListener("request", f);', /before the server's own/],
+    ['export const x = (): unknown => Object.defineProperty(Pool.prototype, "closed", { value: false });', /property on Pool\.prototype/],
+    ['export class K extends Pool { static { Object.defineProperties(this.prototype, {}); } }', /property on this\.prototype/],
+    ['export const x = (): unknown => Reflect.defineProperty(http.Server.prototype, "x", {});', /property on http\.Server\.prototype/],
+  ];
+  for (const [text, found] of privateParts) {
+    it(`finds private parts in: ${text}`, () => {
+      const violations = told(checkSources([{ path: 'dataplane/upstream/x.ts', text: `${text}\n` }]), ['private']);
+      assert.equal(violations.length, 1, violations.join('\n'));
+      assert.match(violations[0] ?? '', found);
+    });
+  }
+
+  it('lets what is public be used', () => {
+    const text = `import { BinaryReader } from '@bufbuild/protobuf/wire';
+      export class K { [Symbol.for('nodejs.util.inspect.custom')](): string { return 'K'; } }
+      export const x = (socket: Socket, object: object, f: () => void): unknown => [
+        BinaryReader, socket.off('close', f), socket.prependListener('close', f), Object.defineProperty(object, 'x', {}),
+      ];`;
+    assert.deepEqual(told(checkSources([{ path: 'dataplane/snapshot/x.ts', text }]), ['private']), []);
   });
 
   it('finds any without a reason', () => {

@@ -37,6 +37,15 @@ export interface Use {
   readonly line: number;
 }
 
+/** A call of a function or method. */
+export interface Call {
+  /** `Object.defineProperty`, `app.server.on`; what is not a name is left out: `createRequire(url)('x')` has "". */
+  readonly callee: string;
+  /** The first argument: a text as it is, a name such as `Pool.prototype`; undefined: anything else. */
+  readonly argument: string | undefined;
+  readonly line: number;
+}
+
 export interface FileFacts {
   readonly path: string;
   readonly lines: number;
@@ -45,6 +54,7 @@ export interface FileFacts {
   readonly reExports: readonly number[];
   readonly functions: readonly FunctionFacts[];
   readonly uses: readonly Use[];
+  readonly calls: readonly Call[];
   /** Names that the file declares itself: parameters, variables, functions, classes. */
   readonly declared: ReadonlySet<string>;
   /** Lines of `any` in a type, without a comment beside or above that says why. */
@@ -52,7 +62,7 @@ export interface FileFacts {
 }
 
 export interface Violation {
-  readonly rule: 'folder' | 'arrow' | 'package' | 'cycle' | 'barrel' | 'size' | 'median' | 'purity' | 'wiring' | 'any';
+  readonly rule: 'folder' | 'arrow' | 'package' | 'cycle' | 'barrel' | 'size' | 'median' | 'purity' | 'wiring' | 'any' | 'private';
   readonly path: string;
   readonly line: number;
   readonly message: string;

@@ -1,6 +1,7 @@
 /** The architecture's rules: FileFacts of all files → violations. layout.ts has the tables. */
 import type { FileFacts, Source, Violation } from './facts.ts';
 import { LAYOUT, LIMITS, PROCESS_OWNERS, WIRING, isWithin, partOf } from './layout.ts';
+import { checkPrivate } from './private.ts';
 import { checkPurity } from './purity.ts';
 import { readSource } from './source.ts';
 
@@ -13,7 +14,7 @@ export function checkSources(sources: readonly Source[]): Violation[] {
   const all = [...files.values()];
   return [
     ...all.flatMap(checkArrows), ...checkCycles(files), ...all.flatMap(checkBarrel), ...all.flatMap(checkSizes), ...checkMedians(all),
-    ...checkPurity(files), ...all.flatMap(checkWiring), ...all.flatMap(checkAny),
+    ...checkPurity(files), ...all.flatMap(checkWiring), ...all.flatMap(checkAny), ...all.flatMap(checkPrivate),
   ];
 }
 

@@ -33,6 +33,7 @@ export function readSource({ path, text }: Source): FileFacts {
     reExports: module.staticExports.filter((each) => each.entries.some((entry) => entry.moduleRequest)).map((each) => lineOf(each.start)),
     functions: gathered.functions,
     uses: gathered.uses,
+    calls: gathered.calls,
     declared: gathered.declared,
     bareAny: gathered.anyLines.filter((line) => !explained.has(line) && !explained.has(line - 1)),
   };

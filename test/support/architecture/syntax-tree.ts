@@ -1,5 +1,5 @@
-/** Walks a parsed file (ESTree) and gathers functions, uses of names, declarations, computed imports and places of `any`. */
-import type { FunctionFacts, Use } from './facts.ts';
+/** Walks a parsed file (ESTree) and gathers functions, uses of names, calls, declarations, computed imports and places of `any`. */
+import type { Call, FunctionFacts, Use } from './facts.ts';
 
 export interface Node {
   readonly type: string;
@@ -11,6 +11,7 @@ export interface Node {
 interface Gathered {
   readonly functions: readonly FunctionFacts[];
   readonly uses: readonly Use[];
+  readonly calls: readonly Call[];
   readonly declared: ReadonlySet<string>;
   readonly dynamicImports: readonly { readonly specifier: string | undefined; readonly line: number }[];
   readonly anyLines: readonly number[];
@@ -26,6 +27,7 @@ const LOGICAL_ASSIGNMENTS = new Set(['&&=', '||=', '??=']);
 export function gather(program: Node, lineOf: (offset: number) => number): Gathered {
   const functions: FunctionFacts[] = [];
   const uses: Use[] = [];
+  const calls: Call[] = [];
   const declared = new Set<string>();
   const dynamicImports: { specifier: string | undefined; line: number }[] = [];
   const anyLines: number[] = [];
@@ -33,12 +35,13 @@ export function gather(program: Node, lineOf: (offset: number) => number): Gathe
     const line = lineOf(node.start);
     if (FUNCTIONS.has(node.type)) functions.push(functionFacts(node, parent, lineOf));
     if (node.type === 'Identifier' && isValue(node, parent)) uses.push(useOf(node, parent, line));
+    if (node.type === 'CallExpression') calls.push(callOf(node, line));
     if (node.type === 'ImportExpression') dynamicImports.push({ specifier: literal(node['source']), line });
     if (node.type === 'MetaProperty') uses.push({ name: 'import.meta', member: undefined, withoutArguments: false, line });
     if (node.type === 'TSAnyKeyword') anyLines.push(line);
     for (const name of declaredBy(node)) declared.add(name);
   });
-  return { functions, uses, declared, dynamicImports, anyLines };
+  return { functions, uses, calls, declared, dynamicImports, anyLines };
 }
 
 /** Every node, parents first. */
@@ -122,6 +125,20 @@ function memberOf(node: Node, parent: Node | undefined): string | undefined {
 function isCalledEmpty(node: Node, parent: Node | undefined): boolean {
   if (parent?.type !== 'NewExpression' && parent?.type !== 'CallExpression') return false;
   return parent['callee'] === node && Array.isArray(parent['arguments']) && parent['arguments'].length === 0;
+}
+
+function callOf(node: Node, line: number): Call {
+  const [first] = Array.isArray(node['arguments']) ? node['arguments'] : [];
+  return { callee: dotted(node['callee']), argument: literal(first) ?? (dotted(first) || undefined), line };
+}
+
+/** `a.b["c"]` → a.b.c; empty where it does not begin with a name. */
+function dotted(node: unknown): string {
+  if (!isNode(node)) return '';
+  if (node.type === 'ThisExpression') return 'this';
+  if (node.type === 'ChainExpression') return dotted(node['expression']);
+  if (node.type !== 'MemberExpression') return nameOf(node);
+  return `${dotted(node['object'])}.${node['computed'] === true ? literal(node['property']) ?? '' : nameOf(node['property'])}`;
 }
 
 /** Names that a node declares; patterns are taken apart. */
