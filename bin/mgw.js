@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The program's first file. It is plain JavaScript that Node 20 parses too, so that an older Node is told which one to use.
- * Compiled modules are kept from one start to the next in node_modules, where only those can write who can change the code.
+ * The program's first file. It is plain JavaScript that Node 20 parses too, so that an older Node is told what to use.
+ * Compiled modules are kept from one start to the next in node_modules: only who can change the code can write there.
  */
 const NEEDED = 26;
 

@@ -25,6 +25,8 @@ export interface Proxy {
   stop(): Promise<void>;
 }
 
+const NOT_CONNECTED = { connected: false, connections: 0, lastUpdateMs: 0, resources: 0, refused: 0 };
+
 /** Resolves once all ports answer, perhaps before there is a configuration. Rejects where a port cannot be had. */
 export async function startProxy({ xds: from, tlsFolder, ...options }: ProxyOptions): Promise<Proxy> {
   const { log, version } = options;
@@ -32,7 +34,7 @@ export async function startProxy({ xds: from, tlsFolder, ...options }: ProxyOpti
   const dataplane = await startDataplane({
     ...options,
     onRouteWarning: (warning) => running.xds?.reportRefusal(warning),
-    distribution: () => running.xds?.figures() ?? { connected: false, connections: 0, lastUpdateMs: 0, resources: 0, refused: 0 },
+    distribution: () => running.xds?.figures() ?? NOT_CONNECTED,
     dump: { xds: () => running.xds?.figures() },
   });
   try {

@@ -1,4 +1,4 @@
-/** The certificate with which a proxy of the fleet is reached over TLS: files of a mounted Secret, taken up anew when they change. */
+/** The certificate of a proxy's TLS port: files of a mounted Secret, read anew when they change. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';

@@ -1,6 +1,6 @@
 /**
- * The operator for a cluster, put together: the ports, the certificates, the manager and what watches beside it. The admin port
- * answers from the first moment, so that what is still missing can be read there.
+ * The operator for a cluster, put together: the ports, the certificates, the manager and what watches beside it. The
+ * admin port answers from the first moment, so that what is still missing can be read there.
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -91,7 +91,8 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<nu
   const timers = endingTimers();
   ending.defer(() => timers.end());
   const security = settings.insecureXds ? { insecure: true } as const : await secureXds({
-    client, log, namespace, tokenFile: settings.tokenFile, serverName: settings.xdsName ?? `model-gateway-operator.${namespace}.svc`,
+    client, log, namespace, tokenFile: settings.tokenFile,
+    serverName: settings.xdsName ?? `model-gateway-operator.${namespace}.svc`,
     serviceAccounts: { proxies: settings.xdsProxies, operators: settings.xdsOperators },
     leading: () => running.manager?.leading ?? true, after: timers.after,
   });
@@ -111,7 +112,10 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<nu
     client, fleet: distribution, gatewayNamespace: namespace, log, meter,
     ...settings.watchNamespaces && { watchNamespaces: settings.watchNamespaces },
     ...ledger && { ledger: ledger.reader },
-    lease: { name: settings.leaseName, identity: settings.identity ?? `${hostname()}-${randomUUID().slice(0, 8)}`, ...settings.advertise !== undefined && { address: settings.advertise } },
+    lease: {
+      name: settings.leaseName, identity: settings.identity ?? `${hostname()}-${randomUUID().slice(0, 8)}`,
+      ...settings.advertise !== undefined && { address: settings.advertise },
+    },
   }), (each) => each.stop());
   void running.manager.ready.then(() => log.info('the configuration is given to the proxies'));
   await webhook;
@@ -120,16 +124,20 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<nu
 }
 
 /** The port for Envoys before the fleet, where one is asked for. */
-async function openEdgePort({ settings, client, namespace, log, metrics: { meter }, running }: Context, security: DistributionSecurity, ending: AsyncDisposableStack): Promise<void> {
+async function openEdgePort(context: Context, security: DistributionSecurity, ending: AsyncDisposableStack): Promise<void> {
+  const { settings, client, namespace, log, metrics: { meter }, running } = context;
   const { envoyXdsListen } = settings;
   if (!envoyXdsListen) return;
-  const edge = ending.adopt(await openEdge({ settings: { ...settings, envoyXdsListen }, client, namespace, security, log, meter }), (each) => each.stop());
+  const edge = ending.adopt(await openEdge({
+    settings: { ...settings, envoyXdsListen }, client, namespace, security, log, meter,
+  }), (each) => each.stop());
   running.edge = edge;
   log.info({ xds: edge.port, service: settings.edgeService }, 'Envoys can connect');
 }
 
 /** The port on which the API server asks about pods that want a sidecar, where one is asked for. */
-async function openWebhook({ settings, client, namespace, log, metrics: { meter }, running }: Context, after: Clock['after'], ending: AsyncDisposableStack): Promise<void> {
+async function openWebhook(context: Context, after: Clock['after'], ending: AsyncDisposableStack): Promise<void> {
+  const { settings, client, namespace, log, metrics: { meter }, running } = context;
   const { webhookListen } = settings;
   if (!webhookListen) return;
   running.webhook = ending.adopt(await startWebhook({

@@ -24,7 +24,9 @@ interface FileConsoleOptions {
   readonly log: Logger;
 }
 
-type LedgerLocation = { readonly kind: 'file'; readonly path: string } | { readonly kind: 'valkey'; readonly url: string };
+type LedgerLocation =
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'valkey'; readonly url: string };
 
 export interface FileConsole {
   readonly port: number;
@@ -48,7 +50,9 @@ export async function startFileConsole(options: FileConsoleOptions): Promise<Fil
     const server = await startConsole({
       listen, usage, gatewayNamespace, gatewayUrl, log,
       memory: await openFileMemory(dataDir),
-      access: createFilesAccess({ source, kinds: await loadApiKinds(), log, isToken, delay: async (ms) => { await setTimeout(ms); } }),
+      access: createFilesAccess({
+        source, kinds: await loadApiKinds(), log, isToken, delay: async (ms) => { await setTimeout(ms); },
+      }),
       resources: () => source.resources,
       sealingKeys: [sealingKey],
       nowMs: () => Date.now(),
@@ -74,7 +78,8 @@ async function openSecrets(dataDir: string): Promise<ConsoleSecrets> {
 
 async function openUsage(ledger: LedgerLocation): Promise<UsageBook> {
   if (ledger.kind === 'file') return openFileUsageBook(ledger.path);
-  const [{ openValkeyReader }, { valkeyUsageBook }] = await Promise.all([import('../dataplane/ledger/valkey-reader.ts'), import('./console/usage/valkey-book.ts')]);
+  const { openValkeyReader } = await import('../dataplane/ledger/valkey-reader.ts');
+  const { valkeyUsageBook } = await import('./console/usage/valkey-book.ts');
   return valkeyUsageBook(openValkeyReader(ledger.url));
 }
 

@@ -1,13 +1,13 @@
 /**
- * The data folder: the ledger and the generated keys, for their owner only. A folder that is made here gets a .gitignore of
- * its own, since it may stand in a repository of manifests and must never be committed.
+ * The data folder: the ledger and the generated keys, for their owner only. A folder that is made here gets a .gitignore
+ * of its own, since it may stand in a repository of manifests and must never be committed.
  */
 import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { secretsFolder } from '../../operator/reconcile/minted-files.ts';
 import { CommandFailed } from '../exit.ts';
 
-/** Where data is kept without --data: beside the folder of manifests, so that each folder has its own wherever it is run from. */
+/** Where data is kept without --data: beside the folder of manifests, whatever the working directory is. */
 export function defaultDataFolder(configDir: string): string {
   return `${resolve(configDir)}.mgw-data`;
 }
@@ -22,7 +22,8 @@ export function assertFolder(flag: string, folder: string): void {
 /** Makes the folder if need be. */
 export function prepareDataFolder(folder: string): void {
   const made = mkdirSync(folder, { recursive: true, mode: 0o700 });
-  if (made !== undefined) writeFileSync(join(folder, '.gitignore'), '# the ledger and keys: never to be committed\n*\n', { flag: 'a' });
+  if (made === undefined) return;
+  writeFileSync(join(folder, '.gitignore'), '# the ledger and keys: never to be committed\n*\n', { flag: 'a' });
 }
 
 /** A path as a person in this folder would write it. */
@@ -31,7 +32,7 @@ export function shortPath(path: string): string {
   return short === '' || short.startsWith('..') ? path : short;
 }
 
-interface KeyFile {
+export interface KeyFile {
   readonly path: string;
   readonly key: string;
 }

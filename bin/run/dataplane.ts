@@ -60,8 +60,9 @@ export async function runDataplane(flags: DataplaneFlags): Promise<number> {
   log.info({ address, admin, operators: flags.xds }, 'the proxy listens');
   const signal = await signals.first;
   proxy.leave();
-  log.info({ signal, seconds: flags.drainDelay }, 'leaving: new calls are taken for so long, then only the running ones end');
-  await delay(flags.drainDelay * 1000);
+  const { drainDelay: seconds } = flags;
+  log.info({ signal, seconds }, 'leaving: new calls are taken for so long, then only the running ones end');
+  await delay(seconds * 1000);
   await proxy.stop();
   await ledger.close();
   return sayEnded(signals, log);
@@ -86,19 +87,24 @@ async function start(flags: DataplaneFlags, log: Log): Promise<Parts> {
   }
 }
 
-function xdsOf({ xds, insecureXds, xdsCa, tokenFile, nodeId, configCache, configCacheKey }: DataplaneFlags): ProxyOptions['xds'] {
+function xdsOf(flags: DataplaneFlags): ProxyOptions['xds'] {
+  const { xds, insecureXds, xdsCa, tokenFile, nodeId, configCache: file, configCacheKey: keyFile } = flags;
   return {
     addresses: xds, secure: insecureXds ? undefined : { caFile: xdsCa, tokenFile }, nodeId: nodeId ?? hostname(),
-    ...configCache !== undefined && configCacheKey !== undefined && { cache: { file: configCache, keyFile: configCacheKey } },
+    ...file !== undefined && keyFile !== undefined && { cache: { file, keyFile } },
   };
 }
 
 function portsOf({ listen, admin, tlsListen }: DataplaneFlags): readonly AskedAddress[] {
-  return [{ flag: '--listen', ...listen }, { flag: '--admin', ...admin }, ...tlsListen ? [{ flag: '--tls-listen', ...tlsListen }] : []];
+  return [
+    { flag: '--listen', ...listen }, { flag: '--admin', ...admin },
+    ...tlsListen ? [{ flag: '--tls-listen', ...tlsListen }] : [],
+  ];
 }
 
 /** Where the fleet is reached over TLS too. */
-async function tlsOf({ tlsListen: listen, tls: folder }: DataplaneFlags): Promise<Pick<ProxyOptions, 'tls' | 'tlsFolder'>> {
+async function tlsOf(flags: DataplaneFlags): Promise<Pick<ProxyOptions, 'tls' | 'tlsFolder'>> {
+  const { tlsListen: listen, tls: folder } = flags;
   if (listen === undefined || folder === undefined) return {};
   const material = await readTlsFiles(folder).catch((error: Error) => {
     throw new CommandFailed(`--tls ${folder}: ${error.message}`, undefined, error);
@@ -108,24 +114,48 @@ async function tlsOf({ tlsListen: listen, tls: folder }: DataplaneFlags): Promis
 
 /** What could be seen to be wrong before anything is started. */
 async function check(flags: DataplaneFlags): Promise<void> {
-  const { insecureXds, xds, configCache, configCacheKey, ledger, data, tls, tlsListen } = flags;
-  if ((tls === undefined) !== (tlsListen === undefined)) throw new CommandFailed('--tls-listen and --tls belong together: the port, and the folder with its tls.crt and tls.key.', EXIT.usage);
-  if ((configCache === undefined) !== (configCacheKey === undefined))
-    throw new CommandFailed('--config-cache and --config-cache-key belong together: the cache holds providers\' credentials, so it is encrypted with a key that is kept elsewhere.', EXIT.usage);
-  if (ledger === undefined && data === undefined) throw new CommandFailed('Where is the ledger? Give --ledger valkey://HOST:PORT, which a fleet shares, or --data DIR for a single proxy.', EXIT.usage);
-  const remote = insecureXds ? xds.find((address) => !isLoopback(address)) : undefined;
-  if (remote !== undefined) throw new CommandFailed(`--insecure-xds: the configuration holds providers' credentials, so it is taken without TLS only from a loopback address; ${remote} is none.`, EXIT.usage);
+  const { insecureXds, configCacheKey } = flags;
+  checkCombinations(flags);
   if (configCacheKey !== undefined) await checkKey(configCacheKey);
   if (insecureXds) return;
   for (const [name, path] of [['--xds-ca', flags.xdsCa], ['--token-file', flags.tokenFile]] as const) {
-    await access(path, constants.R_OK).catch(() => { throw new CommandFailed(`${name} ${path}: there is no such file, or this user may not read it. In a pod it is mounted; on one machine, --insecure-xds takes the configuration from a loopback address without it.`); });
+    await access(path, constants.R_OK).catch(() => {
+      throw new CommandFailed(
+        `${name} ${path}: there is no such file, or this user may not read it. In a pod it is mounted; ` +
+        'on one machine, --insecure-xds takes the configuration from a loopback address without it.',
+      );
+    });
   }
+}
+
+function checkCombinations(flags: DataplaneFlags): void {
+  const wrong = (message: string): CommandFailed => new CommandFailed(message, EXIT.usage);
+  if ((flags.tls === undefined) !== (flags.tlsListen === undefined))
+    throw wrong('--tls-listen and --tls belong together: the port, and the folder with its tls.crt and tls.key.');
+  if ((flags.configCache === undefined) !== (flags.configCacheKey === undefined)) {
+    throw wrong(
+      '--config-cache and --config-cache-key belong together: the cache holds providers\' credentials, ' +
+      'so it is encrypted with a key that is kept elsewhere.',
+    );
+  }
+  if (flags.ledger === undefined && flags.data === undefined) {
+    throw wrong(
+      'Where is the ledger? Give --ledger valkey://HOST:PORT, which a fleet shares, or --data DIR for a single proxy.',
+    );
+  }
+  const remote = flags.insecureXds ? flags.xds.find((address) => !isLoopback(address)) : undefined;
+  if (remote === undefined) return;
+  throw wrong(
+    '--insecure-xds: the configuration holds providers\' credentials, so it is taken without TLS only from a ' +
+    `loopback address; ${remote} is none.`,
+  );
 }
 
 async function checkKey(path: string): Promise<void> {
   try {
     cacheKey(await readFile(path));
   } catch (error) {
-    throw new CommandFailed(`--config-cache-key ${path}: ${error instanceof Error ? error.message : 'it cannot be read'}`, EXIT.failed, error);
+    const reason = error instanceof Error ? error.message : 'it cannot be read';
+    throw new CommandFailed(`--config-cache-key ${path}: ${reason}`, EXIT.failed, error);
   }
 }

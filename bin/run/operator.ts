@@ -13,6 +13,7 @@ import { openLedger } from '../open-ledger.ts';
 import { formatAddress, urlOf } from '../options.ts';
 import type { LedgerPlace } from '../options.ts';
 import { VERSION } from '../version.ts';
+import type { AskedAddress } from './listen-errors.ts';
 import { explainStart } from './start-errors.ts';
 import { listenStopSignals, sayEnded } from './stop-signals.ts';
 
@@ -55,7 +56,10 @@ async function open(flags: OperatorFlags, access: SharedAccess, log: Log): Promi
   const operator = await openClusterOperator({
     settings: flags, access, namespace, version: VERSION, log,
     ...ledger?.kind === 'valkey' && {
-      ledger: { url: ledger.url, open: (refill) => openLedger({ place: ledger, sync: 'normal', dataDir: undefined, log, refill }) },
+      ledger: {
+        url: ledger.url,
+        open: (refill) => openLedger({ place: ledger, sync: 'normal', dataDir: undefined, log, refill }),
+      },
     },
   });
   const adminUrl = urlOf({ ...admin, port: operator.adminPort });
@@ -77,7 +81,8 @@ function namespaceOf({ namespace }: SharedAccess, { kubeconfig }: OperatorFlags)
   return kubeconfig === undefined && process.env['KUBERNETES_SERVICE_HOST'] !== undefined ? namespace : undefined;
 }
 
-function portsOf({ admin, xdsListen, envoyXdsListen, webhookListen, console }: OperatorFlags): Parameters<typeof explainStart>[1] {
+function portsOf(flags: OperatorFlags): readonly AskedAddress[] {
+  const { admin, xdsListen, envoyXdsListen, webhookListen, console } = flags;
   return [
     { flag: '--admin', ...admin }, { flag: '--xds-listen', ...xdsListen },
     ...envoyXdsListen ? [{ flag: '--envoy-xds-listen', ...envoyXdsListen }] : [],
@@ -91,7 +96,8 @@ function check(flags: OperatorFlags): void {
   checkInsecure(flags);
   if (flags.ledger?.kind === 'file') {
     throw new CommandFailed(
-      '--ledger: a file belongs to one process, the proxy that writes it. Statuses read the fleet\'s ledger: valkey://HOST:PORT.',
+      '--ledger: a file belongs to one process, the proxy that writes it. ' +
+      'Statuses read the fleet\'s ledger: valkey://HOST:PORT.',
       EXIT.usage,
     );
   }
@@ -109,14 +115,15 @@ function checkInsecure({ insecureXds, xdsListen, envoyXdsListen }: OperatorFlags
   }
   if (!LOOPBACK.test(xdsListen.host)) {
     throw new CommandFailed(
-      '--insecure-xds: the configuration holds providers\' credentials, so it is given out without TLS only on a loopback address, ' +
-      `such as --xds-listen 127.0.0.1:${xdsListen.port}; this one is ${formatAddress(xdsListen)}.`,
+      '--insecure-xds: the configuration holds providers\' credentials, so it is given out without TLS only on a ' +
+      `loopback address, such as --xds-listen 127.0.0.1:${xdsListen.port}; this one is ${formatAddress(xdsListen)}.`,
       EXIT.usage,
     );
   }
 }
 
-function checkSidecarSettings({ webhookListen, sidecarSettings, namespace = DEFAULT_GATEWAY_NAMESPACE }: OperatorFlags): void {
+function checkSidecarSettings(flags: OperatorFlags): void {
+  const { webhookListen, sidecarSettings, namespace = DEFAULT_GATEWAY_NAMESPACE } = flags;
   if (!webhookListen) return;
   if (sidecarSettings === undefined) {
     throw new CommandFailed(
@@ -126,7 +133,7 @@ function checkSidecarSettings({ webhookListen, sidecarSettings, namespace = DEFA
   try {
     parseSidecarSettings(sidecarSettings, { fleet: `https://model-gateway-tls.${namespace}.svc` });
   } catch (error) {
-    if (error instanceof SettingsFault) throw new CommandFailed(`--sidecar-settings: ${error.message}.`, EXIT.usage, error);
-    throw error;
+    if (!(error instanceof SettingsFault)) throw error;
+    throw new CommandFailed(`--sidecar-settings: ${error.message}.`, EXIT.usage, error);
   }
 }

@@ -1,7 +1,4 @@
-/**
- * What `mgw run` does: opens the ledger, starts the gateway, tells people what they need to know, and ends in order when it is
- * told to.
- */
+/** `mgw run`: opens the ledger, starts the gateway, tells people what they need to know, and ends when it is told to. */
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -18,6 +15,7 @@ import { openLedger } from '../open-ledger.ts';
 import { formatAddress, urlOf } from '../options.ts';
 import type { Address, LedgerPlace } from '../options.ts';
 import { assertFolder, defaultDataFolder, keyFiles, prepareDataFolder, shortPath } from './data-folder.ts';
+import type { KeyFile } from './data-folder.ts';
 import { startGateway } from './gateway.ts';
 import type { Gateway } from './gateway.ts';
 import { helloText } from './hello.ts';
@@ -60,7 +58,8 @@ export async function run(flags: RunFlags): Promise<number> {
   const signals = listenStopSignals();
   const log = createLogger({ level: flags.logLevel });
   const parts = await start(flags, log);
-  log.info({ address: urlOf({ ...flags.listen, port: parts.gateway.port }), admin: urlOf({ ...flags.admin, port: parts.gateway.adminPort }) }, 'the gateway answers');
+  const address = urlOf({ ...flags.listen, port: parts.gateway.port });
+  log.info({ address, admin: urlOf({ ...flags.admin, port: parts.gateway.adminPort }) }, 'the gateway answers');
   if (flags.hello) process.stdout.write(hello(flags, parts));
   const signal = await signals.first;
   log.info({ signal }, 'no new calls; waiting for the running ones');
@@ -81,12 +80,14 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
   try {
     assertFolder('--config', flags.config);
     prepareDataFolder(dataDir);
-    const opening = started.adopt(openLedger({ place: flags.ledger, sync: flags.ledgerSync, dataDir, log, ownGenerations: true }), closeOpened);
+    const ledger = openLedger({ place: flags.ledger, sync: flags.ledgerSync, dataDir, log, ownGenerations: true });
+    const opening = started.adopt(ledger, closeOpened);
     opening.catch(() => undefined); // told by the gateway, which waits for it
     const demo = demoAddress && started.adopt(await startDemo(demoAddress), (each) => each.stop());
     const gateway = started.adopt(await startGateway({
       configDir: flags.config, dataDir, ledger: opening, log,
-      gatewayNamespace: flags.gatewayNamespace, listen: flags.listen, admin: flags.admin, maxBodyBytes: flags.maxBody, ...(flags.maxBuffered === undefined ? {} : { maxBufferedBytes: flags.maxBuffered }),
+      gatewayNamespace: flags.gatewayNamespace, listen: flags.listen, admin: flags.admin, maxBodyBytes: flags.maxBody,
+      ...flags.maxBuffered !== undefined && { maxBufferedBytes: flags.maxBuffered },
       print: (line) => process.stderr.write(`${line}\n`),
       onMinted(made) {
         if (flags.hello && !answering) minted.add(made.key);
@@ -127,7 +128,8 @@ interface MachineConsole extends FileConsole {
 }
 
 /** Starts the console last, since its modules take long to load; undefined: there is none. */
-async function openConsole(flags: RunFlags, { gateway, dataDir, log }: ConsoleParts): Promise<MachineConsole | undefined> {
+async function openConsole(flags: RunFlags, parts: ConsoleParts): Promise<MachineConsole | undefined> {
+  const { gateway, dataDir, log } = parts;
   if (flags.console === false) return undefined;
   await delay(CONSOLE_AFTER_MS);
   const { startFileConsole, ConsoleFileFault } = await import('../../operator/file-console.ts');
@@ -141,20 +143,23 @@ async function openConsole(flags: RunFlags, { gateway, dataDir, log }: ConsolePa
     throw error instanceof ConsoleFileFault ? new CommandFailed(error.message, undefined, error) : error;
   });
   if (!started) {
-    log.warn({ address: formatAddress(listen) }, 'no console: its port is in use; choose another with --console, or --no-console');
+    const address = formatAddress(listen);
+    log.warn({ address }, 'no console: its port is in use; choose another with --console, or --no-console');
     return undefined;
   }
   const url = urlOf({ ...listen, port: started.port });
   const tokenFile = shortPath(started.tokenFile);
   log.info({ address: url, tokenFile }, 'the console answers');
-  if (started.newToken !== undefined && !flags.hello)
-    process.stdout.write(`admin token of the console, printed only this once; it is kept in ${tokenFile}: ${started.newToken}\n`);
+  const { newToken } = started;
+  if (newToken !== undefined && !flags.hello)
+    process.stdout.write(`admin token of the console, printed only this once; it is kept in ${tokenFile}: ${newToken}\n`);
   return { ...started, url };
 }
 
 /** Its one and only time. */
 function tellKey({ namespace, name, key, secretName }: MintedKey, dataDir: string): void {
-  process.stdout.write(`key of ApiKey ${namespace}/${name}, printed only this once; it is kept in ${shortPath(secretPath(secretsFolder(dataDir), { namespace, name: secretName }))}: ${key}\n`);
+  const path = shortPath(secretPath(secretsFolder(dataDir), { namespace, name: secretName }));
+  process.stdout.write(`key of ApiKey ${namespace}/${name}, printed only this once; it is kept in ${path}: ${key}\n`);
 }
 
 /** Tells of one key: one that was made just now, if there is such a one. Further new ones get a line each. */
@@ -172,7 +177,9 @@ function hello(flags: RunFlags, { gateway, demo, console, minted }: Parts): stri
     keyFile: shown && shortPath(shown.path),
     snapshot: gateway.snapshot(),
   });
-  return further.map(({ path, key }) => `Another key, printed only this once; it is kept in ${shortPath(path)}: ${key}\n`).join('') + text;
+  const line = ({ path, key }: KeyFile): string =>
+    `Another key, printed only this once; it is kept in ${shortPath(path)}: ${key}\n`;
+  return further.map(line).join('') + text;
 }
 
 /** Absolute: in a working directory that is deleted under it, Node's recursive mkdir of a relative path never ends. */

@@ -1,4 +1,7 @@
-/** `mgw sidecar`: checks the flags, and runs a sidecar until it is told to stop. Little is loaded: an app waits for it at its start. */
+/**
+ * `mgw sidecar`: checks the flags, and runs a sidecar until it is told to stop. It imports little, since an app waits for
+ * it at its start.
+ */
 import { openSidecar } from '../../dataplane/sidecar/main.ts';
 import type { RunningSidecar } from '../../dataplane/sidecar/main.ts';
 import { createLogger } from '../../dataplane/telemetry/log.ts';
@@ -29,7 +32,8 @@ export async function runSidecar(flags: SidecarFlags): Promise<number> {
   const log = createLogger({ level: flags.logLevel });
   const sidecar = await open(flags, log);
   const address = urlOf({ ...flags.listen, port: sidecar.port });
-  log.info({ address, admin: urlOf({ ...flags.admin, port: sidecar.adminPort }), fleet: flags.fleet }, 'the sidecar listens');
+  const admin = urlOf({ ...flags.admin, port: sidecar.adminPort });
+  log.info({ address, admin, fleet: flags.fleet }, 'the sidecar listens');
   const signal = await signals.first;
   log.info({ signal }, 'no new connections; waiting for the running calls');
   await sidecar.stop();
@@ -49,9 +53,18 @@ const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 /** What could be seen to be wrong before anything is started. */
 function check({ fleet, insecureFleet }: SidecarFlags): void {
   const url = URL.parse(fleet);
-  if (!url || !isAddress(url)) throw new CommandFailed(`--fleet ${url?.password ? 'with a password' : fleet}: it must be an https URL, such as https://model-gateway-tls.model-gateway.svc.`, EXIT.usage);
+  if (!url || !isAddress(url)) {
+    throw new CommandFailed(
+      `--fleet ${url?.password ? 'with a password' : fleet}: it must be an https URL, ` +
+      'such as https://model-gateway-tls.model-gateway.svc.',
+      EXIT.usage,
+    );
+  }
   if (url.protocol === 'https:' || insecureFleet || LOOPBACK.test(url.hostname)) return;
-  throw new CommandFailed(`--fleet ${fleet}: without TLS, whoever sees the traffic has the key. Use https, or allow it with --insecure-fleet.`, EXIT.usage);
+  throw new CommandFailed(
+    `--fleet ${fleet}: without TLS, whoever sees the traffic has the key. Use https, or allow it with --insecure-fleet.`,
+    EXIT.usage,
+  );
 }
 
 /** An address, and no more than that. */

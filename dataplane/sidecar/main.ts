@@ -1,4 +1,4 @@
-/** The sidecar, put together: the key and the fleet's authorities from files, both ports, and the proxy between them. */
+/** The sidecar, put together: the key and the fleet's authorities from files, both ports, the proxy between them. */
 import { performance } from 'node:perf_hooks';
 import type { Logger } from 'pino';
 import { createAdmin } from '../admin/server.ts';
@@ -47,7 +47,9 @@ export async function openSidecar(settings: SidecarSettings): Promise<RunningSid
   const state = { draining: false };
   const admin = started.adopt(adminOf(settings, { key, metrics, state }), (each) => each.close());
   const adminPort = await admin.listen(settings.admin.host, settings.admin.port);
-  const sidecar = await startSidecar({ fleet, key, metrics, log, listen, monotonicMs: () => performance.now(), random: Math.random });
+  const sidecar = await startSidecar({
+    fleet, key, metrics, log, listen, monotonicMs: () => performance.now(), random: Math.random,
+  });
   const running = started.move();
   return {
     port: sidecar.port,
@@ -61,7 +63,8 @@ export async function openSidecar(settings: SidecarSettings): Promise<RunningSid
 }
 
 /** The key, and the authorities where they are a file. */
-async function watchFiles({ keyFile, fleetCa, log }: SidecarSettings, fleet: Fleet, key: KeyHolder): Promise<Disposable> {
+async function watchFiles(settings: SidecarSettings, fleet: Fleet, key: KeyHolder): Promise<Disposable> {
+  const { keyFile, fleetCa, log } = settings;
   const inline = fleetCa?.includes('-----BEGIN ') ?? false;
   if (inline) fleet.trust(fleetCa);
   const caFile = inline ? undefined : fleetCa;
@@ -70,10 +73,12 @@ async function watchFiles({ keyFile, fleetCa, log }: SidecarSettings, fleet: Fle
     onRead([keyText, authorities]) {
       const { changes } = key;
       key.take(keyText);
-      if (key.current.header === undefined) log.warn({ problem: key.current.problem }, 'there is no key; calls are refused until there is');
+      const { header, problem } = key.current;
+      if (header === undefined) log.warn({ problem }, 'there is no key; calls are refused until there is');
       else if (key.changes > changes) log.info('another key is in use now');
       if (caFile === undefined) return;
-      if (authorities === undefined) log.warn({ file: caFile }, 'the authorities of the fleet cannot be read; those of before are trusted');
+      if (authorities === undefined)
+        log.warn({ file: caFile }, 'the authorities of the fleet cannot be read; those of before are trusted');
       else fleet.trust(authorities);
     },
   });

@@ -1,6 +1,6 @@
 /**
- * The key that seals the console's cookies: in a Secret of the gateway's namespace, made by the leader and read by all replicas, so
- * that any of them serves any session. Whoever deletes the Secret signs everybody out: another key is made.
+ * The key that seals the console's cookies: in a Secret of the gateway's namespace, made by the leader and read by all
+ * replicas, so that any of them serves any session. Whoever deletes the Secret signs everybody out: another key is made.
  */
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
@@ -50,7 +50,8 @@ export function keepConsoleKey({ client, namespace, leading, after, log, onKey }
     const sealingKey = randomBytes(SEALING_KEY_BYTES).toString('base64');
     const metadata = { name: CONSOLE_SECRET, namespace, labels: { 'app.kubernetes.io/managed-by': 'model-gateway' } };
     try {
-      await client.request({ method: 'POST', path, body: { apiVersion: 'v1', kind: 'Secret', type: 'Opaque', metadata, stringData: { [ENTRY]: sealingKey } } });
+      const body = { apiVersion: 'v1', kind: 'Secret', type: 'Opaque', metadata, stringData: { [ENTRY]: sealingKey } };
+      await client.request({ method: 'POST', path, body });
       return sealingKey;
     } catch (error) {
       if (hasStatus(error, 409)) return undefined; // another replica was quicker
@@ -66,7 +67,8 @@ export function keepConsoleKey({ client, namespace, leading, after, log, onKey }
     } catch (error) {
       problem = explainKube(error);
     }
-    if (problem !== undefined && problem !== told) log.warn({ secret: CONSOLE_SECRET, problem }, 'the key of the console\'s sessions cannot be had; it is tried again');
+    if (problem !== undefined && problem !== told)
+      log.warn({ secret: CONSOLE_SECRET, problem }, 'the key of the console\'s sessions cannot be had; it is tried again');
     told = problem;
     if (!stopped) cancel = after(known === undefined ? ASK_AGAIN_MS : LOOK_EVERY_MS, () => void look());
   }
@@ -83,6 +85,7 @@ export function keepConsoleKey({ client, namespace, leading, after, log, onKey }
 /** Throws where somebody has put something else there: it is not ours to replace. */
 function keyOf(secret: KubeJson): string {
   const key = parseSecretObject(secret).data.get(ENTRY) ?? '';
-  if (Buffer.from(key, 'base64').length !== SEALING_KEY_BYTES) throw new Error(`its entry ${ENTRY} is no key; delete the Secret, and another one is made`);
+  if (Buffer.from(key, 'base64').length !== SEALING_KEY_BYTES)
+    throw new Error(`its entry ${ENTRY} is no key; delete the Secret, and another one is made`);
   return key;
 }

@@ -1,11 +1,8 @@
 /**
- * The console of a cluster: every replica serves it, each person with their own token. It begins when the key of its sessions is
- * there, and begins anew with another one.
+ * The console of a cluster: every replica serves it, each person with their own token. It begins when the key of its
+ * sessions is there, and begins anew with another one.
  */
 import type { Logger } from 'pino';
-import { keepConsoleKey } from './console-key.ts';
-import type { ClusterManager } from './manager.ts';
-import type { ConsoleSettings, ListenAddress } from './settings.ts';
 import { openClusterMemory } from '../console/access/cluster-memory.ts';
 import { openClusterAccess } from '../console/access/kubernetes.ts';
 import { startConsole } from '../console/server.ts';
@@ -18,6 +15,9 @@ import type { KubeClient } from '../kube/client.ts';
 import { SYSTEM_CLOCK } from '../kube/clock.ts';
 import type { Clock } from '../kube/clock.ts';
 import type { Meter } from '../metrics.ts';
+import { keepConsoleKey } from './console-key.ts';
+import type { ClusterManager } from './manager.ts';
+import type { ConsoleSettings, ListenAddress } from './settings.ts';
 
 interface ClusterConsoleOptions {
   readonly settings: ConsoleSettings & { readonly console: ListenAddress };
@@ -43,7 +43,10 @@ interface ClusterConsole {
 export async function startClusterConsole(options: ClusterConsoleOptions): Promise<ClusterConsole> {
   const { settings, client, namespace, manager, meter, after, log } = options;
   await using started = new AsyncDisposableStack();
-  const tls = settings.consoleTls === undefined ? undefined : started.adopt(await openTls(settings.consoleTls, { after, log }), (each) => each.stop());
+  const { consoleTls } = settings;
+  const tls = consoleTls === undefined
+    ? undefined
+    : started.adopt(await openTls(consoleTls, { after, log }), (each) => each.stop());
   const usage = await openUsage(options.ledgerUrl);
   if (usage) started.defer(() => usage.close());
   const parts = consoleParts(options, { usage, tls });
@@ -83,15 +86,25 @@ export async function startClusterConsole(options: ClusterConsoleOptions): Promi
   return { ready: ready.promise, stop: () => running.disposeAsync() };
 }
 
-function consoleParts({ settings, access, namespace, version, manager, meter, log }: ClusterConsoleOptions, { usage, tls }: { readonly usage: UsageBook | undefined; readonly tls: ConsoleTls | undefined }): Omit<ConsoleOptions, 'sealingKeys'> {
+interface OpenedParts {
+  readonly usage: UsageBook | undefined;
+  readonly tls: ConsoleTls | undefined;
+}
+
+function consoleParts(options: ClusterConsoleOptions, { usage, tls }: OpenedParts): Omit<ConsoleOptions, 'sealingKeys'> {
+  const { settings, access, namespace, version, manager, meter, log } = options;
   const nowMs = (): number => SYSTEM_CLOCK.nowMs();
   return {
     access: openClusterAccess({
       access, copy: manager.copy, gatewayNamespace: namespace, nowMs, userAgent: `model-gateway-console/${version}`,
       // people are refused all the time, which is no fault of the operator's rights: figures of their own
-      meter: { add: (_name, labels, value) => meter.add('modelgateway_operator_console_api_requests_total', labels, value), set: () => undefined, observe: () => undefined },
+      meter: {
+        add: (_name, labels, value) => meter.add('modelgateway_operator_console_api_requests_total', labels, value),
+        set: () => undefined, observe: () => undefined,
+      },
     }),
-    usage, log, nowMs, gatewayNamespace: namespace, gatewayUrl: settings.consoleGatewayUrl, resources: () => manager.resources(),
+    usage, log, nowMs, gatewayNamespace: namespace, gatewayUrl: settings.consoleGatewayUrl,
+    resources: () => manager.resources(),
     ...settings.consoleProxyHeader !== undefined && { proxyHeader: settings.consoleProxyHeader },
     ...tls && { serverFactory: tls.serverFactory },
   };
@@ -99,6 +112,7 @@ function consoleParts({ settings, access, namespace, version, manager, meter, lo
 
 async function openUsage(url: string | undefined): Promise<UsageBook | undefined> {
   if (url === undefined) return undefined;
-  const [{ openValkeyReader }, { valkeyUsageBook }] = await Promise.all([import('../../dataplane/ledger/valkey-reader.ts'), import('../console/usage/valkey-book.ts')]);
+  const { openValkeyReader } = await import('../../dataplane/ledger/valkey-reader.ts');
+  const { valkeyUsageBook } = await import('../console/usage/valkey-book.ts');
   return valkeyUsageBook(openValkeyReader(url));
 }

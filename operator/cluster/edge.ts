@@ -1,9 +1,8 @@
 /**
- * Configuration for Envoys that stand before the fleet: on a port of its own, to which nothing secret ever comes. Its tokens are
- * made for an audience of their own, so that an edge's token opens nothing else, and a proxy's token opens nothing here.
+ * Configuration for Envoys that stand before the fleet, on a port of its own, to which nothing secret ever comes. Its
+ * tokens have an audience of their own: an edge's token opens nothing else, and a proxy's token opens nothing here.
  */
 import type { Logger } from 'pino';
-import type { EdgeSettings, ListenAddress } from './settings.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { SYSTEM_CLOCK } from '../kube/clock.ts';
 import { watchEndpoints } from '../kube/endpoint-watch.ts';
@@ -13,6 +12,7 @@ import { startDistribution } from '../xds/distribution.ts';
 import type { DistributionSecurity } from '../xds/distribution.ts';
 import { edgeResources, healthQuestion } from '../xds/envoy/edge.ts';
 import type { HealthQuestion } from '../xds/envoy/cluster.ts';
+import type { EdgeSettings, ListenAddress } from './settings.ts';
 
 /** What the tokens of Envoys are made for. */
 const EDGE_AUDIENCE = 'model-gateway-edge';
@@ -38,10 +38,13 @@ export interface Edge {
   stop(): Promise<void>;
 }
 
-/** An Envoy's token has an audience of its own; whose it is does not matter, since the port shows nothing but where the proxies are. */
-function edgeSecurity({ serviceAccounts: _ofProxies, ...security }: Extract<DistributionSecurity, { insecure: false }>, client: KubeClient): DistributionSecurity {
+type TlsSecurity = Extract<DistributionSecurity, { insecure: false }>;
+
+/** Whose an Envoy's token is does not matter, since the port shows nothing but where the proxies are. */
+function edgeSecurity({ serviceAccounts: _ofProxies, ...security }: TlsSecurity, client: KubeClient): DistributionSecurity {
   return { ...security, authenticate: createTokenReviewer({
-    post: (path, body) => client.request({ method: 'POST', path, body }), audience: EDGE_AUDIENCE, nowMs: () => SYSTEM_CLOCK.nowMs(),
+    post: (path, body) => client.request({ method: 'POST', path, body }),
+    audience: EDGE_AUDIENCE, nowMs: () => SYSTEM_CLOCK.nowMs(),
   }) };
 }
 
@@ -56,9 +59,13 @@ export async function openEdge({ settings, client, namespace, security, log, met
     client, namespace, service: settings.edgeService, ports: PORTS, clock: SYSTEM_CLOCK, meter, log,
     onChange(endpoints) {
       health = healthQuestion(endpoints, health);
-      if (endpoints.length === 0) log.warn({ service: settings.edgeService, port: PORTS.calls }, 'the edge has nowhere to send calls: the Service has no ready endpoint with a port of this name');
+      if (endpoints.length === 0) {
+        const told = { service: settings.edgeService, port: PORTS.calls };
+        log.warn(told, 'the edge has nowhere to send calls: the Service has no ready endpoint with a port of this name');
+      }
       const listener = { ...settings.edgeListen, tlsFolder: settings.edgeTls };
-      for (const { typeUrl, resources } of edgeResources({ endpoints, health, listener })) distribution.publishResources(typeUrl, resources);
+      const published = edgeResources({ endpoints, health, listener });
+      for (const { typeUrl, resources } of published) distribution.publishResources(typeUrl, resources);
       // from here on Envoys are answered; of the proxies' objects there are none on this port
       distribution.publish({ catalogs: [], routes: [], groups: [], accounts: [], keys: [] });
     },
@@ -66,7 +73,10 @@ export async function openEdge({ settings, client, namespace, security, log, met
   return {
     port: distribution.port,
     get published() { return watch.synced; },
-    problems: () => watch.problem !== undefined ? [`endpointslices: ${watch.problem}`] : watch.synced ? [] : ['endpointslices: not read yet'],
+    problems() {
+      if (watch.problem !== undefined) return [`endpointslices: ${watch.problem}`];
+      return watch.synced ? [] : ['endpointslices: not read yet'];
+    },
     async stop() {
       await watch.stop();
       await distribution.stop();

@@ -17,8 +17,12 @@ export function readinessOf({ manager, distribution, edge }: Parts): readonly Re
   return [
     { name: 'xds', ok: distribution !== undefined, detail: 'the certificates are not there yet; the log says why' },
     { name: 'configuration', ok: manager?.published ?? false, detail },
-    ...edge ? [{ name: 'edge', ok: edge.published, detail: edge.problems().join('; ') || 'the endpoints of the proxies are still being read' }] : [],
+    ...edge ? [edgeCheck(edge)] : [],
   ];
+}
+
+function edgeCheck({ published, problems }: NonNullable<Parts['edge']>): ReadinessCheck {
+  return { name: 'edge', ok: published, detail: problems().join('; ') || 'the endpoints of the proxies are still being read' };
 }
 
 /** All that cannot be had at the moment, ready or not. */

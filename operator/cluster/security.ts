@@ -1,4 +1,4 @@
-/** TLS and tokens of the xDS port: certificates that the operator makes and keeps in the cluster, and who may connect. */
+/** TLS and tokens of the xDS port: certificates that the operator makes and keeps in the cluster, who may connect. */
 import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { certificateStore } from '../kube/certificate-store.ts';
@@ -20,7 +20,7 @@ interface SecureXdsOptions {
   readonly namespace: string;
   readonly serverName: string;
   readonly tokenFile: string;
-  /** Names of the ServiceAccounts, in the gateway's namespace, that may take the configuration, or tell what other replicas' proxies hold. */
+  /** Of the gateway's namespace: who may take the configuration, and who may tell what other replicas' proxies hold. */
   readonly serviceAccounts: { readonly proxies: readonly string[]; readonly operators: readonly string[] };
   /** Whether this replica may renew certificates. */
   readonly leading: () => boolean;
@@ -28,20 +28,27 @@ interface SecureXdsOptions {
   readonly after: (ms: number, run: () => void) => () => void;
 }
 
+type XdsSecurity = Extract<DistributionSecurity, { insecure: false }> & { stop(): void };
+
 /** Resolves once there are certificates. */
-export async function secureXds({ client, log, namespace, serverName, tokenFile, serviceAccounts, leading, after }: SecureXdsOptions): Promise<Extract<DistributionSecurity, { insecure: false }> & { stop(): void }> {
+export async function secureXds(options: SecureXdsOptions): Promise<XdsSecurity> {
+  const { client, log, namespace, serverName, tokenFile, serviceAccounts, leading, after } = options;
   const tls = await keepCertificates({
-    store: certificateStore<StoredCertificates>({ client, namespace, secretName: SECRET, configMapName: CONFIG_MAP }, isStored),
+    store: certificateStore({ client, namespace, secretName: SECRET, configMapName: CONFIG_MAP }, isStored),
     serverNames: [serverName, `${serverName}.cluster.local`], mayWrite: leading, log,
     nowMs: () => SYSTEM_CLOCK.nowMs(), after,
   });
   const authenticate = createTokenReviewer({
-    post: (path, body) => client.request({ method: 'POST', path, body }), audience: XDS_AUDIENCE, nowMs: () => SYSTEM_CLOCK.nowMs(),
+    post: (path, body) => client.request({ method: 'POST', path, body }),
+    audience: XDS_AUDIENCE, nowMs: () => SYSTEM_CLOCK.nowMs(),
   });
-  return { insecure: false, authenticate, tls, serverName, serviceAccounts, token: async () => (await readFile(tokenFile, 'utf8')).trim(), stop: () => tls.stop() };
+  const token = async (): Promise<string> => (await readFile(tokenFile, 'utf8')).trim();
+  return { insecure: false, authenticate, tls, serverName, serviceAccounts, token, stop: () => tls.stop() };
 }
 
+type Entries = Readonly<Record<string, string | undefined>>;
+
 /** Whether nothing is missing of what the operator has stored. */
-export function isStored(entries: Readonly<Record<string, string | undefined>>): entries is Readonly<Record<string, string | undefined>> & StoredCertificates {
+export function isStored(entries: Entries): entries is Entries & StoredCertificates {
   return ['caCertificate', 'caKey', 'servingCertificate', 'servingKey'].every((name) => entries[name] !== undefined);
 }

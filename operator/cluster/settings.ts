@@ -1,4 +1,4 @@
-/** What is set of an operator in a cluster: the flags of `mgw operator`, parsed. docs/kubernetes.md says what they mean. */
+/** The settings of an operator in a cluster: the flags of `mgw operator`, parsed; `mgw operator --help` describes them. */
 import type { ConsoleOptions } from '../console/server.ts';
 
 export interface ListenAddress {

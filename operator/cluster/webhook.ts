@@ -1,11 +1,9 @@
 /**
- * The webhook that puts sidecars into pods, with the certificates of both ends of it: those that the API server checks when it asks
- * about a pod, and those with which the fleet serves sidecars, whose authorities each injected pod is given.
+ * The webhook that puts sidecars into pods, with the certificates of both ends of it: those that the API server checks
+ * when it asks about a pod, and those with which the fleet serves sidecars, whose authorities each injected pod is given.
  */
 import type { Logger } from 'pino';
 import type { ApiKey } from '#crds/types.gen.ts';
-import { isStored } from './security.ts';
-import type { ListenAddress, WebhookSettings } from './settings.ts';
 import { certificateStore } from '../kube/certificate-store.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { SYSTEM_CLOCK } from '../kube/clock.ts';
@@ -17,6 +15,8 @@ import { startWebhookServer } from '../webhook/server.ts';
 import { parseSidecarSettings } from '../webhook/settings.ts';
 import { keepCertificates, LASTING_LIFETIMES } from '../xds/certificates.ts';
 import type { KeepCertificatesOptions, KeptCertificates, StoredCertificates } from '../xds/certificates.ts';
+import { isStored } from './security.ts';
+import type { ListenAddress, WebhookSettings } from './settings.ts';
 
 interface WebhookOptions {
   readonly settings: WebhookSettings & { readonly webhookListen: ListenAddress };
@@ -40,27 +40,44 @@ const FLEET_SECRET = 'model-gateway-fleet-tls';
 /** Less than the 5 seconds that the API server waits. */
 const LOOKUP_MS = 3000;
 
+type Certificate = Pick<KeepCertificatesOptions, 'serverNames' | 'of' | 'lifetimes'>;
+
 /** Resolves once the API server can ask. Rejects with a SettingsFault where the sidecars' settings cannot be used. */
-export async function startWebhook({ settings, client, namespace, leading, after, meter, log }: WebhookOptions): Promise<Webhook> {
-  const sidecar = parseSidecarSettings(settings.sidecarSettings ?? '{}', { fleet: `https://model-gateway-tls.${namespace}.svc` });
+export async function startWebhook(options: WebhookOptions): Promise<Webhook> {
+  const { settings, client, namespace, leading, after, meter, log } = options;
+  const fleetUrl = `https://model-gateway-tls.${namespace}.svc`;
+  const sidecar = parseSidecarSettings(settings.sidecarSettings ?? '{}', { fleet: fleetUrl });
   await using started = new AsyncDisposableStack();
-  const keep = async (secretName: string, options: Pick<KeepCertificatesOptions, 'serverNames' | 'of' | 'lifetimes'>): Promise<KeptCertificates> => {
+  const keep = async (secretName: string, certificate: Certificate): Promise<KeptCertificates> => {
     const store = certificateStore<StoredCertificates>({ client, namespace, secretName, configMapName: '' }, isStored);
     let known = false;
     // proxies' pods wait for the first ones, so whoever comes first makes them; to renew them is the leader's
-    const kept = await keepCertificates({ ...options, store: { ...store, publishAuthorities: toldElsewhere }, mayWrite: () => !known || leading(), nowMs: () => SYSTEM_CLOCK.nowMs(), after, log });
+    const kept = await keepCertificates({
+      ...certificate, store: { ...store, publishAuthorities: toldElsewhere }, mayWrite: () => !known || leading(),
+      nowMs: () => SYSTEM_CLOCK.nowMs(), after, log,
+    });
     known = true;
     return started.adopt(kept, (each) => each.stop());
   };
   const [webhook, fleet] = await Promise.all([
-    keep(WEBHOOK_SECRET, { of: 'webhook', serverNames: namesOf(settings.webhookName ?? `model-gateway-webhook.${namespace}.svc`) }),
-    keep(FLEET_SECRET, { of: 'fleet', serverNames: namesOf(new URL(sidecar.fleet).hostname), lifetimes: LASTING_LIFETIMES }),
+    keep(WEBHOOK_SECRET, {
+      of: 'webhook', serverNames: namesOf(settings.webhookName ?? `model-gateway-webhook.${namespace}.svc`),
+    }),
+    keep(FLEET_SECRET, {
+      of: 'fleet', serverNames: namesOf(new URL(sidecar.fleet).hostname), lifetimes: LASTING_LIFETIMES,
+    }),
   ]);
   const server = started.adopt(await startWebhookServer({
     listen: settings.webhookListen, certificates: webhook, meter, log,
-    context: () => ({ settings: sidecar, gatewayNamespace: namespace, authorities: fleet.current().authorities, findApiKey: (where, name) => findApiKey(client, where, name) }),
+    context: () => ({
+      settings: sidecar, gatewayNamespace: namespace, authorities: fleet.current().authorities,
+      findApiKey: (where, name) => findApiKey(client, where, name),
+    }),
   }), (each) => each.stop());
-  const configuration = started.adopt(keepConfiguration({ client, name: settings.webhookConfiguration ?? `model-gateway-sidecar.${namespace}`, clock: SYSTEM_CLOCK, meter, log, leading }), (each) => each.stop());
+  const configuration = started.adopt(keepConfiguration({
+    client, name: settings.webhookConfiguration ?? `model-gateway-sidecar.${namespace}`,
+    clock: SYSTEM_CLOCK, meter, log, leading,
+  }), (each) => each.stop());
   configuration.trust(webhook.current().authorities);
   started.defer(webhook.onChange(({ authorities }) => configuration.trust(authorities)));
   const running = started.move();
@@ -75,7 +92,8 @@ function toldElsewhere(): Promise<void> {
 /** As the API server has it now: an ApiKey and the pod that names it may be made in the same moment. */
 async function findApiKey(client: KubeClient, namespace: string, name: string): Promise<ApiKey | undefined> {
   try {
-    const resource = parseResource('ApiKey', await client.request({ method: 'GET', path: `${pathOfKind('ApiKey', namespace)}/${name}`, timeoutMs: LOOKUP_MS }));
+    const path = `${pathOfKind('ApiKey', namespace)}/${name}`;
+    const resource = parseResource('ApiKey', await client.request({ method: 'GET', path, timeoutMs: LOOKUP_MS }));
     return resource.kind === 'ApiKey' ? resource : undefined;
   } catch (error) {
     if (hasStatus(error, 404)) return undefined;

@@ -1,4 +1,4 @@
-/** A folder of manifests as people write them: block YAML, a file per tenant, quotas out of a few dozen, keys of type Provided. */
+/** A folder of manifests as people write them: block YAML, a file per tenant, few different quotas, Provided keys. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 

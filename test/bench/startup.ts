@@ -1,6 +1,6 @@
 /**
- * From the start of `mgw run` until a first call is answered, with one key and with ten thousand: `npm run bench:startup`.
- * CPU time is told too, since other programs may run on the same cores.
+ * From the start of `mgw run` until a first call is answered, with one key and with ten thousand:
+ * `npm run bench:startup`. CPU time is told too, since other programs may run on the same cores.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { get } from 'node:http';
@@ -34,7 +34,8 @@ async function main(): Promise<void> {
   for (const keys of [1, Number(values.keys)]) {
     const folder = mkdtempSync(join(tmpdir(), 'mgw-startup-'));
     try {
-      const setup = { folder: writeStartupFolder(folder, keys), cores: values.cores, cold: values.cold, log: join(folder, 'log') };
+      const { cores, cold } = values;
+      const setup = { folder: writeStartupFolder(folder, keys), cores, cold, log: join(folder, 'log') };
       process.stdout.write(`${keys} ${keys === 1 ? 'key' : 'keys'}\n`);
       report(await measure(setup, Number(values.rounds)));
     } finally {
@@ -69,8 +70,8 @@ function report(starts: readonly Start[]): void {
 }
 
 function spread(values: readonly number[]): string {
-  const shown = [Math.min(...values), median(values) ?? 0, Math.max(...values)].map((value) => value.toFixed(0).padStart(5));
-  return `min ${shown[0]}  median ${shown[1]}  max ${shown[2]} ms`;
+  const shown = (value: number): string => value.toFixed(0).padStart(5);
+  return `min ${shown(Math.min(...values))}  median ${shown(median(values) ?? 0)}  max ${shown(Math.max(...values))} ms`;
 }
 
 async function startOnce({ folder, cores, cold, log }: Setup): Promise<Start> {

@@ -1,7 +1,7 @@
 /**
- * Makes what is generated: TypeScript types, checks, schemas in JSON and the reference of the API out of crds/*.yaml, the lists of
- * errors, metrics and conversions and the table of the layout out of their tables, code out of the .proto files. With --check
- * nothing is written; stale files are named, and the exit code is 1.
+ * Makes what is generated: TypeScript types, checks, schemas in JSON and the reference of the API out of crds/*.yaml, the
+ * lists of errors, metrics and conversions and the table of the layout out of their tables, code out of the .proto files.
+ * With --check nothing is written; stale files are named, and the exit code is 1.
  */
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -26,6 +26,7 @@ export interface Generated {
 }
 
 const ROOT = new URL('../../', import.meta.url);
+const DESIGN = 'docs/design/README.md';
 const CHARTS = ['model-gateway', 'model-gateway-crds'];
 const PROTOBUF = ['snapshot', 'discovery', 'fleet'].map((name) => `dataplane/snapshot/${name}.gen.ts`);
 
@@ -41,7 +42,7 @@ export async function generateAll(): Promise<Generated[]> {
     { path: 'docs/metrics.md', text: metricsText() },
     { path: 'docs/protocols.md', text: protocolsText() },
     { path: 'docs/adding-a-provider.md', text: await providerText(ROOT) },
-    { path: 'docs/design/README.md', text: withLayoutTable(await readFile(new URL('docs/design/README.md', ROOT), 'utf8')) },
+    { path: DESIGN, text: withLayoutTable(await readFile(new URL(DESIGN, ROOT), 'utf8')) },
     ...await crdTemplates(),
     ...(await Promise.all(CHARTS.map(chartTexts))).flat(),
     ...await protobufTexts(fileURLToPath(ROOT), 'buf.gen.yaml', PROTOBUF),

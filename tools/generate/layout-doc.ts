@@ -1,4 +1,4 @@
-/** The table of the layout in docs/design/README.md, between two markers, out of the table that the architecture test holds. */
+/** The table of the layout in docs/design/README.md, between two markers, out of what the architecture test holds. */
 import { DESCRIPTIONS, LAYOUT, LEDGER_CONTRACT } from '../../test/support/architecture/layout.ts';
 import type { Part } from '../../test/support/architecture/layout.ts';
 
@@ -13,14 +13,17 @@ export function withLayoutTable(page: string): string {
 }
 
 function tableText(): string {
-  const rows = Object.entries(LAYOUT).map(([place, part]) => `| ${code(place)} | ${DESCRIPTIONS[place] ?? ''} | ${importsOf(part)} |`);
+  const row = (place: string, part: Part): string =>
+    `| ${code(place)} | ${DESCRIPTIONS[place] ?? ''} | ${importsOf(part)} |`;
+  const rows = Object.entries(LAYOUT).map(([place, part]) => row(place, part));
   return ['| part | what is in it | may import |', '|---|---|---|', ...rows, ''].join('\n');
 }
 
 function importsOf({ may, packages = [] }: Part): string {
   const usesLedger = LEDGER_CONTRACT.every((place) => may.includes(place));
   const places = usesLedger ? may.filter((place) => !LEDGER_CONTRACT.includes(place)) : may;
-  const shown = [...places.map(code), ...usesLedger ? ['the ledger\'s interface'] : [], ...packages.map((name) => `*${name}*`)];
+  const ledger = usesLedger ? ['the ledger\'s interface'] : [];
+  const shown = [...places.map(code), ...ledger, ...packages.map((name) => `*${name}*`)];
   return shown.length > 0 ? shown.join(', ') : 'nothing';
 }
 

@@ -1,6 +1,6 @@
 /**
- * Only public parts of packages and of Node: no module from inside a package, no symbol that another package made, no listener
- * taken off a server, no property put on a prototype. An update of a dependency is then a change of its version.
+ * Only public parts of packages and of Node: no module from inside a package, no symbol that another package made, no
+ * listener taken off a server, no property put on a prototype. An update of a dependency is then a change of its version.
  */
 import type { Call, FileFacts, Violation } from './facts.ts';
 
@@ -20,7 +20,8 @@ export function checkPrivate(file: FileFacts): Violation[] {
   return [
     ...file.imports.filter(({ specifier }) => specifier !== undefined && isInside(specifier))
       .map(({ specifier, line }) => told(line, `imports from inside a package: ${specifier}`)),
-    ...file.uses.filter(({ name }) => name === 'createRequire').map(({ line }) => told(line, 'uses createRequire: modules are imported')),
+    ...file.uses.filter(({ name }) => name === 'createRequire')
+      .map(({ line }) => told(line, 'uses createRequire: modules are imported')),
     ...file.calls.flatMap((call) => privateCall(call).map((message) => told(call.line, message))),
   ];
 }
@@ -35,8 +36,11 @@ function privateCall({ callee, argument = '' }: Call): string[] {
   const method = callee.slice(callee.lastIndexOf('.') + 1);
   if (callee === 'Object.getOwnPropertySymbols') return ['looks for symbols of an object'];
   if (callee === 'Symbol.for' && !PUBLIC_SYMBOLS.includes(argument)) return [`looks up the symbol "${argument}"`];
-  if (method === 'removeAllListeners' || method === 'removeListener') return [`takes listeners off by ${method}; off() takes one's own off`];
-  if (method === 'prependListener' && argument === 'request') return ['listens to requests before the server\'s own listener'];
-  if (/^defineProper(?:ty|ties)$/.test(method) && argument.endsWith('.prototype')) return [`defines a property on ${argument}`];
+  if (method === 'removeAllListeners' || method === 'removeListener')
+    return [`takes listeners off by ${method}; off() takes one's own off`];
+  if (method === 'prependListener' && argument === 'request')
+    return ['listens to requests before the server\'s own listener'];
+  if (/^defineProper(?:ty|ties)$/.test(method) && argument.endsWith('.prototype'))
+    return [`defines a property on ${argument}`];
   return [];
 }
