@@ -52,7 +52,7 @@ export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
     const begunMs = monotonicMs();
     const end = inFlight.begin();
     // the app must not send another request on this connection
-    if (draining) response.shouldKeepAlive = false;
+    if (draining) response.setHeader('connection', 'close');
     metrics.begun();
     void serve(options, { request, response, begunMs }).finally(end);
   };
