@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { LedgerFault } from '../dataplane/ledger/embedded-committer.ts';
 import { openEmbeddedLedger } from '../dataplane/ledger/embedded.ts';
 import type { Ledger } from '../dataplane/ledger/ledger.ts';
-import type { LedgerEvent } from '../dataplane/ledger/valkey/fleet.ts';
+import type { LedgerEvent } from '../dataplane/ledger/valkey/instance.ts';
 import type { RefillSource } from '../dataplane/ledger/valkey/refill.ts';
 import type { LedgerPlace } from './options.ts';
 

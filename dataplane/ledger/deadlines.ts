@@ -25,14 +25,14 @@ const COMPACT_AT = 1_024;
 
 /** The deadlines of much work of one kind: one timer serves all of them, since all have the same patience. */
 export class Deadlines {
-  readonly #patienceMs: number;
+  readonly #timeoutMs: number;
   /** In the order of their deadlines, from `#first` on. What is over is let go as soon as it is the first: it would live on for no reason. */
   #entries: (Waiting | undefined)[] = [];
   #first = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(patienceMs: number) {
-    this.#patienceMs = patienceMs;
+  constructor(timeoutMs: number) {
+    this.#timeoutMs = timeoutMs;
   }
 
   /** `refuse` is called once, unless the deadline is over before. */
@@ -44,7 +44,7 @@ export class Deadlines {
 
   /** Sets when it is due. */
   wait(entry: Waiting): void {
-    entry.dueMs = performance.now() + this.#patienceMs;
+    entry.dueMs = performance.now() + this.#timeoutMs;
     this.#forget();
     this.#entries.push(entry);
     if (!this.#timer) this.#arm();

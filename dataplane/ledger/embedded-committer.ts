@@ -26,7 +26,7 @@ export interface CommitterDeps {
   readonly sync: LedgerSync;
   readonly onFault: (fault: LedgerFault) => void;
   /** A hold that is not in the journal by then is refused. */
-  readonly patienceMs: number;
+  readonly timeoutMs: number;
 }
 
 interface Waiting {
@@ -229,8 +229,8 @@ export class Committer {
   #watch(): void {
     const [oldest] = this.#waiting;
     if (this.#timer || !oldest || this.#stopped) return;
-    const { patienceMs } = this.#deps;
-    const dueMs = [oldest.sinceMs + patienceMs * LATE, ...this.#waiting.flatMap((batch) => [...dueOf(batch, patienceMs)])].filter((ms) => ms > this.#expiredMs);
+    const { timeoutMs } = this.#deps;
+    const dueMs = [oldest.sinceMs + timeoutMs * LATE, ...this.#waiting.flatMap((batch) => [...dueOf(batch, timeoutMs)])].filter((ms) => ms > this.#expiredMs);
     if (dueMs.length === 0) return;
     // where the loop itself was late, what is already done gets to say so first
     this.#timer = setTimeout(() => setImmediate(this.#expire), Math.max(0, Math.min(...dueMs) - performance.now()) + 1);
@@ -241,14 +241,14 @@ export class Committer {
   readonly #expire = (): void => {
     this.#timer = undefined;
     if (this.#stopped) return;
-    const { books, patienceMs } = this.#deps;
+    const { books, timeoutMs } = this.#deps;
     const nowMs = performance.now();
     this.#expiredMs = nowMs;
     for (const batch of this.#waiting) {
-      if (batch.sinceMs + patienceMs * LATE > nowMs) break;
+      if (batch.sinceMs + timeoutMs * LATE > nowMs) break;
       this.#late = true;
       this.#report('a write to the journal is late');
-      if (batch.sinceMs + patienceMs <= nowMs) refuseHolds(books, batch, late());
+      if (batch.sinceMs + timeoutMs <= nowMs) refuseHolds(books, batch, late());
       if (batch.sinceMs + PROGRESS_PATIENCE_MS <= nowMs) refuseRenewal(batch, late());
     }
     // the undoing of holds is to be written as well
@@ -265,8 +265,8 @@ function isEmpty({ holds, renewed, durable }: Batch): boolean {
   return holds.length === 0 && durable.length === 0 && renewed === undefined;
 }
 
-function* dueOf({ sinceMs, holds, renewed }: Batch, patienceMs: number): Generator<number> {
-  if (holds.length > 0) yield sinceMs + patienceMs;
+function* dueOf({ sinceMs, holds, renewed }: Batch, timeoutMs: number): Generator<number> {
+  if (holds.length > 0) yield sinceMs + timeoutMs;
   if (renewed) yield sinceMs + PROGRESS_PATIENCE_MS;
 }
 

@@ -45,7 +45,7 @@ export interface EmbeddedLedgerOptions {
   /** What is kept of settled calls. Default: the latest million, for 35 days. */
   readonly retention?: Partial<UsageRetention>;
   /** A hold that is not in the journal by then is refused: nobody is to wait for a disk that hangs. Default 2000. */
-  readonly patienceMs?: number;
+  readonly timeoutMs?: number;
   /** So often the file takes in what has changed. Default 2000. */
   readonly foldEveryMs?: number;
   /** For tests: see embedded-faults.ts. */
@@ -73,7 +73,7 @@ export async function openEmbeddedLedger(options: EmbeddedLedgerOptions): Promis
 }
 
 async function openLocked(path: string, options: EmbeddedLedgerOptions, unlock: () => void): Promise<Ledger> {
-  const { sync = 'normal', clock: nowMs = Date.now, onFault = () => undefined, retention, faults, patienceMs = DEFAULT_PATIENCE_MS } = options;
+  const { sync = 'normal', clock: nowMs = Date.now, onFault = () => undefined, retention, faults, timeoutMs = DEFAULT_PATIENCE_MS } = options;
   const settings: FileSettings = { path, reading: true, retention: { ...DEFAULT_RETENTION, ...retention }, faults };
   const file = await openFileThread(settings);
   try {
@@ -82,7 +82,7 @@ async function openLocked(path: string, options: EmbeddedLedgerOptions, unlock: 
     const journal = new Journal({ path, ledgerId: mark.ledgerId, number: lastSegment + 1, faults }, books, left);
     books.log = journal;
     books.recent = journal.calls;
-    const committer = new Committer({ books, journal, sync, onFault, patienceMs });
+    const committer = new Committer({ books, journal, sync, onFault, timeoutMs });
     const reopen = (): Promise<OpenFile> => openFileThread({ ...settings, reading: false });
     const folding = new Folding({ books, journal, committer, nowMs, reopen, onFault, everyMs: options.foldEveryMs ?? DEFAULT_FOLD_MS }, file.thread, mark);
     const ledger = new EmbeddedLedger({ books, journal, committer, folding }, { nowMs, unlock });

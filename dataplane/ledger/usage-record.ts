@@ -17,13 +17,16 @@ export const NO_TOKENS: TokenCounts = { input: 0, cached: 0, cacheWrite5m: 0, ca
  * Provider: the provider's own final figures. Estimated: it gave none, and the gateway counted.
  * Partial: the call was cut short, and this is what was seen until then.
  */
-export type UsageSource = 'Provider' | 'Estimated' | 'Partial';
+export const USAGE_SOURCES = ['Provider', 'Estimated', 'Partial'] as const;
+export type UsageSource = (typeof USAGE_SOURCES)[number];
 
 /**
  * Running: not settled yet. Abandoned: its process died, and a reaper settled it at its last recorded progress.
  * Refunded: it made a job that failed at the provider, and what it cost was given back.
+ * The journal stores the place in this list: additions go to the end.
  */
-export type CallStatus = 'Running' | 'Succeeded' | 'Failed' | 'ClientClosed' | 'ProviderCut' | 'Abandoned' | 'Refunded';
+export const CALL_STATUSES = ['Running', 'Succeeded', 'Failed', 'ClientClosed', 'ProviderCut', 'Abandoned', 'Refunded'] as const;
+export type CallStatus = (typeof CALL_STATUSES)[number];
 
 /** What is known of a call while it runs: what a reaper would bill. */
 export interface CallProgress {

@@ -1,40 +1,43 @@
 /**
- * The ledger of a fleet, in a Valkey (or Redis) that all data planes share: every step is taken by a script on the server
- * (valkey/ledger.lua), which moves the money of key and account at once. This process keeps its instance alive, renews what it
- * holds, bills what instances that died have left, and keeps a journal of its own. docs/design/valkey.md has the reasons.
+ * The ledger of a fleet, in a Valkey (or Redis) that all data planes share. A script on the server (valkey/ledger.lua)
+ * executes every operation and moves the money of key and account at once. This process keeps its instance alive,
+ * renews what it holds, bills what dead instances have left, and keeps a journal of its own. docs/design/valkey.md has
+ * the reasons.
  */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LedgerUnavailable } from './ledger.ts';
 import type {
-  AccountSpending, HoldRequest, HoldResult, JobRecord, KeySpending, Ledger, LedgerGauges, LedgerHealth, QuotaPeriod, Settlement, SettleResult, SlotLimit,
-  SlotResult,
+  AccountSpending, HoldRequest, HoldResult, JobRecord, KeySpending, Ledger, LedgerGauges, LedgerHealth, QuotaPeriod,
+  Settlement, SettleResult, SlotLimit, SlotResult,
 } from './ledger.ts';
 import type { CallProgress, UsageRecord } from './usage-record.ts';
 import { admit, hold } from './valkey/admission.ts';
 import type { BucketSettings } from './valkey/bucket.ts';
-import { Fleet } from './valkey/fleet.ts';
-import type { LedgerEvent } from './valkey/fleet.ts';
+import { Instance } from './valkey/instance.ts';
+import type { LedgerEvent } from './valkey/instance.ts';
 import { openJournal, NO_JOURNAL } from './valkey/journal.ts';
 import { openLink } from './valkey/link.ts';
 import { parseValkeyUrl } from './valkey/location.ts';
+import { progressOperation } from './valkey/operations.ts';
 import type { RefillSource } from './valkey/refill.ts';
-import { Settler } from './valkey/settler.ts';
-import { parseKeySpending } from './valkey/spending.ts';
-import { amount, parseJob, parseRecord, progressStep } from './valkey/steps.ts';
+import {
+  parseAccountSpending, parseJob, parseKeySpending, parseNestedReply, parseRecord, understand,
+} from './valkey/replies.ts';
+import { deliverPending, settle } from './valkey/settlements.ts';
 
 export interface ValkeyLedgerOptions {
   /** valkey://user:password@host:port/0?… */
   readonly url: string;
   /** Where the journal is kept; this process's alone. Undefined: none, for tests. */
   readonly dataDir?: string | undefined;
-  /** Told when calls begin to be refused and when they are taken again, and of what a store has lost. */
+  /** Told when calls begin to be refused and when they are accepted again, and of what a store has lost. */
   readonly onEvent?: (event: LedgerEvent) => void;
   /** What is known elsewhere of what was spent, for a store that begins anew. */
   readonly refill?: RefillSource;
   /**
-   * Generations are counted by each process for itself, from files: an earlier one is refused only where its limits differ from
+   * Each process counts generations for itself, from files: an earlier one is refused only where its limits differ from
    * the later one's. Default: false, as for objects of a Kubernetes API server.
    */
   readonly ownGenerations?: boolean;
@@ -44,141 +47,142 @@ export interface ValkeyLedgerOptions {
 
 const DAY_MS = 86_400_000;
 const DEFAULTS = {
-  leaseMs: 25_000, keepMs: 35 * DAY_MS, generationMs: 60_000, refillMs: 4_000, patienceMs: 200, clock: undefined,
+  leaseMs: 25_000, keepMs: 35 * DAY_MS, generationMs: 60_000, refillMs: 4_000, timeoutMs: 200, clock: undefined,
 } satisfies Partial<BucketSettings>;
-/** So long opening waits for a server that does not answer; after that it goes on trying by itself. */
+/** How long opening waits for a server that does not answer; after that it goes on trying in the background. */
 const OPENING_MS = 5_000;
 const CLOSING_MS = 5_000;
 const POLL_MS = 10;
 
-/** Resolves once the ledger answers, or after five seconds: it then refuses everything until the server is there. Rejects where the URL or the journal is unusable. */
+/**
+ * Resolves once the ledger answers, or after five seconds: it then refuses everything until the server is there.
+ * Rejects where the URL or the journal is unusable.
+ */
 export async function openValkeyLedger(options: ValkeyLedgerOptions): Promise<Ledger> {
-  const location = parseValkeyUrl(options.url);
-  const onEvent = options.onEvent ?? (() => undefined);
-  const settings: BucketSettings = { ...DEFAULTS, instance: randomUUID(), records: location.records, lenient: options.ownGenerations ?? false, ...options.over };
-  const journal = options.dataDir === undefined ? NO_JOURNAL
-    : await openJournal({ folder: join(options.dataDir, 'ledger-journal'), onFault: (error) => onEvent({ kind: 'JournalFails', reason: String(error) }) });
-  const link = openLink(location);
-  const fleet = new Fleet({ location, link, settings, journal, onEvent, refill: options.refill });
-  fleet.start();
-  const ledger = new ValkeyLedger(fleet);
+  const { url, dataDir, onEvent = () => undefined, refill, ownGenerations: lenient = false } = options;
+  const location = parseValkeyUrl(url);
+  const settings = { ...DEFAULTS, instance: randomUUID(), records: location.records, lenient, ...options.over };
+  const onFault = (error: unknown): void => onEvent({ kind: 'JournalFails', reason: String(error) });
+  const journal = dataDir === undefined ? NO_JOURNAL
+    : await openJournal({ folder: join(dataDir, 'ledger-journal'), onFault });
+  const instance = new Instance({ location, link: openLink(location), settings, journal, onEvent, refill });
+  instance.start();
+  deliverPending(instance);
   const untilMs = performance.now() + OPENING_MS;
-  while (!fleet.health().ok && performance.now() < untilMs) await sleep(POLL_MS);
-  fleet.tellState();
-  if (fleet.health().ok) await fleet.reap();
-  return ledger;
+  while (!instance.health().ok && performance.now() < untilMs) await sleep(POLL_MS);
+  instance.reportHealth();
+  if (instance.health().ok) await instance.reap();
+  return new ValkeyLedger(instance);
 }
 
 class ValkeyLedger implements Ledger {
-  readonly #fleet: Fleet;
-  readonly #settler: Settler;
+  readonly #instance: Instance;
   #closing: Promise<void> | undefined;
-  admit?: NonNullable<Ledger['admit']>;
+  readonly admit?: NonNullable<Ledger['admit']>;
 
-  constructor(fleet: Fleet) {
-    this.#fleet = fleet;
-    this.#settler = new Settler(fleet);
-    this.#settler.deliverLeft();
-    // in a Cluster, slots and money are mostly in different places
-    if (fleet.buckets.length === 1) this.admit = (request, slots) => (this.#closing ? Promise.reject(closed()) : admit(this.#fleet, request, slots));
+  constructor(instance: Instance) {
+    this.#instance = instance;
+    if (instance.buckets.length > 1) return;
+    // in a Cluster, slots and money are mostly in different buckets
+    this.admit = async (request, slots) => {
+      this.#assertOpen();
+      return admit(instance, request, slots);
+    };
   }
 
   async takeSlots(callId: string, slots: readonly SlotLimit[]): Promise<SlotResult> {
     this.#assertOpen();
-    return this.#fleet.slots.take(callId, slots);
+    return this.#instance.slots.take(callId, slots);
   }
 
   releaseSlots(callId: string, scopes?: readonly SlotLimit['scope'][]): void {
-    this.#fleet.slots.give(callId, scopes);
+    this.#instance.slots.release(callId, scopes);
   }
 
-  hold(request: HoldRequest): Promise<HoldResult> {
-    return this.#closing ? Promise.reject(closed()) : hold(this.#fleet, request);
+  async hold(request: HoldRequest): Promise<HoldResult> {
+    this.#assertOpen();
+    return hold(this.#instance, request);
   }
 
   async recordProgress(progress: ReadonlyMap<string, CallProgress>): Promise<void> {
     this.#assertOpen();
-    const asked = this.#fleet.bucketsWithHolds().map((bucket) => bucket.ask({ name: 'beat', args: [] }));
+    const asked = this.#instance.bucketsWithHolds().map((bucket) => bucket.ask({ name: 'beat', args: [] }));
     for (const [callId, latest] of progress) {
-      const held = this.#fleet.held.get(callId);
+      const held = this.#instance.held.get(callId);
       if (!held) continue;
       held.progress = latest;
-      asked.push(this.#fleet.bucketOfAccount(held.request.origin.account).ask(progressStep(callId, latest)));
+      asked.push(this.#instance.bucketOfAccount(held.request.origin.account).ask(progressOperation(callId, latest)));
     }
     await Promise.all(asked);
   }
 
-  settle(settlement: Settlement): Promise<SettleResult> {
-    return this.#closing ? Promise.reject(closed()) : this.#settler.settle(settlement);
+  async settle(settlement: Settlement): Promise<SettleResult> {
+    this.#assertOpen();
+    return settle(this.#instance, settlement);
   }
 
   async readJob(keyUid: string, jobId: string): Promise<JobRecord | undefined> {
     this.#assertOpen();
-    const found = await this.#fleet.askAboutKey(keyUid, { name: 'job', args: [keyUid, jobId] });
-    return found[0] === 'none' ? undefined : parseJob(found);
+    const reply = await this.#instance.askAboutKey(keyUid, { name: 'job', args: [keyUid, jobId] });
+    return reply[0] === 'none' ? undefined : understand(reply, parseJob);
   }
 
   async claimJobs(nowMs: number, againMs: number, limit: number): Promise<readonly JobRecord[]> {
     this.#assertOpen();
     const jobs: JobRecord[] = [];
-    for (const bucket of this.#fleet.buckets) {
+    for (const bucket of this.#instance.buckets) {
       if (jobs.length >= limit) break;
-      const [, ...due] = await bucket.ask({ name: 'due', args: [String(nowMs), String(againMs), String(limit - jobs.length)] });
-      jobs.push(...due.map(parseJobText));
+      const args = [String(nowMs), String(againMs), String(limit - jobs.length)];
+      const reply = await bucket.ask({ name: 'due', args });
+      jobs.push(...understand(reply, ([, ...due]) => due.map((text) => parseJob(parseNestedReply(text)))));
     }
     return jobs;
   }
 
-  async finishJob({ jobId, origin }: Pick<JobRecord, 'jobId' | 'origin'>, state: 'Completed' | 'Failed'): Promise<JobRecord> {
+  async finishJob(job: Pick<JobRecord, 'jobId' | 'origin'>, state: 'Completed' | 'Failed'): Promise<JobRecord> {
     this.#assertOpen();
-    const reply = await this.#fleet.bucketOfAccount(origin.account).ask({ name: 'finish', args: [origin.channel, jobId, state] });
+    const { jobId, origin } = job;
+    const bucket = this.#instance.bucketOfAccount(origin.account);
+    const reply = await bucket.ask({ name: 'finish', args: [origin.channel, jobId, state] });
     if (reply[0] === 'none') throw new LedgerUnavailable('no such job');
-    return parseJob(reply);
+    return understand(reply, parseJob);
   }
 
   async readUsage(keyUid: string, callId: string): Promise<UsageRecord | undefined> {
     this.#assertOpen();
-    const found = await this.#fleet.askAboutKey(keyUid, { name: 'usage', args: [callId] });
-    if (found[0] === 'none') return undefined;
-    const { record } = parseRecord(found);
+    const reply = await this.#instance.askAboutKey(keyUid, { name: 'usage', args: [callId] });
+    if (reply[0] === 'none') return undefined;
+    const { record } = understand(reply, parseRecord);
     return record.keyUid === keyUid ? record : undefined;
   }
 
   async readKey(keyUid: string, period: QuotaPeriod, account?: string): Promise<KeySpending> {
     this.#assertOpen();
-    return parseKeySpending(await this.#fleet.askAboutKey(keyUid, { name: 'key', args: [keyUid] }, account), period);
+    const reply = await this.#instance.askAboutKey(keyUid, { name: 'key', args: [keyUid] }, account);
+    return understand(reply, (known) => parseKeySpending(known, period));
   }
 
   async readAccount(account: string): Promise<AccountSpending> {
     this.#assertOpen();
-    const [, spent, held] = await this.#fleet.bucketOfAccount(account).ask({ name: 'account', args: [account] });
-    return { spentNanoUsd: amount(spent), heldNanoUsd: amount(held) };
+    const reply = await this.#instance.bucketOfAccount(account).ask({ name: 'account', args: [account] });
+    return understand(reply, parseAccountSpending);
   }
 
   gauges(): LedgerGauges {
-    const { held, slots } = this.#fleet;
-    return { holds: held.size, heldNanoUsd: held.sumNanoUsd, slots: slots.inUse() };
+    const { held, slots } = this.#instance;
+    const heldNanoUsd = [...held.values()].reduce((sum, call) => sum + call.heldNanoUsd, 0n);
+    return { holds: held.size, heldNanoUsd, slots: slots.inUse() };
   }
 
   health(): LedgerHealth {
-    return this.#fleet.health();
+    return this.#instance.health();
   }
 
   close(): Promise<void> {
-    return this.#closing ??= this.#fleet.close(CLOSING_MS);
+    return this.#closing ??= this.#instance.close(CLOSING_MS);
   }
 
   #assertOpen(): void {
-    if (this.#closing) throw closed();
+    if (this.#closing) throw new LedgerUnavailable('the ledger is closed');
   }
-}
-
-function closed(): LedgerUnavailable {
-  return new LedgerUnavailable('the ledger is closed');
-}
-
-function parseJobText(text: string): JobRecord {
-  const reply: unknown = JSON.parse(text);
-  if (!Array.isArray(reply)) throw new LedgerUnavailable('the ledger\'s script told of a job that is none');
-  return parseJob(reply.map(String));
 }

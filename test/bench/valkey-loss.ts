@@ -54,7 +54,7 @@ async function follow(replica: ValkeyServer, primary: ValkeyServer): Promise<voi
 
 /** The calls whose settlement was acknowledged before the server was killed. */
 async function load(url: string, dataDir: string, server: ValkeyServer): Promise<string[]> {
-  const ledger = await openValkeyLedger({ url, dataDir, over: { refillMs: 0, patienceMs: 2_000 } });
+  const ledger = await openValkeyLedger({ url, dataDir, over: { refillMs: 0, timeoutMs: 2_000 } });
   const acknowledged: string[] = [];
   let [running, n] = [true, 0];
   const lanes = Array.from({ length: IN_FLIGHT }, async () => {

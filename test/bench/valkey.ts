@@ -18,7 +18,7 @@ import { cpuSeconds } from './proc.ts';
 const { values } = parseArgs({ options: { keys: { type: 'string', default: '100000' }, accounts: { type: 'string', default: '10000' }, seconds: { type: 'string', default: '5' } } });
 const [keys, accounts, seconds] = [Number(values.keys), Number(values.accounts), Number(values.seconds)];
 const IN_FLIGHT = 64;
-const PATIENCE = { patienceMs: 60_000, refillMs: 0 };
+const PATIENCE = { timeoutMs: 60_000, refillMs: 0 };
 
 let calls = 0;
 

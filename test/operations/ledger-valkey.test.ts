@@ -30,7 +30,7 @@ type Event = Parameters<NonNullable<ValkeyLedgerOptions['onEvent']>>[0];
 const PASSWORD = 'correct-horse-battery-staple';
 const DEADLINE_MS = 60_000;
 /** A busy machine must not refuse what is about something else. */
-const PATIENT = { patienceMs: 30_000 };
+const PATIENT = { timeoutMs: 30_000 };
 /** Nobody else is there to be waited for. */
 const ALONE = { over: { refillMs: 0 } };
 const [ACCOUNT, OTHER] = ['team-a/team-a', 'team-b/team-b'];

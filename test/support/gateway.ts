@@ -62,7 +62,7 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
   for (const [file, yaml] of Object.entries(files)) await writeFile(join(configDir, file), yaml);
   const logs: string[] = [];
   const log = pino({ level: 'debug' }, new Writable({ write(chunk: Buffer, _encoding, done) { logs.push(chunk.toString()); done(); } }));
-  const ledger = await openEmbeddedLedger({ path: join(dataDir, 'ledger.db'), sync: 'normal', clock: nowMs, onFault: (error: unknown) => log.error({ err: error }, 'ledger'), ...(faults ? { faults } : { patienceMs: LEDGER_PATIENCE_MS }) });
+  const ledger = await openEmbeddedLedger({ path: join(dataDir, 'ledger.db'), sync: 'normal', clock: nowMs, onFault: (error: unknown) => log.error({ err: error }, 'ledger'), ...(faults ? { faults } : { timeoutMs: LEDGER_PATIENCE_MS }) });
   let refused: Operator['upstreamRefused'] = () => undefined;
   const dataplane = await startDataplane({
     onRouteWarning: (warning) => refused(warning),

@@ -1,87 +1,106 @@
 /**
- * One bucket of the ledger: what is asked of it in a turn of the event loop travels as one batch, which the script takes whole
- * or not at all. A bucket is open while the server answers, knows the epoch that this process knows, and remembers what it
- * acknowledged to it; otherwise everything prompt is refused at once, and this process finds out what happened and puts back
- * what it knows (docs/design/valkey.md, "Epochs").
+ * One bucket of the ledger: what is asked of it in one turn of the event loop travels as one batch, which the script
+ * executes whole or not at all. A bucket is open while the server answers, has the epoch that this process knows, and
+ * remembers what it acknowledged to it. Otherwise it refuses, finds out what happened, and puts back what this process
+ * knows (docs/design/valkey.md, "Epochs").
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { atTurnsEnd } from '../../turn.ts';
-import { Deadlines } from '../deadlines.ts';
 import { LedgerUnavailable } from '../ledger.ts';
 import type { Link } from './link.ts';
-import { encodeBatch, encodeStep, nameOf, parseReplies, parseReply } from './steps.ts';
-import type { Reply, Step } from './steps.ts';
-import { Question } from './work.ts';
-import type { Place, Work } from './work.ts';
+import { encodeBatch } from './operations.ts';
+import type { Operation } from './operations.ts';
+import { parseReplies, parseReply, Unanswered } from './replies.ts';
+import type { Reply } from './replies.ts';
 
 export interface BucketSettings {
   /** This process, for as long as it lives. */
   readonly instance: string;
-  /** After so long without a word of a process its holds are billed and its slots free. */
+  /** An instance that is silent for so long is dead: its holds are billed, and its slots are free. */
   readonly leaseMs: number;
-  /** So long records and the ids of settled calls are kept. */
+  /** How long records and the ids of settled calls are kept. */
   readonly keepMs: number;
   readonly records: number;
-  /** So long limits of a later generation keep earlier ones away. */
+  /** How long limits of a later generation keep earlier ones away. */
   readonly generationMs: number;
-  /** Whether earlier limits that are the same as later ones are taken: see openValkeyLedger. */
+  /** Earlier limits are accepted if they equal later ones: see ValkeyLedgerOptions.ownGenerations. */
   readonly lenient: boolean;
-  /** So long a store that lost something waits for what all processes know. */
+  /** How long a store that lost something waits for what all processes know. */
   readonly refillMs: number;
   /** What is not answered by then is refused. */
-  readonly patienceMs: number;
+  readonly timeoutMs: number;
   /** Undefined: the server's. */
   readonly clock: (() => number) | undefined;
 }
 
-/** Why a process puts back what it knows: it has just come, the store was empty, or had lost the end of what was written. */
-export type Rejoining = 'Start' | 'Empty' | 'Lost';
+/**
+ * Why a process puts back what it knows: it has just started, the store was empty, or it had lost its latest writes.
+ */
+export type RejoinReason = 'Start' | 'Empty' | 'Lost';
+
+export interface Rejoined {
+  readonly reason: RejoinReason;
+  /** How many of the operations that put something back were news to the store. */
+  readonly restored: number;
+  /** Whatever follows is in this epoch. */
+  readonly epoch: string;
+}
 
 export interface BucketDeps {
   readonly link: Link;
+  /** Begins all its keys. */
   readonly base: string;
   readonly settings: BucketSettings;
   /** What this process knows that the store may not know. */
-  readonly contribute: (why: Rejoining, epoch: string) => Promise<readonly Step[]>;
-  /** How many of these were news to the store. What comes is in this epoch. */
-  readonly onRejoined: (rejoined: { readonly why: Rejoining; readonly putBack: number; readonly epoch: string }) => void;
+  readonly contribute: (reason: RejoinReason, epoch: string) => Promise<readonly Operation[]>;
+  readonly onRejoined: (rejoined: Rejoined) => void;
   readonly onState: (state: 'Open' | 'Refilling' | 'Down', reason: string) => void;
 }
 
-/** Why the script takes no batch, and that in words. */
+/** Why the script executes no batch, and that in words. */
 const REFUSALS = {
-  empty: 'the store is empty', lost: 'the store has lost what it acknowledged', epoch: 'the store has begun anew', refilling: 'the store is being filled again',
+  empty: 'the store is empty', lost: 'the store has lost what it acknowledged',
+  epoch: 'the store has begun anew', refilling: 'the store is being filled again',
 } as const;
 type Refusal = keyof typeof REFUSALS;
 
-const MOST_STEPS = 64;
-/** While so many batches are on their way, further work waits and gathers. */
-const MOST_BATCHES = 2;
-const RETRY_MS = 100;
-const PUT_BACK = new Set(['adopted', 'refilled']);
+/** An operation that waits for its reply. */
+interface Request {
+  readonly operation: Operation;
+  /** It is sent again until it is answered. Otherwise it is refused at its timeout. */
+  readonly untilAnswered: boolean;
+  readonly resolve: (reply: Reply) => void;
+  readonly reject: (error: LedgerUnavailable) => void;
+  sent: boolean;
+  done: boolean;
+  timer: NodeJS.Timeout | undefined;
+}
 
-export class Bucket implements Place {
+const MAX_BATCH_OPERATIONS = 64;
+/** While so many batches are under way, further operations wait and gather. */
+const MAX_BATCHES = 2;
+const RETRY_MS = 100;
+/** A timer that is so late tells that the process itself stood still. */
+const STALL_MS = 25;
+const RESTORED = new Set(['adopted', 'refilled']);
+
+export class Bucket {
   readonly #deps: BucketDeps;
-  readonly #deadlines: Deadlines;
-  /** As every batch says them. */
-  readonly #settings: readonly string[];
-  #queue: Work[] = [];
+  #queue: Request[] = [];
+  #batches: (readonly Request[])[] = [];
   #state: 'Open' | 'Refilling' | 'Down' | 'Closed' = 'Down';
   #reason = 'the server has not been reached yet';
   #recovering = false;
   #scheduled = false;
-  /** On their way; a list, as a set that is entered and left so often keeps what left it alive. */
-  #batches: (readonly Work[])[] = [];
   #epoch = '';
+  /** Numbers the batches; `#acked` is the latest that was acknowledged. */
   #seq = 0;
   #acked = 0;
+  /** What the script last said of the epoch. */
+  #said = { id: '', mode: '', remainingMs: 0 };
 
   constructor(deps: BucketDeps) {
     this.#deps = deps;
-    const { patienceMs, leaseMs, keepMs, records, generationMs, lenient } = deps.settings;
-    this.#deadlines = new Deadlines(patienceMs);
-    this.#settings = [String(leaseMs), String(keepMs), String(records), String(generationMs), lenient ? '1' : ''];
   }
 
   get open(): boolean {
@@ -93,135 +112,135 @@ export class Bucket implements Place {
     return this.#reason;
   }
 
-  /** Work that is not done yet, of the kind that will be. */
-  get unfinished(): number {
-    return this.#queue.length + this.#batches.length;
+  get hasWork(): boolean {
+    return this.#queue.length + this.#batches.length > 0;
   }
 
   start(): void {
-    this.#recover('the server has not been reached yet');
+    this.#recover(this.#reason);
   }
 
-  /** Refused at once where nothing can be promised. */
-  submit(work: Work): void {
-    if (work.sure ? this.#state === 'Closed' : this.#state !== 'Open') return work.refuse(this.#unavailable(), false);
-    if (!work.sure) this.#deadlines.wait(work);
-    this.#queue.push(work);
-    this.#schedule();
+  /**
+   * Rejects with LedgerUnavailable where the answer does not come in time, as Unanswered if it may have been executed.
+   */
+  ask(operation: Operation): Promise<Reply> {
+    return this.#submit(operation, false);
   }
 
-  /** Answered soon, or refused; what is refused may have been done. */
-  ask(step: Step): Promise<Reply> {
-    return new Promise((resolve, reject) => this.submit(new Question(this, { step, sure: false }, { resolve, reject })));
+  /**
+   * Executed as soon as the server takes it, once or more often. Rejects only where the script fails, or at the close.
+   */
+  askUntilAnswered(operation: Operation): Promise<Reply> {
+    return this.#submit(operation, true);
   }
 
-  /** Done as soon as the server takes it, however long that is; once or more often. Rejects only where the ledger is closed. */
-  askSurely(step: Step): Promise<Reply> {
-    return new Promise((resolve, reject) => this.submit(new Question(this, { step, sure: true }, { resolve, reject })));
-  }
-
-  missedDeadline(): void {
-    this.#recover('the server does not answer in time');
-  }
-
-  /** Everything that is not done is refused by when this returns, and no answer counts after it. */
+  /** Refuses everything that is not answered. No reply counts after it. */
   close(): void {
     this.#state = 'Closed';
     this.#reason = 'the ledger is closed';
-    for (const work of [...this.#batches.splice(0).flat(), ...this.#queue.splice(0)]) this.#refuse(work);
+    for (const request of [...this.#batches.splice(0).flat(), ...this.#queue.splice(0)]) this.#refuse(request);
   }
 
-  #schedule(): void {
-    if (this.#scheduled || this.#state !== 'Open' || this.#batches.length >= MOST_BATCHES || this.#queue.length === 0) return;
-    this.#scheduled = true;
-    atTurnsEnd(() => {
-      this.#scheduled = false;
-      while (this.#state === 'Open' && this.#batches.length < MOST_BATCHES && this.#queue.length > 0) void this.#send(this.#queue.splice(0, MOST_STEPS));
+  #submit(operation: Operation, untilAnswered: boolean): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      const state = { sent: false, done: false, timer: undefined };
+      const request: Request = { operation, untilAnswered, resolve, reject, ...state };
+      if (untilAnswered ? this.#state === 'Closed' : this.#state !== 'Open') return this.#refuse(request);
+      if (!untilAnswered) this.#startTimeout(request, this.#deps.settings.timeoutMs);
+      this.#queue.push(request);
+      this.#schedule();
     });
   }
 
-  async #send(taken: readonly Work[]): Promise<void> {
-    const batch = taken.filter(({ sure, over }) => sure || !over);
+  /** Time in which this process stood still does not count, and a reply that has come meanwhile is read first. */
+  #startTimeout(request: Request, ms: number): void {
+    const dueMs = performance.now() + ms;
+    request.timer = setTimeout(() => {
+      const lateMs = performance.now() - dueMs;
+      if (lateMs > STALL_MS) this.#startTimeout(request, lateMs);
+      else setImmediate(() => this.#expire(request));
+    }, ms).unref();
+  }
+
+  #expire(request: Request): void {
+    if (request.done) return;
+    finish(request, () => request.reject(refusal(request, 'the ledger does not answer')));
+    this.#recover('the server does not answer in time');
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || !this.#canSend()) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      while (this.#canSend()) void this.#send(this.#queue.splice(0, MAX_BATCH_OPERATIONS));
+    });
+  }
+
+  #canSend(): boolean {
+    return this.#state === 'Open' && this.#batches.length < MAX_BATCHES && this.#queue.length > 0;
+  }
+
+  async #send(taken: readonly Request[]): Promise<void> {
+    const batch = taken.filter(({ done }) => !done);
     if (batch.length === 0) return;
     this.#batches.push(batch);
+    for (const request of batch) request.sent = true;
     let replies: readonly string[] | string;
     try {
-      const said = await this.#run('', batch.map(({ text }) => text));
-      replies = typeof said === 'string' ? REFUSALS[said] : said;
+      const answer = await this.#run('', batch.map(({ operation }) => operation));
+      replies = typeof answer === 'string' ? REFUSALS[answer] : answer;
     } catch (error) {
-      replies = error instanceof Error ? error.message : String(error);
+      replies = messageOf(error);
     }
-    // closed meanwhile: it was refused
+    // it was refused if the ledger was closed meanwhile
     if (!this.#batches.includes(batch)) return;
     this.#batches = this.#batches.filter((other) => other !== batch);
     if (typeof replies === 'string') this.#failed(batch, replies);
-    else for (const [index, work] of batch.entries()) this.#answer(work, parseReply(replies[index + 1] ?? ''));
+    else for (const [index, request] of batch.entries()) answerRequest(request, parseReply(replies[index + 1] ?? ''));
     this.#schedule();
   }
 
-  #answer(work: Work, reply: Reply): void {
-    if (!work.sure) {
-      if (work.over) return;
-      work.over = true;
-    }
-    try {
-      if (reply[0] === 'error') work.refuse(new LedgerUnavailable(`the ledger's script failed at ${nameOf(work.text)}: ${reply[1] ?? ''}`), true);
-      else work.answer(reply);
-    } catch (error) {
-      // a reply that cannot be read is its own call's trouble
-      work.refuse(new LedgerUnavailable(`the ledger's script was not understood at ${nameOf(work.text)}: ${String(error)}`), true);
-    }
-  }
-
-  #failed(batch: readonly Work[], reason: string): void {
-    // first, since those who are refused are told why
+  #failed(batch: readonly Request[], reason: string): void {
+    // first, since who is refused is told the reason
     this.#recover(reason);
-    for (const work of batch) if (!work.sure) this.#refuse(work);
-    this.#queue.unshift(...batch.filter((work) => work.sure));
+    for (const request of batch) if (!request.untilAnswered) this.#refuse(request);
+    this.#queue.unshift(...batch.filter(({ untilAnswered }) => untilAnswered));
   }
 
-  #refuse(work: Work): void {
-    if (!work.sure) {
-      if (work.over) return;
-      work.over = true;
-    }
-    work.refuse(this.#unavailable(), true);
+  #refuse(request: Request): void {
+    finish(request, () => request.reject(refusal(request, `the ledger cannot promise anything now: ${this.#reason}`)));
   }
 
-  #unavailable(): LedgerUnavailable {
-    return new LedgerUnavailable(`the ledger cannot promise anything now: ${this.#reason}`);
-  }
-
-  /** The replies from the second on, or the word with which the script took nothing. */
-  async #run(mode: '' | 'refill', steps: readonly string[]): Promise<readonly string[] | Refusal> {
+  /** The replies from the second on, or the word with which the script executed nothing. */
+  async #run(mode: '' | 'refill', operations: readonly Operation[]): Promise<readonly string[] | Refusal> {
     const seq = ++this.#seq;
     const epoch = this.#epoch;
-    const replies = parseReplies(await this.#deps.link.run(this.#deps.base, encodeBatch(this.#head(mode, seq), steps)));
-    if (replies[0] !== 'ok') return this.#note(replies);
-    if (this.#epoch === epoch) this.#acked = Math.max(this.#acked, seq);
-    return replies;
-  }
-
-  /** The script took nothing: why, and what it says of the epoch. */
-  #note([word = '', id = '', mode = '', remainingMs]: readonly string[]): Refusal {
+    const { link, base } = this.#deps;
+    const replies = parseReplies(await link.run(base, encodeBatch(this.#head(mode, seq), operations)));
+    const [word = '', id = '', epochMode = '', remainingMs] = replies;
+    if (word === 'ok') {
+      if (this.#epoch === epoch) this.#acked = Math.max(this.#acked, seq);
+      return replies;
+    }
     if (!isRefusal(word)) throw new Error(`the ledger's script said ${word}`);
-    this.#said = { id, mode, remainingMs: Number(remainingMs) };
+    this.#said = { id, mode: epochMode, remainingMs: Number(remainingMs) };
     return word;
   }
 
-  /** What the script last said of the epoch. */
-  #said = { id: '', mode: '', remainingMs: 0 };
-
   #head(mode: string, seq: number): string[] {
-    const { clock, instance } = this.#deps.settings;
-    return [clock ? String(clock()) : '', instance, this.#epoch, String(this.#acked), String(seq), mode, ...this.#settings];
+    const { clock, instance, leaseMs, keepMs, records, generationMs, lenient } = this.#deps.settings;
+    return [
+      clock ? String(clock()) : '', instance, this.#epoch, String(this.#acked), String(seq), mode,
+      String(leaseMs), String(keepMs), String(records), String(generationMs), lenient ? '1' : '',
+    ];
   }
 
   #recover(reason: string): void {
     if (this.#state === 'Closed' || this.#recovering) return;
     this.#recovering = true;
     this.#become('Down', reason);
-    this.#rejoin().catch((error: unknown) => this.#become('Down', String(error))).finally(() => {
+    this.#rejoin().catch((error: unknown) => this.#become('Down', messageOf(error))).finally(() => {
       this.#recovering = false;
       this.#schedule();
     });
@@ -236,25 +255,24 @@ export class Bucket implements Place {
 
   /** Ends when the bucket is open, or closed. */
   async #rejoin(): Promise<void> {
-    const life: { why: Rejoining | undefined } = { why: undefined };
+    const rejoining: { reason: RejoinReason | undefined } = { reason: undefined };
     while (this.#state !== 'Closed') {
       try {
-        if (await this.#advance(life)) return this.#become('Open', '');
+        if (await this.#advance(rejoining)) return this.#become('Open', '');
       } catch (error) {
-        this.#become('Down', error instanceof Error ? error.message : String(error));
+        this.#become('Down', messageOf(error));
         await pause(RETRY_MS);
       }
     }
   }
 
-  /** One step towards an open bucket; true: it is. */
-  async #advance(life: { why: Rejoining | undefined }): Promise<boolean> {
-    const replies = await this.#run(life.why ? 'refill' : '', []);
-    switch (replies) {
-      case 'empty': return this.#found('');
-      case 'lost': return this.#found(this.#epoch);
+  /** One step towards an open bucket; true: it is open. */
+  async #advance(rejoining: { reason: RejoinReason | undefined }): Promise<boolean> {
+    switch (await this.#run(rejoining.reason ? 'refill' : '', [])) {
+      case 'empty': return this.#foundEpoch('');
+      case 'lost': return this.#foundEpoch(this.#epoch);
       case 'epoch':
-        life.why = this.#epoch === '' ? 'Start' : this.#said.mode === 'set' ? 'Empty' : 'Lost';
+        rejoining.reason = this.#epoch === '' ? 'Start' : this.#said.mode === 'set' ? 'Empty' : 'Lost';
         this.#epoch = this.#said.id;
         this.#acked = 0;
         return false;
@@ -263,38 +281,63 @@ export class Bucket implements Place {
         await pause(Math.min(this.#said.remainingMs, RETRY_MS * 10));
         return false;
       default:
-        if (!life.why) return true;
-        await this.#contribute(life.why);
-        life.why = undefined;
+        if (!rejoining.reason) return true;
+        await this.#contribute(rejoining.reason);
+        rejoining.reason = undefined;
         return false;
     }
   }
 
-  async #found(after: string): Promise<false> {
+  async #foundEpoch(after: string): Promise<false> {
     const { link, base, settings } = this.#deps;
-    await link.run(base, encodeBatch([...this.#head('found', this.#seq), randomUUID(), after, String(settings.refillMs)], []));
+    const head = [...this.#head('found', this.#seq), randomUUID(), after, String(settings.refillMs)];
+    await link.run(base, encodeBatch(head, []));
     return false;
   }
 
-  async #contribute(why: Rejoining): Promise<void> {
-    // a process that comes when a store begins anew has as much to tell as one that was there
-    const anew = why === 'Start' && this.#said.remainingMs > 0 && this.#said.mode === 'set';
-    const steps = await this.#deps.contribute(anew ? 'Empty' : why, this.#epoch);
-    let putBack = 0;
-    for (let at = 0; at < steps.length; at += MOST_STEPS) {
-      const replies = await this.#run('refill', steps.slice(at, at + MOST_STEPS).map(encodeStep));
+  async #contribute(asked: RejoinReason): Promise<void> {
+    // a process that starts when a store begins anew has as much to contribute as one that was there
+    const beginsAnew = asked === 'Start' && this.#said.remainingMs > 0 && this.#said.mode === 'set';
+    const reason = beginsAnew ? 'Empty' : asked;
+    const operations = await this.#deps.contribute(reason, this.#epoch);
+    let restored = 0;
+    for (let at = 0; at < operations.length; at += MAX_BATCH_OPERATIONS) {
+      const replies = await this.#run('refill', operations.slice(at, at + MAX_BATCH_OPERATIONS));
       if (typeof replies === 'string') throw new Error(`the store changed while it was filled: ${replies}`);
-      putBack += replies.slice(1).map(parseReply).filter(([word = '']) => PUT_BACK.has(word)).length;
+      restored += replies.slice(1).map(parseReply).filter(([word = '']) => RESTORED.has(word)).length;
     }
-    this.#deps.onRejoined({ why: anew ? 'Empty' : why, putBack, epoch: this.#epoch });
+    this.#deps.onRejoined({ reason, restored, epoch: this.#epoch });
   }
+}
+
+function answerRequest(request: Request, reply: Reply): void {
+  finish(request, () => {
+    if (reply[0] !== 'error') request.resolve(reply);
+    else request.reject(new Unanswered(`the ledger's script failed at ${request.operation.name}: ${reply[1] ?? ''}`));
+  });
+}
+
+/** Only the first end of a request counts. */
+function finish(request: Request, end: () => void): void {
+  if (request.done) return;
+  request.done = true;
+  clearTimeout(request.timer);
+  end();
+}
+
+function refusal({ sent }: Request, reason: string): LedgerUnavailable {
+  return sent ? new Unanswered(reason) : new LedgerUnavailable(reason);
 }
 
 function isRefusal(word: string): word is Refusal {
   return Object.hasOwn(REFUSALS, word);
 }
 
-/** Does not keep the process. */
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Does not keep the process alive. */
 function pause(ms: number): Promise<void> {
   return sleep(ms, undefined, { ref: false });
 }

@@ -1,14 +1,13 @@
 /**
- * The files of a journal: lines are appended to the current one, gathered for some hundred milliseconds; two take turns. What
- * still counts of what was written is in the file that is written at any moment, also after a write or a turn that failed.
+ * The files of the journal: lines are gathered for some hundred milliseconds and appended to the current one; two files
+ * take turns. Whatever still counts is in the current file at any moment, also after a write or a rotation that failed.
  */
 import { existsSync, renameSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Lines } from './lines.ts';
 
-export interface JournalFilesOptions {
+export interface JournalFileOptions {
   readonly folder: string;
   /** Lines that every file begins with: what still counts of those before it. */
   readonly kept: () => string;
@@ -17,43 +16,43 @@ export interface JournalFilesOptions {
   readonly monotonicMs: () => number;
 }
 
-/** What is acknowledged is wanted only where a store loses it: it may be written together. */
+/** An acknowledged settlement is wanted only where the store loses it, so that its line can wait for others. */
 const GATHER_MS = 200;
-const TURN_MS = 5 * 60_000;
-const TURN_BYTES = 64 * 2 ** 20;
+const ROTATE_MS = 5 * 60_000;
+const ROTATE_BYTES = 64 * 2 ** 20;
 
-/** Older one first. */
+/** The older one first. */
 export function journalPaths(folder: string): readonly [previous: string, current: string] {
   return [join(folder, 'previous.jsonl'), join(folder, 'current.jsonl')];
 }
 
-export async function openJournalFiles(options: JournalFilesOptions): Promise<JournalFiles> {
+export async function openJournalFiles(options: JournalFileOptions): Promise<JournalFiles> {
   const [, current] = journalPaths(options.folder);
   return new JournalFiles(options, await open(current, 'a', 0o600));
 }
 
 export class JournalFiles {
-  readonly #options: JournalFilesOptions;
-  readonly #lines = new Lines();
+  readonly #options: JournalFileOptions;
+  #lines: string[] = [];
   #file: FileHandle;
   #bytes = 0;
-  #sinceMs: number;
-  /** The end of the file may be half a line: of the process before, or of a write that failed, which is lost then. */
-  #broken = true;
-  #closed = false;
+  #openedMs: number;
+  /** The file may end with half a line, of the process before or of a write that failed. */
+  #isBroken = true;
+  #isClosed = false;
   #readers = 0;
   #writing: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: JournalFilesOptions, file: FileHandle) {
+  constructor(options: JournalFileOptions, file: FileHandle) {
     this.#options = options;
     this.#file = file;
-    this.#sinceMs = options.monotonicMs();
+    this.#openedMs = options.monotonicMs();
   }
 
   append(line: string): void {
-    if (this.#closed) return this.#options.onFault(new Error('the journal is closed'));
-    this.#lines.add(line);
+    if (this.#isClosed) return this.#options.onFault(new Error('the journal is closed'));
+    this.#lines.push(line);
     this.#timer ??= setTimeout(() => void this.flush(), GATHER_MS).unref();
   }
 
@@ -61,7 +60,10 @@ export class JournalFiles {
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    return this.#writing ??= this.#write().catch((error: unknown) => this.#failed(error)).finally(() => { this.#writing = undefined; });
+    return this.#writing ??= this.#write().catch((error: unknown) => {
+      this.#isBroken = true;
+      this.#options.onFault(error);
+    }).finally(() => { this.#writing = undefined; });
   }
 
   /** Resolves when all that was appended until now is in the file, or was lost with a fault. Never rejects. */
@@ -71,7 +73,7 @@ export class JournalFiles {
     await this.flush();
   }
 
-  /** Reads all that was appended; files that took turns meanwhile would be read twice, or not at all. */
+  /** Reads all that was appended. No file rotates meanwhile: it would be read twice, or not at all. */
   async reading<T>(read: (paths: readonly string[]) => Promise<T>): Promise<T> {
     await this.written();
     this.#readers++;
@@ -86,39 +88,40 @@ export class JournalFiles {
   async close(): Promise<void> {
     await this.written();
     const last = this.flush();
-    this.#closed = true;
+    this.#isClosed = true;
     await last;
     clearTimeout(this.#timer);
     await this.#file.close();
   }
 
   async #write(): Promise<void> {
-    if (this.#broken) await this.#put(Buffer.from(`\n${this.#options.kept()}`));
-    this.#broken = false;
-    for (let filled = this.#lines.take(); filled.length > 0; filled = this.#lines.take()) {
-      await this.#put(filled);
-      if (this.#readers === 0 && this.#isFull()) await this.#turn();
+    if (this.#isBroken) await this.#put(`\n${this.#options.kept()}`);
+    this.#isBroken = false;
+    while (this.#lines.length > 0) {
+      await this.#put(this.#lines.splice(0).join(''));
+      if (this.#readers === 0 && this.#isFull()) await this.#rotate();
     }
   }
 
-  async #put(bytes: Uint8Array): Promise<void> {
+  async #put(text: string): Promise<void> {
+    const bytes = Buffer.from(text);
     this.#bytes += bytes.length;
     await this.#file.appendFile(bytes);
   }
 
   #isFull(): boolean {
-    return this.#bytes > TURN_BYTES || this.#options.monotonicMs() - this.#sinceMs > TURN_MS;
+    return this.#bytes > ROTATE_BYTES || this.#options.monotonicMs() - this.#openedMs > ROTATE_MS;
   }
 
   /** The old file is there until there is a new one. */
-  async #turn(): Promise<void> {
+  async #rotate(): Promise<void> {
     const { folder, kept, monotonicMs } = this.#options;
     const [previous, current] = journalPaths(folder);
     const path = join(folder, 'next.jsonl');
     const next = await open(path, 'w', 0o600);
     try {
       await next.appendFile(kept());
-      // there is none after a turn that failed between the two: what is written since is in the previous one
+      // it is missing after a rotation that failed between the two: what was written since is in the previous one
       if (existsSync(current)) renameSync(current, previous);
       renameSync(path, current);
     } catch (error) {
@@ -126,12 +129,7 @@ export class JournalFiles {
       throw error;
     }
     const old = this.#file;
-    [this.#file, this.#bytes, this.#sinceMs] = [next, 0, monotonicMs()];
+    [this.#file, this.#bytes, this.#openedMs] = [next, 0, monotonicMs()];
     await old.close();
-  }
-
-  #failed(error: unknown): void {
-    this.#broken = true;
-    this.#options.onFault(error);
   }
 }

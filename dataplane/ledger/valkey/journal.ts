@@ -1,19 +1,20 @@
 /**
- * This process's own file of settlements: those that the store has not acknowledged, which are delivered at the next start if
- * not before, and those of the last minutes that it has, which are put back into a store that lost them. One JSON list a line,
- * appended; two files take turns, so that what is older than some minutes goes away by itself.
+ * This process's own journal of settlements: those that the store has not acknowledged, which the next process delivers
+ * if this one cannot, and those of the last minutes that it has, which are put back into a store that lost them. One
+ * JSON array a line. Two files take turns, so that what is older than some minutes leaves by itself.
  */
 import { createReadStream, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { journalPaths, openJournalFiles } from './journal-file.ts';
-import type { Reply, Step } from './steps.ts';
+import type { Operation } from './operations.ts';
+import type { Reply } from './replies.ts';
 
 /** A settlement that was not acknowledged, or that a call is to be withdrawn. */
 export interface PendingSettlement {
   readonly callId: string;
   readonly account: string;
   /** The hold that it replaces, as the store would have it; absent where its process did not know of one. */
-  readonly adopt?: Step;
-  readonly settle: Step;
+  readonly adopt?: Operation;
+  readonly settle: Operation;
 }
 
 /** What concerns one bucket in its present epoch. */
@@ -27,17 +28,15 @@ export interface JournalPart {
 export interface Journal {
   /** Of the process before this one. */
   readonly left: readonly PendingSettlement[];
-  pending(settlement: PendingSettlement): void;
-  /** `reply`: as the script told it; `job`: the last three words of the settlement. */
-  settled(callId: string, reply: Reply, job: readonly string[]): void;
-  /** The same, with the line as it is to be written. */
-  noted(callId: string, line: string): void;
+  addPending(settlement: PendingSettlement): void;
+  /** `reply`: the script's, with everything; `job`: the arguments that make its job. */
+  addSettled(reply: Reply, job: readonly string[]): void;
   /** It will not be delivered: the store has never known it. */
-  dropped(callId: string): void;
+  addDropped(callId: string): void;
   /** What is acknowledged in this bucket from now on is so in this epoch. */
-  began(base: string, epoch: string): void;
-  /** Acknowledged settlements of a bucket of the last minutes, oldest first, as steps that put them back. */
-  recent(of: JournalPart): Promise<Step[]>;
+  beginEpoch(base: string, epoch: string): void;
+  /** Acknowledged settlements of a bucket of the last minutes, oldest first, as operations that put them back. */
+  refills(of: JournalPart): Promise<Operation[]>;
   /** Resolves when everything is in the file. */
   close(): Promise<void>;
 }
@@ -50,51 +49,49 @@ export interface JournalOptions {
   readonly monotonicMs?: () => number;
 }
 
-type Line = readonly ['P', PendingSettlement] | readonly ['C', string, Reply, readonly string[]] | readonly ['D', string] | readonly ['E', string, string];
+/** P: pending. C: committed. D: dropped. E: an epoch began in a bucket. Files of other versions have the same. */
+type Line = readonly ['P', PendingSettlement] | Committed | readonly ['D', string] | readonly ['E', string, string];
+type Committed = readonly ['C', callId: string, reply: Reply, job: readonly string[]];
 
 /** So many epochs of a bucket are remembered. */
-const MOST_EPOCHS = 8;
+const MAX_EPOCHS = 8;
 
 /** Keeps nothing: for tests, and for ledgers that live as long as their process. */
 export const NO_JOURNAL: Journal = {
-  left: [], pending: () => undefined, settled: () => undefined, noted: () => undefined, dropped: () => undefined, began: () => undefined, recent: async () => [], close: async () => undefined,
+  left: [], addPending: () => undefined, addSettled: () => undefined, addDropped: () => undefined,
+  beginEpoch: () => undefined, refills: async () => [], close: async () => undefined,
 };
 
 /** Opens the folder's journal. Only one process may have it. */
-export async function openJournal({ folder, onFault, monotonicMs = () => performance.now() }: JournalOptions): Promise<Journal> {
+export async function openJournal(options: JournalOptions): Promise<Journal> {
+  const { folder, onFault, monotonicMs = () => performance.now() } = options;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const { waiting, epochs } = readKept(journalPaths(folder));
   const left = [...waiting.values()];
-  const files = await openJournalFiles({ folder, onFault, monotonicMs, kept: () => [...keptLines(waiting, epochs)].map(lineOf).join('') });
-  const noLonger = (callId: string): void => {
-    // a look into a map makes an entry of V8's own for a text that is new
-    if (waiting.size > 0) waiting.delete(callId);
-  };
+  const kept = (): string => [...keptLines(waiting, epochs)].map(lineOf).join('');
+  const files = await openJournalFiles({ folder, onFault, monotonicMs, kept });
   return {
     left,
-    pending(settlement) {
+    addPending(settlement) {
       waiting.set(settlement.callId, settlement);
       files.append(lineOf(['P', settlement]));
       void files.flush();
     },
-    settled(callId, reply, job) {
-      noLonger(callId);
+    addSettled(reply, job) {
+      const [, , callId = ''] = reply;
+      waiting.delete(callId);
       files.append(lineOf(['C', callId, reply, job]));
     },
-    noted(callId, line) {
-      noLonger(callId);
-      files.append(line);
-    },
-    dropped(callId) {
+    addDropped(callId) {
       if (waiting.delete(callId)) files.append(lineOf(['D', callId]));
     },
-    began(base, epoch) {
+    beginEpoch(base, epoch) {
       if (epochs.get(base)?.includes(epoch)) return;
       files.append(lineOf(['E', base, epoch]));
-      // until then a new file must not begin with it: what was before is yet to be written
-      void files.written().then(() => noteEpoch(epochs, base, epoch));
+      // until then no new file may begin with it: what was before it is still to be written
+      void files.written().then(() => addEpoch(epochs, base, epoch));
     },
-    recent: (part) => files.reading((paths) => readSettled(paths, part)),
+    refills: (part) => files.reading((paths) => readRefills(paths, part)),
     close: () => files.close(),
   };
 }
@@ -102,9 +99,9 @@ export async function openJournal({ folder, onFault, monotonicMs = () => perform
 /** Of each bucket, oldest first. */
 type Epochs = Map<string, readonly string[]>;
 
-function noteEpoch(epochs: Epochs, base: string, epoch: string): void {
+function addEpoch(epochs: Epochs, base: string, epoch: string): void {
   const known = epochs.get(base) ?? [];
-  if (!known.includes(epoch)) epochs.set(base, [...known, epoch].slice(-MOST_EPOCHS));
+  if (!known.includes(epoch)) epochs.set(base, [...known, epoch].slice(-MAX_EPOCHS));
 }
 
 function* keptLines(waiting: ReadonlyMap<string, PendingSettlement>, epochs: Epochs): Generator<Line> {
@@ -112,21 +109,22 @@ function* keptLines(waiting: ReadonlyMap<string, PendingSettlement>, epochs: Epo
   for (const each of waiting.values()) yield ['P', each];
 }
 
-/** What a settlement's reply says, as the step that puts it back. `since`: it is not older than the epoch. */
-function refillStep([, account = '', callId = '', keyUid = '', ...rest]: Reply, job: readonly string[], since: boolean): Step {
-  return { name: 'refill', args: [callId, keyUid, account, ...rest, ...job, since ? '1' : ''] };
+/** A settlement's line as the operation that puts it back. `isOfEpoch`: it is not older than the epoch. */
+function refillOperation([, callId, reply, job]: Committed, isOfEpoch: boolean): Operation {
+  const [, account = '', , keyUid = '', ...rest] = reply;
+  return { name: 'refill', args: [callId, keyUid, account, ...rest, ...job, isOfEpoch ? '1' : ''] };
 }
 
-async function readSettled(paths: readonly string[], { base, epoch, accepts }: JournalPart): Promise<Step[]> {
-  const steps: Step[] = [];
-  let since = false;
+async function readRefills(paths: readonly string[], { base, epoch, accepts }: JournalPart): Promise<Operation[]> {
+  const operations: Operation[] = [];
+  let isOfEpoch = false;
   for (const path of paths) {
     for await (const line of readLines(path)) {
-      if (line[0] === 'E') since ||= line[1] === base && line[2] === epoch;
-      else if (line[0] === 'C' && accepts(line[2][1] ?? '')) steps.push(refillStep(line[2], line[3], since));
+      if (line[0] === 'E') isOfEpoch ||= line[1] === base && line[2] === epoch;
+      else if (line[0] === 'C' && accepts(line[2][1] ?? '')) operations.push(refillOperation(line, isOfEpoch));
     }
   }
-  return steps;
+  return operations;
 }
 
 function lineOf(line: Line): string {
@@ -141,14 +139,14 @@ function readKept(paths: readonly string[]): { waiting: Map<string, PendingSettl
     for (const text of readFileSync(path, 'utf8').split('\n')) {
       const line = parseLine(text);
       if (line?.[0] === 'P') waiting.set(line[1].callId, line[1]);
-      else if (line?.[0] === 'E') noteEpoch(epochs, line[1], line[2]);
+      else if (line?.[0] === 'E') addEpoch(epochs, line[1], line[2]);
       else if (line) waiting.delete(line[1]);
     }
   }
   return { waiting, epochs };
 }
 
-/** Ends of lines are those of JSON lists, and nothing else that ends a line for people: an identifier may have such in it. */
+/** Not by node:readline, which also ends lines at U+2028 and the like: an identifier may have such in it. */
 async function* readLines(path: string): AsyncGenerator<Line> {
   if (!existsSync(path)) return;
   let rest = '';
@@ -162,7 +160,7 @@ async function* readLines(path: string): AsyncGenerator<Line> {
   }
 }
 
-/** A line that a process did not write to its end is none. */
+/** Undefined: the line was not written to its end. */
 function parseLine(text: string): Line | undefined {
   if (text === '') return undefined;
   try {

@@ -1,6 +1,6 @@
 /**
- * The connection to the server or the Cluster: runs the ledger's script, and says when it is there and when it is gone. It
- * reconnects by itself, for ever; what is asked meanwhile fails at once.
+ * The connection to the server or the Cluster, and how the ledger's script is run on it. It reconnects by itself, for
+ * ever; whatever is asked meanwhile fails at once.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -10,14 +10,14 @@ import { createClient, createCluster } from '@redis/client';
 import type { ValkeyLocation } from './location.ts';
 
 export interface Link {
-  /** Runs the script on a bucket with a batch; resolves with its reply once so many replicas have it as the location asks for. */
+  /** Runs a batch on a bucket; resolves with the reply once as many replicas have it as the location asks for. */
   run(base: string, batch: string): Promise<unknown>;
   /** The same, for a user who may only read. */
   read(base: string, batch: string): Promise<unknown>;
   /** Any other command on a key. */
   command(key: string, args: readonly string[]): Promise<unknown>;
   /** The latest failure to connect, in words; empty since it has answered. */
-  trouble(): string;
+  lastFailure(): string;
   /** Ends the connection; what is on its way is lost. */
   close(): void;
 }
@@ -38,75 +38,75 @@ const PING_MS = 500;
 const SILENT_MS = 3_000;
 const RECONNECT_MS = 500;
 const WAIT_MS = 200;
-/**
- * The client's own patience with what it could not send yet: none. It would make a timer for each command, which lives on for
- * seconds; a server that takes nothing is given up as one that says nothing.
- */
+/** No timeout per command: a server that takes nothing is given up like one that is silent. */
 const COMMAND_OPTIONS = { timeout: 0 };
 
 /** Connects in the background. */
 export function openLink(location: ValkeyLocation): Link {
-  let trouble = '';
-  const onError = (error: unknown): void => { trouble = messageOf(error); };
-  const { send: sendRaw, close } = location.cluster ? openCluster(location, onError) : openServer(location, onError);
-  // each promise in between is work of every batch
-  const send: Send = (key, args, readonly) => {
-    const reply = sendRaw(key, args, readonly);
-    return trouble === '' ? reply : reply.then((value) => {
-      trouble = '';
-      return value;
-    });
+  let lastFailure = '';
+  const onError = (error: unknown): void => { lastFailure = messageOf(error); };
+  const connection = location.cluster ? openCluster(location, onError) : openServer(location, onError);
+  const send: Send = async (key, args, readonly) => {
+    const reply = await connection.send(key, args, readonly);
+    lastFailure = '';
+    return reply;
   };
-  const run = runner(send);
+  const run = createRunner(send);
   const runAndWait = async (base: string, batch: string): Promise<unknown> => {
-    const [result, replicas] = await Promise.all([run(base, batch), send(base, ['WAIT', String(location.wait), String(WAIT_MS)], false)]);
-    if (Number(replicas) < location.wait) throw new Error(`only ${Number(replicas)} of ${location.wait} replicas have it`);
+    const wait = ['WAIT', String(location.wait), String(WAIT_MS)];
+    const [result, replicas] = await Promise.all([run(base, batch), send(base, wait, false)]);
+    const count = Number(replicas);
+    if (count < location.wait) throw new Error(`only ${count} of ${location.wait} replicas have it`);
     return result;
   };
   return {
     run: location.wait === 0 ? run : runAndWait,
-    read: (base, batch) => evaluate(send, base, batch, true),
+    read: (base, batch) => evaluate(send, { base, batch, readonly: true }),
     command: (key, args) => send(key, args, true),
-    trouble: () => trouble,
-    close,
+    lastFailure: () => lastFailure,
+    close: connection.close,
   };
 }
 
-/** As a function, which the server makes once; as a script where it has no functions for this user. */
-function runner(send: Send): (base: string, batch: string) => Promise<unknown> {
-  let functions = true;
-  const load = async (base: string): Promise<void> => {
-    try {
-      await send(base, ['FUNCTION', 'LOAD', LIBRARY], false);
-    } catch (error) {
-      // another process was quicker
-      if (!messageOf(error).includes('already exists')) throw error;
-    }
-  };
+/** Runs batches as a function of the server; as a script where it has no functions for this user. */
+function createRunner(send: Send): Link['run'] {
+  let hasFunctions = true;
   return async (base, batch) => {
-    if (!functions) return evaluate(send, base, batch, false);
-    const command = ['FCALL', FUNCTION, '1', base, batch];
-    try {
-      return await send(base, command, false);
-    } catch (error) {
-      if (/^NOPERM|unknown command/.test(messageOf(error))) functions = false;
-      else if (!messageOf(error).includes('Function not found')) throw error;
+    if (hasFunctions) {
+      try {
+        return await callFunction(send, base, batch);
+      } catch (error) {
+        if (!/^NOPERM|unknown command/.test(messageOf(error))) throw error;
+        hasFunctions = false;
+      }
     }
-    if (!functions) return evaluate(send, base, batch, false);
-    await load(base).catch((error: unknown) => {
-      if (!/^NOPERM|unknown command/.test(messageOf(error))) throw error;
-      functions = false;
-    });
-    return functions ? send(base, command, false) : evaluate(send, base, batch, false);
+    return evaluate(send, { base, batch, readonly: false });
   };
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+/** Loads the library where the server does not have it. */
+async function callFunction(send: Send, base: string, batch: string): Promise<unknown> {
+  const command = ['FCALL', FUNCTION, '1', base, batch];
+  try {
+    return await send(base, command, false);
+  } catch (error) {
+    if (!messageOf(error).includes('Function not found')) throw error;
+  }
+  await send(base, ['FUNCTION', 'LOAD', LIBRARY], false).catch((error: unknown) => {
+    // another process was faster
+    if (!messageOf(error).includes('already exists')) throw error;
+  });
+  return send(base, command, false);
 }
 
-/** As a script: it needs nothing to be there, and a user who may only read can use it. */
-async function evaluate(send: Send, base: string, batch: string, readonly: boolean): Promise<unknown> {
+interface Evaluation {
+  readonly base: string;
+  readonly batch: string;
+  readonly readonly: boolean;
+}
+
+/** As a script: nothing needs to be there before, and a user who may only read can run it. */
+async function evaluate(send: Send, { base, batch, readonly }: Evaluation): Promise<unknown> {
   const suffix = readonly ? '_RO' : '';
   try {
     return await send(base, [`EVALSHA${suffix}`, SCRIPT_SHA, '1', base, batch], readonly);
@@ -114,6 +114,10 @@ async function evaluate(send: Send, base: string, batch: string, readonly: boole
     if (!messageOf(error).startsWith('NOSCRIPT')) throw error;
     return send(base, [`EVAL${suffix}`, SCRIPT, '1', base, batch], readonly);
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function socketOf(location: ValkeyLocation) {
@@ -137,16 +141,17 @@ function credentialsOf({ username, password, passwordFile }: ValkeyLocation) {
 
 function connectionOf(location: ValkeyLocation) {
   return {
-    RESP: 2 as const, commandOptions: COMMAND_OPTIONS, ...credentialsOf(location), disableOfflineQueue: true, pingInterval: PING_MS, disableClientInfo: true, maintNotifications: 'disabled' as const,
-    socket: socketOf(location),
+    RESP: 2 as const, commandOptions: COMMAND_OPTIONS, ...credentialsOf(location), socket: socketOf(location),
+    disableOfflineQueue: true, pingInterval: PING_MS, disableClientInfo: true, maintNotifications: 'disabled' as const,
   };
 }
 
 function openServer(location: ValkeyLocation, onError: (error: unknown) => void): { send: Send; close: () => void } {
-  const [place] = location.hosts;
-  if (!place) throw new Error('a ledger\'s location has a host');
+  const [server] = location.hosts;
+  if (!server) throw new Error('a ledger\'s location has a host');
   const connection = connectionOf(location);
-  const client = createClient({ ...connection, socket: { ...connection.socket, host: place.host, port: place.port }, database: location.database });
+  const socket = { ...connection.socket, host: server.host, port: server.port };
+  const client = createClient({ ...connection, socket, database: location.database });
   client.on('error', onError);
   // it rejects only where it is closed before it was connected
   client.connect().catch(onError);
@@ -157,12 +162,14 @@ function openCluster(location: ValkeyLocation, onError: (error: unknown) => void
   const scheme = location.tls ? 'rediss' : 'redis';
   const connection = connectionOf(location);
   const rootNodes = location.hosts.map(({ host, port }) => ({
-    ...connection, url: `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`, socket: { ...connection.socket, reconnectStrategy: false as const },
+    ...connection, url: `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    socket: { ...connection.socket, reconnectStrategy: false as const },
   }));
   const ending = new AbortController();
-  const make = () => createCluster({ RESP: 2, commandOptions: COMMAND_OPTIONS, rootNodes, defaults: connection }).on('error', onError);
+  const options = { RESP: 2 as const, commandOptions: COMMAND_OPTIONS, rootNodes, defaults: connection };
+  const make = () => createCluster(options).on('error', onError);
   let cluster: ReturnType<typeof make> | undefined;
-  // a node that is lost later is looked for by the client; at the start that is for us to do
+  // the client looks for nodes that are lost later, but not at the start
   const connect = async (): Promise<void> => {
     for (;;) {
       const next = make();

@@ -1,6 +1,6 @@
 /**
- * [P] Where a ledger on Valkey is, as one URL: `valkey://user:password@host:port/0?…`, `valkeys://` with TLS (`redis://` and
- * `rediss://` mean the same). Several hosts, or `cluster=true`: a Cluster.
+ * [P] Where a ledger on Valkey is, as one URL: `valkey://user:password@host:port/0?…`, `valkeys://` with TLS
+ * (`redis://` and `rediss://` mean the same). Several hosts, or `cluster=true`: a Cluster.
  */
 
 export interface ValkeyLocation {
@@ -9,12 +9,12 @@ export interface ValkeyLocation {
   readonly cluster: boolean;
   readonly username: string | undefined;
   readonly password: string | undefined;
-  /** Holds the password, and is read at every connection, so that it can be replaced. */
+  /** Has the password; read at every connection, so that it can be replaced. */
   readonly passwordFile: string | undefined;
-  /** PEM of who signs the server's certificate; undefined: who the system trusts. */
+  /** PEM of the certificate authority; undefined: those that the system trusts. */
   readonly caFile: string | undefined;
   readonly database: number;
-  /** Of every key's name. */
+  /** Begins every key's name. */
   readonly prefix: string;
   /** Replicas that must have a step before it is acknowledged. */
   readonly wait: number;
@@ -31,27 +31,31 @@ export function isValkeyUrl(text: string): boolean {
   return /^(?:valkeys?|rediss?):/i.test(text);
 }
 
-/** Throws with words for whoever wrote the URL; they hold no password. */
+/** Throws with words for whoever wrote the URL, without its password. */
 export function parseValkeyUrl(text: string): ValkeyLocation {
   const match = SCHEME.exec(text);
   if (!match) throw new Error('It must be valkey://HOST:PORT or valkeys://USER:PASSWORD@HOST:PORT.');
-  const [, tls, credentials, places = '', database, query] = match;
+  const [, tls, credentials, hostList = '', database, query] = match;
   const parameters = parseParameters(query);
-  const hosts = places.split(',').map(parseHost);
+  const hosts = hostList.split(',').map(parseHost);
   const cluster = hosts.length > 1 || parameters.get('cluster') === 'true';
   const location = {
-    hosts, cluster, tls: tls !== '', ...parseCredentials(credentials), database: Number(database ?? 0), prefix: parameters.get('prefix') ?? 'mgw',
+    hosts, cluster, tls: tls !== '', ...parseCredentials(credentials),
+    database: Number(database ?? 0), prefix: parameters.get('prefix') ?? 'mgw',
     passwordFile: parameters.get('password-file'), caFile: parameters.get('ca-file'),
     wait: parseCount(parameters, 'wait', 0), records: parseCount(parameters, 'records', DEFAULT_RECORDS),
   };
   if (cluster && location.database !== 0) throw new Error('A Cluster has only the database 0.');
-  if (!/^[\w.:-]{1,64}$/.test(location.prefix)) throw new Error('The prefix of a ledger\'s keys may have letters, digits and . : _ -');
+  if (!/^[\w.:-]{1,64}$/.test(location.prefix))
+    throw new Error('The prefix of a ledger\'s keys may have letters, digits and . : _ -');
   return location;
 }
 
 function parseParameters(query = ''): ReadonlyMap<string, string> {
   const parameters = new Map(new URLSearchParams(query));
-  for (const name of parameters.keys()) if (!PARAMETERS.includes(name)) throw new Error(`The ledger's URL has an unknown parameter ${name}; there are ${PARAMETERS.join(', ')}.`);
+  const unknown = [...parameters.keys()].find((name) => !PARAMETERS.includes(name));
+  if (unknown !== undefined)
+    throw new Error(`The ledger's URL has an unknown parameter ${unknown}; there are ${PARAMETERS.join(', ')}.`);
   return parameters;
 }
 
@@ -59,7 +63,8 @@ function parseHost(text: string): { host: string; port: number } {
   const [, bracketed, plain, digits] = /^(?:\[([0-9a-f:.]+)\]|([^\s:[\]]+))(?::(\d{1,5}))?$/i.exec(text) ?? [];
   const host = bracketed ?? plain;
   const port = Number(digits ?? DEFAULT_PORT);
-  if (host === undefined || port > 65_535) throw new Error('The ledger\'s URL needs a host, such as valkey://127.0.0.1:6379.');
+  if (host === undefined || port > 65_535)
+    throw new Error('The ledger\'s URL needs a host, such as valkey://127.0.0.1:6379.');
   return { host, port };
 }
 
@@ -79,19 +84,19 @@ function parseCount(parameters: ReadonlyMap<string, string>, name: string, other
 
 /** For people: without user and password. */
 export function describeLocation({ hosts, tls, database, cluster }: ValkeyLocation): string {
-  const places = hosts.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(',');
-  return `valkey${tls ? 's' : ''}://${places}${cluster ? ' (Cluster)' : `/${database}`}`;
+  const list = hosts.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(',');
+  return `valkey${tls ? 's' : ''}://${list}${cluster ? ' (Cluster)' : `/${database}`}`;
 }
 
-/** Of a standalone server, all accounts are in one bucket, so that a turn's calls are one batch. In a Cluster, buckets are its shards' shares. */
+/** A single server has one bucket, so that one batch takes all calls of a turn. A Cluster's shards share these. */
 const CLUSTER_BUCKETS = 64;
 
-/** The names of the buckets: what begins every key of theirs. */
+/** What the keys of each bucket begin with. */
 export function bucketBases({ prefix, cluster }: Pick<ValkeyLocation, 'prefix' | 'cluster'>): string[] {
   return Array.from({ length: cluster ? CLUSTER_BUCKETS : 1 }, (_, index) => `{${prefix}${index}}:`);
 }
 
-/** Which bucket something belongs to (FNV-1a). */
+/** The bucket that an account or a slot belongs to (FNV-1a). */
 export function bucketOf(text: string, buckets: number): number {
   if (buckets === 1) return 0;
   let hash = 0x811c9dc5;

@@ -1,11 +1,11 @@
 /**
- * [P] What is known outside of a store of what was spent: the statuses of keys and accounts, for a store that begins anew. They
- * are a lower bound, at most some seconds old; what processes' journals know is exact.
+ * [P] What is known outside of a store of what was spent: the statuses of keys and accounts, for a store that begins
+ * anew. They are a lower bound, at most some seconds old; what the journals of processes know is exact.
  */
 import type { QuotaPeriod } from '../ledger.ts';
-import { periodLetter } from './steps.ts';
-import type { Step } from './steps.ts';
-import { windowIndexes } from './spending.ts';
+import { periodLetter } from './operations.ts';
+import type { Operation } from './operations.ts';
+import { windowIndexes } from './replies.ts';
 
 export interface KnownKey {
   readonly keyUid: string;
@@ -23,19 +23,24 @@ export interface KnownAccount {
   readonly spentNanoUsd: bigint;
 }
 
-/** Everything that is known; asked only when a store begins anew. */
-export type RefillSource = () => Promise<{ readonly keys: readonly KnownKey[]; readonly accounts: readonly KnownAccount[] }>;
-
-/** Raises what the store knows to what is known at least. */
-export function leastSteps({ keys, accounts }: Awaited<ReturnType<RefillSource>>): { readonly account: string; readonly step: Step }[] {
-  return [
-    ...accounts.map(({ account, spentNanoUsd }) => ({ account, step: leastStep([account, String(spentNanoUsd), '', '0', 'N', '0', '0']) })),
-    ...keys.map((key) => ({ account: key.account, step: leastStep(['', '0', key.keyUid, String(key.totalSpentNanoUsd), periodLetter(key.period), windowIndex(key), String(key.spentNanoUsd)]) })),
-  ];
+export interface KnownSpending {
+  readonly keys: readonly KnownKey[];
+  readonly accounts: readonly KnownAccount[];
 }
 
-function leastStep(args: readonly string[]): Step {
-  return { name: 'least', args };
+/** Everything that is known; asked only when a store begins anew. */
+export type RefillSource = () => Promise<KnownSpending>;
+
+/** Operations that raise what the store has to what is known at least, for the accounts that `accepts` takes. */
+export function refillOperations(known: KnownSpending, accepts: (account: string) => boolean): Operation[] {
+  const { keys, accounts } = known;
+  const ofAccounts = accounts.filter(({ account }) => accepts(account))
+    .map(({ account, spentNanoUsd }) => [account, String(spentNanoUsd), '', '0', 'N', '0', '0']);
+  const ofKeys = keys.filter(({ account }) => accepts(account)).map((key) => [
+    '', '0', key.keyUid, String(key.totalSpentNanoUsd),
+    periodLetter(key.period), windowIndex(key), String(key.spentNanoUsd),
+  ]);
+  return [...ofAccounts, ...ofKeys].map((args) => ({ name: 'least', args }));
 }
 
 function windowIndex({ period, periodStartMs }: KnownKey): string {

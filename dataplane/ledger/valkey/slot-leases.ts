@@ -1,141 +1,136 @@
 /**
  * The slots that this process's calls have in the store. They are leases: renewed together every second, and free by
- * themselves some seconds after their process was last heard of. In a Cluster a key's slot and a channel's slots may be in
- * different buckets: they are taken one after the other, and given back if a later one is full.
+ * themselves some seconds after their process was last heard of. In a Cluster, a key's slot and a channel's slots may
+ * be in different buckets: they are taken one after the other, and released if a later one is full.
  */
 import { CallMap } from '../call-map.ts';
-import type { LedgerGauges, SlotLimit, SlotResult } from '../ledger.ts';
 import { LedgerUnavailable } from '../ledger.ts';
+import type { LedgerGauges, SlotLimit, SlotResult } from '../ledger.ts';
 import type { Bucket } from './bucket.ts';
-import { takeStep } from './steps.ts';
-import type { Step } from './steps.ts';
+import { bucketOf } from './location.ts';
+import { takeOperation } from './operations.ts';
+import type { Operation } from './operations.ts';
+import { Unanswered } from './replies.ts';
 
-export interface SlotLeases {
-  take(callId: string, slots: readonly SlotLimit[]): Promise<SlotResult>;
-  /** They were taken with something else, in one step. */
-  own(callId: string, slots: readonly SlotLimit[]): void;
-  /** They may have been taken: gives back what the call did not own before. */
-  disclaim(callId: string, slots: readonly SlotLimit[]): void;
-  /** Those of a call that are in a bucket, by id: from now on they are the caller's to give back. */
-  handOver(callId: string, bucket: number): readonly string[];
-  /** Never fails. */
-  give(callId: string, scopes?: readonly SlotLimit['scope'][]): void;
-  /** Renews what is in a bucket; `again`: also what the store has lost. */
-  keepSteps(bucket: number, again: boolean): Step[];
-  inUse(): LedgerGauges['slots'];
-}
+/** As many calls as one operation takes. */
+const MAX_CALLS = 500;
 
-/** As many calls as one command takes. */
-const MOST_CALLS = 500;
-const NONE: readonly SlotLimit[] = [];
+export class SlotLeases {
+  readonly #buckets: readonly Bucket[];
+  readonly #owned = new CallMap<readonly SlotLimit[]>();
+  readonly #inUse = { Key: 0, Group: 0, Channel: 0 };
 
-/** `bucketOf`: where a slot is. */
-export function createSlotLeases(buckets: readonly Bucket[], bucketOf: (slot: SlotLimit) => number): SlotLeases {
-  /** A handful for each call: the very list that it asked for, in most cases. */
-  const owned = new CallMap<readonly SlotLimit[]>();
-  const inUse = { Key: 0, Group: 0, Channel: 0 };
+  constructor(buckets: readonly Bucket[]) {
+    this.#buckets = buckets;
+  }
 
-  const missing = (callId: string, slots: readonly SlotLimit[]): readonly SlotLimit[] => {
-    const mine = owned.get(callId);
-    return mine ? slots.filter(({ id }) => !owns(mine, id)) : slots;
-  };
-  const own = (callId: string, slots: readonly SlotLimit[]): void => {
-    const fresh = missing(callId, slots);
-    if (fresh.length === 0) return;
-    for (const { scope } of fresh) inUse[scope]++;
-    const mine = owned.get(callId);
-    owned.set(callId, mine ? [...mine, ...fresh] : fresh);
-  };
-  /** The call owns no others from now on. */
-  const keepOnly = (callId: string, kept: readonly SlotLimit[]): void => {
-    if (kept.length > 0) owned.set(callId, kept);
-    else owned.delete(callId);
-  };
-  const disown = (callId: string, isGiven: (slot: SlotLimit) => boolean): readonly SlotLimit[] => {
-    const mine = owned.get(callId);
-    if (!mine) return NONE;
-    const given = mine.filter(isGiven);
-    for (const { scope } of given) inUse[scope]--;
-    keepOnly(callId, given.length === mine.length ? NONE : mine.filter((slot) => !given.includes(slot)));
-    return given;
-  };
-  const places = (slots: readonly SlotLimit[]): Iterable<readonly [number, readonly SlotLimit[]]> => (buckets.length === 1 ? [[0, slots] as const] : Map.groupBy(slots, bucketOf));
-  // a ledger that is closed gives nothing back: its slots end by themselves
-  const giveBack = (callId: string, slots: readonly SlotLimit[]): void => {
-    if (slots.length === 0) return;
-    for (const [bucket, some] of places(slots)) void buckets[bucket]?.askSurely({ name: 'give', args: [callId, ...some.map(idOf)] }).catch(() => undefined);
-  };
-  const takeIn = async (callId: string, bucket: number, slots: readonly SlotLimit[]): Promise<SlotLimit | undefined> => {
-    const place = bucketAt(buckets, bucket);
-    const sent = place.open;
-    try {
-      const [word, at] = await place.ask(takeStep(callId, slots));
-      if (word === 'taken') own(callId, slots);
-      return word === 'full' ? slots[Number(at)] : undefined;
-    } catch (error) {
-      if (sent) giveBack(callId, missing(callId, slots));
-      throw error;
-    }
-  };
-
-  return {
-    async take(callId, slots) {
-      const before = owned.get(callId) ?? NONE;
-      const undo = (): void => giveBack(callId, disown(callId, ({ id }) => !owns(before, id)));
-      const wanted = missing(callId, slots);
-      if (wanted.length === 0) return { outcome: 'Taken' };
-      for (const [bucket, some] of places(wanted)) {
-        const full = await takeIn(callId, bucket, some).catch((error: unknown) => {
-          undo();
-          throw error;
-        });
-        if (!full) continue;
+  /** All of them, or none. */
+  async take(callId: string, slots: readonly SlotLimit[]): Promise<SlotResult> {
+    const taken: SlotLimit[] = [];
+    const undo = (): void => this.#release(callId, this.#disown(callId, (slot) => taken.includes(slot)));
+    for (const [index, some] of this.#byBucket(this.#missing(callId, slots))) {
+      const full = await this.#takeIn(callId, index, some).catch((error: unknown) => {
+        undo();
+        throw error;
+      });
+      if (full) {
         undo();
         return { outcome: 'Full', full };
       }
-      return { outcome: 'Taken' };
-    },
-    own,
-    disclaim: (callId, slots) => giveBack(callId, missing(callId, slots)),
-    handOver: (callId, bucket) => disown(callId, (slot) => bucketOf(slot) === bucket).map(idOf),
-    give: (callId, scopes) => giveBack(callId, disown(callId, ({ scope }) => scopes?.includes(scope) ?? true)),
-    keepSteps(bucket, again) {
-      const calls = new Map<string, string[]>();
-      for (const [callId, mine] of owned.entries()) for (const slot of mine) if (bucketOf(slot) === bucket) listOf(calls, slot.id).push(callId);
-      return [...calls].flatMap(([id, callIds]) => chunks(callIds).map((some) => ({ name: 'keep', args: [id, again ? '1' : '', ...some] })));
-    },
-    inUse: () => ({ ...inUse }),
-  };
-}
+      taken.push(...some);
+    }
+    return { outcome: 'Taken' };
+  }
 
-function idOf({ id }: SlotLimit): string {
-  return id;
-}
+  /** They were taken with something else, in one step. */
+  add(callId: string, slots: readonly SlotLimit[]): void {
+    const added = this.#missing(callId, slots);
+    if (added.length === 0) return;
+    for (const { scope } of added) this.#inUse[scope]++;
+    this.#owned.set(callId, [...this.#owned.get(callId) ?? [], ...added]);
+  }
 
-function owns(slots: readonly SlotLimit[], id: string): boolean {
-  for (const slot of slots) if (slot.id === id) return true;
-  return false;
-}
+  /** They may have been taken: releases what the call did not own before. */
+  releaseUnanswered(callId: string, slots: readonly SlotLimit[]): void {
+    this.#release(callId, this.#missing(callId, slots));
+  }
 
-function listOf(lists: Map<string, string[]>, id: string): string[] {
-  const found = lists.get(id);
-  if (found) return found;
-  const list: string[] = [];
-  lists.set(id, list);
-  return list;
-}
+  /** The ids of a call's slots in a bucket; from now on the caller releases them. */
+  handOver(callId: string, index: number): readonly string[] {
+    return this.#disown(callId, (slot) => this.#indexOf(slot) === index).map(({ id }) => id);
+  }
 
-function bucketAt(buckets: readonly Bucket[], index: number): Bucket {
-  const bucket = buckets[index];
-  if (!bucket) throw new LedgerUnavailable('there is no such bucket');
-  return bucket;
+  /** Never fails. */
+  release(callId: string, scopes?: readonly SlotLimit['scope'][]): void {
+    this.#release(callId, this.#disown(callId, ({ scope }) => scopes?.includes(scope) ?? true));
+  }
+
+  /** Renews the leases in a bucket; `restore`: also those that the store has lost. */
+  renewals(index: number, restore: boolean): Operation[] {
+    const leases = [...this.#owned.entries()].flatMap(([callId, mine]) => mine.map((slot) => ({ callId, slot })))
+      .filter(({ slot }) => this.#indexOf(slot) === index);
+    return [...Map.groupBy(leases, ({ slot }) => slot.id)].flatMap(([id, same]) => {
+      const callIds = same.map(({ callId }) => callId);
+      return chunks(callIds).map((some) => ({ name: 'keep', args: [id, restore ? '1' : '', ...some] }));
+    });
+  }
+
+  inUse(): LedgerGauges['slots'] {
+    return { ...this.#inUse };
+  }
+
+  /** The first that is full; undefined: all were taken. */
+  async #takeIn(callId: string, index: number, slots: readonly SlotLimit[]): Promise<SlotLimit | undefined> {
+    try {
+      const [word, at] = await this.#bucketAt(index).ask(takeOperation(callId, slots));
+      if (word === 'taken') this.add(callId, slots);
+      return word === 'full' ? slots[Number(at)] : undefined;
+    } catch (error) {
+      if (error instanceof Unanswered) this.releaseUnanswered(callId, slots);
+      throw error;
+    }
+  }
+
+  #missing(callId: string, slots: readonly SlotLimit[]): readonly SlotLimit[] {
+    const mine = this.#owned.get(callId);
+    return mine ? slots.filter((slot) => !mine.some(({ id }) => id === slot.id)) : slots;
+  }
+
+  #disown(callId: string, isReleased: (slot: SlotLimit) => boolean): readonly SlotLimit[] {
+    const mine = this.#owned.get(callId) ?? [];
+    const released = mine.filter(isReleased);
+    for (const { scope } of released) this.#inUse[scope]--;
+    const kept = mine.filter((slot) => !released.includes(slot));
+    if (kept.length > 0) this.#owned.set(callId, kept);
+    else this.#owned.delete(callId);
+    return released;
+  }
+
+  #release(callId: string, slots: readonly SlotLimit[]): void {
+    for (const [index, some] of this.#byBucket(slots)) {
+      const operation = { name: 'give', args: [callId, ...some.map(({ id }) => id)] };
+      // a ledger that is closed releases nothing: its leases end by themselves
+      this.#bucketAt(index).askUntilAnswered(operation).catch(() => undefined);
+    }
+  }
+
+  #byBucket(slots: readonly SlotLimit[]): Map<number, SlotLimit[]> {
+    return Map.groupBy(slots, (slot) => this.#indexOf(slot));
+  }
+
+  /** A channel's own slot and its groups' slots are in one bucket, a key's by itself. */
+  #indexOf({ scope, id }: SlotLimit): number {
+    return bucketOf(scope === 'Key' ? id : id.split('/').slice(-2).join('/'), this.#buckets.length);
+  }
+
+  #bucketAt(index: number): Bucket {
+    const bucket = this.#buckets[index];
+    if (!bucket) throw new LedgerUnavailable('there is no such bucket');
+    return bucket;
+  }
 }
 
 function chunks(items: readonly string[]): string[][] {
-  return Array.from({ length: Math.ceil(items.length / MOST_CALLS) }, (_, n) => items.slice(n * MOST_CALLS, (n + 1) * MOST_CALLS));
-}
-
-/** What is in one place together: a key's slot by itself, a channel's own and its groups' with their channel. */
-export function placeOf({ scope, id }: SlotLimit): string {
-  return scope === 'Key' ? id : id.split('/').slice(-2).join('/');
+  const count = Math.ceil(items.length / MAX_CALLS);
+  return Array.from({ length: count }, (_, n) => items.slice(n * MAX_CALLS, (n + 1) * MAX_CALLS));
 }

@@ -68,7 +68,7 @@ function faultTest(title: string, body: (bench: Bench) => Promise<void>, sync: L
     const control = new Int32Array(new SharedArrayBuffer(4));
     const faults: LedgerFault[] = [];
     const path = join(folder.path, 'ledger.db');
-    const ledger = await openEmbeddedLedger({ path, sync, faults: control, patienceMs: 500, foldEveryMs: 30, onFault: (fault) => faults.push(fault) });
+    const ledger = await openEmbeddedLedger({ path, sync, faults: control, timeoutMs: 500, foldEveryMs: 30, onFault: (fault) => faults.push(fault) });
     const bench = new Bench(path, ledger, { faults, control });
     try {
       await body(bench);
@@ -263,7 +263,7 @@ void test('a hold is refused although the moment for it passes while the process
   const onFault = ({ state }: LedgerFault): void => {
     if (state === 'Failing') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 250);
   };
-  const ledger = await openEmbeddedLedger({ path: join(folder.path, 'ledger.db'), faults: control, patienceMs: 400, onFault });
+  const ledger = await openEmbeddedLedger({ path: join(folder.path, 'ledger.db'), faults: control, timeoutMs: 400, onFault });
   try {
     Atomics.store(control, 0, FAULT.stalls);
     const held = ledger.hold(holdRequest('a', 40n, { limits: LIMITS })).then(({ outcome }) => outcome, (error: unknown) => error);

@@ -11,7 +11,7 @@ import type { TestClock } from './calls.ts';
 import type { LedgerUnderTest } from './contract-scenario.ts';
 
 /** A busy machine must not fail a test that is about something else. */
-export const PATIENT = { patienceMs: 60_000 };
+export const PATIENT = { timeoutMs: 60_000 };
 
 export interface TempFolder {
   readonly path: string;

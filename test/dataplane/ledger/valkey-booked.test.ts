@@ -1,40 +1,44 @@
-/** A settlement that is told only what its process does not know: it comes to the same answer, the same record and the same line of the journal. */
+/** Operations as text, and a settlement that is answered only with what its process does not know: it comes to the same. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { cleanProgress } from '#ledger/amounts.ts';
 import type { HoldRequest, Limits, Settlement } from '#ledger/ledger.ts';
-import { bookedLine, bookedResult, parseBooked } from '#ledger/valkey/booked.ts';
-import type { BookedCall } from '#ledger/valkey/booked.ts';
 import { Bucket } from '#ledger/valkey/bucket.ts';
-import { admitText, bookText, holdText } from '#ledger/valkey/call-texts.ts';
 import { openLink } from '#ledger/valkey/link.ts';
 import { bucketBases, parseValkeyUrl } from '#ledger/valkey/location.ts';
-import { RouteTexts } from '#ledger/valkey/routes.ts';
-import { capped, encodeStep, limitWords, originWords, parseRecord, progressWords, settleStep, WORD_END } from '#ledger/valkey/steps.ts';
-import type { Reply, Step } from '#ledger/valkey/steps.ts';
+import {
+  admitOperation, ARGUMENT_END, bookOperation, encodeBatch, holdOperation, settleOperation,
+} from '#ledger/valkey/operations.ts';
+import type { HeldCall, Operation } from '#ledger/valkey/operations.ts';
+import { expandBooked, parseRecord } from '#ledger/valkey/replies.ts';
+import type { Reply } from '#ledger/valkey/replies.ts';
 import { startValkey, valkey } from '../../support/valkey.ts';
 import { DAY_MS, holdRequest, NOON_MS, origin, progress, settlement, slot } from './calls.ts';
 import { PATIENT, urlOf } from './valkey-subject.ts';
 import type { Place } from './valkey-subject.ts';
 
-const routes = new RouteTexts();
-
-/** An encoded step taken apart: it must have as many words as it says. */
-function stepOf(text: string): Step {
-  const [name = '', count, ...args] = text.split(WORD_END);
-  assert.equal(args.length, Number(count), name);
-  return { name, args };
+/** A batch taken apart, as the script does it: each operation must have as many arguments as it says. */
+function decode(batch: string): Operation[] {
+  const words = batch.split(ARGUMENT_END);
+  assert.equal(words.pop(), '');
+  const operations: Operation[] = [];
+  while (words.length > 0) {
+    const [name = '', count] = words.splice(0, 2);
+    operations.push({ name, args: words.splice(0, Number(count)) });
+    assert.equal(operations.at(-1)?.args.length, Number(count), name);
+  }
+  return operations;
 }
 
-function bookedCall(request: HoldRequest, settled: Settlement, [day, month]: readonly [string, string]): BookedCall {
-  return { request, day, month, settlement: settled, progress: cleanProgress(settled.progress), route: routes.of(settled.origin) };
+function encoded(operation: Operation): Operation {
+  const [only, ...others] = decode(encodeBatch([], [operation]));
+  assert.deepEqual(others, []);
+  return only ?? assert.fail();
 }
 
-/** What a journal writes of a reply that tells everything. */
-function fullLine(reply: Reply, { settlement: { callId, origin: { channel } } }: BookedCall): string {
-  return `${JSON.stringify(['C', callId, reply, ['', '0', channel]])}\n`;
+function heldCall(request: HoldRequest, [day, month]: readonly [string, string]): HeldCall {
+  return { request, heldNanoUsd: request.amountNanoUsd, progress: request.progress, day, month, doubtful: false };
 }
 
 /** What somebody else may have chosen. */
@@ -54,72 +58,47 @@ const oddRequest = fc.record({ origin: oddOrigin, createdMs: oddCount, limits: o
   .map(({ origin: from, createdMs, ...rest }): HoldRequest => ({ ...rest, origin: { ...from, createdMs } }));
 const oddSlots = fc.array(fc.record({ scope: fc.constantFrom('Key', 'Group', 'Channel'), id: odd, limit: fc.nat() }), { maxLength: 3 });
 
-/** The words of a hold, one by one. */
-function holdArgs({ origin: from, limits, amountNanoUsd, minimumNanoUsd, progress: latest }: HoldRequest): string[] {
-  const [limit, period, credit] = limitWords(limits);
-  return [
-    ...originWords(from), limit, period, String(limits.keyGeneration), credit, String(limits.accountGeneration),
-    String(capped(amountNanoUsd)), String(capped(minimumNanoUsd)), ...progressWords(latest),
-  ];
-}
-
-describe('the text of a step', () => {
-  it('is the one of its words, whatever they are', () => {
+describe('an operation as text', () => {
+  it('has as many arguments as it says, whatever they are', () => {
     fc.assert(fc.property(oddRequest, oddSlots, oddCount, fc.boolean(), (request, slots, durationMs, moved) => {
-      const word = routes.of(request.origin);
-      assert.equal(holdText(request, word), encodeStep({ name: 'hold', args: holdArgs(request) }));
-      const slotWords = slots.flatMap(({ id, limit }) => [id, String(limit)]);
-      assert.equal(admitText(request, word, slots), encodeStep({ name: 'admit', args: [String(slotWords.length), ...slotWords, ...holdArgs(request)] }));
       const { callId } = request.origin;
-      const ids = slots.map(({ id }) => id);
       const settled = { callId, progress: request.progress, status: 'ClientClosed' as const, durationMs, origin: request.origin };
-      const [, cost, tokens, where, status, took] = settleStep(settled, []).args;
-      const to = moved ? word.word : '';
-      assert.equal(where, word.word);
-      assert.equal(bookText(settled, cleanProgress(request.progress), to, ids), encodeStep({ name: 'book', args: [callId, cost ?? '', tokens ?? '', to, status ?? '', took ?? '', ...ids] }));
-      for (const text of [holdText(request, word), admitText(request, word, slots), bookText(settled, cleanProgress(request.progress), to, ids)]) stepOf(text);
+      const heldOrigin = moved ? { ...request.origin, channel: `${request.origin.channel}-other` } : request.origin;
+      const operations = [
+        holdOperation(request), admitOperation(request, slots), bookOperation(settled, heldOrigin, slots.map(({ id }) => id)),
+        settleOperation(settled, slots.map(({ id }) => id)),
+      ];
+      const decoded = decode(encodeBatch([], operations));
+      assert.deepEqual(decoded.map(({ name, args }) => [name, args.length]), operations.map(({ name, args }) => [name, args.length]));
+      const [hold, admit, book, settle] = decoded;
+      assert.deepEqual(admit?.args.slice(1 + slots.length * 2), hold?.args);
+      assert.deepEqual(book?.args.slice(0, 3), settle?.args.slice(0, 3));
+      assert.equal(book?.args[3], moved ? settle?.args[3] : '');
+      assert.deepEqual([hold?.args[4], ...book?.args.slice(4, 6) ?? []], settle?.args.slice(3, 6));
     }));
   });
 
   const call = holdRequest('a', 600n);
-  const route = routes.of(call.origin);
 
-  it('has as many words as it says', () => {
-    const held = stepOf(holdText(call, route));
+  it('has its arguments in order', () => {
+    const held = encoded(holdOperation(call));
     assert.deepEqual(held.args.slice(0, 4), ['a', 'key-1', 'team-a/team-a', String(NOON_MS)]);
-    const both = stepOf(admitText(call, route, [slot('Key', 'one', 2), slot('Channel', 'r/c', 1)]));
+    const both = encoded(admitOperation(call, [slot('Key', 'one', 2), slot('Channel', 'r/c', 1)]));
     assert.deepEqual(both.args, ['4', 'key/one', '2', 'channel/r/c', '1', ...held.args]);
-    assert.deepEqual(stepOf(bookText(settlement('a', 5n), progress(5n), '', ['key/one'])).args, ['a', '5', '[10,1,2,3,5,"Partial"]', '', 'Succeeded', '1234', 'key/one']);
+    const settled = settlement('a', 5n, { progress: progress(5n), origin: call.origin });
+    assert.deepEqual(encoded(bookOperation(settled, call.origin, ['key/one'])).args, ['a', '5', '[10,1,2,3,5,"Partial"]', '', 'Succeeded', '1234', 'key/one']);
   });
 
-  it('has no words that somebody else put into an identifier', () => {
+  it('has no arguments that somebody else put into an identifier', () => {
     const strange = holdRequest('a\0b', 1n, { origin: { keyUid: 'k\x1e', account: '\0' } });
-    assert.deepEqual(stepOf(holdText(strange, routes.of(strange.origin))).args.slice(0, 3), ['a\uFFFDb', 'k\uFFFD', '\uFFFD']);
+    assert.deepEqual(encoded(holdOperation(strange)).args.slice(0, 3), ['a\uFFFDb', 'k\uFFFD', '\uFFFD']);
   });
 
   it('names the route that the call has now', () => {
     const other = { ...call.origin, catalog: 'model-gateway/anthropic@2' };
-    assert.equal(routes.of(call.origin), route);
-    assert.equal(routes.of(other).word, JSON.stringify([other.group, other.model, other.channel, other.catalog]));
-    assert.equal(routes.of(call.origin).word, route.word);
-  });
-});
-
-describe('a line of the journal', () => {
-  it('is the one that JSON makes, whatever the identifiers are', () => {
-    fc.assert(fc.property(oddOrigin, (from) => {
-      const request = holdRequest(from.callId, 9n, { origin: from });
-      const { callId, keyUid, account, group, model, channel, catalog } = from;
-      const settled = settlement(callId, 5n, { origin: request.origin });
-      const call = bookedCall(request, settled, ['20777', '24322']);
-      const booked = parseBooked(['booked', '7', '100', '60', '20', '40'], call);
-      const word = JSON.stringify([group, model, channel, catalog]);
-      const full = ['settled', account, callId, keyUid, String(NOON_MS), word, '[10,1,2,3,5,"Provider"]', '5', '0', 'Succeeded', '1234', '60', '-', '7', '100', '60', '20', '40', '20777', '24322'];
-      const line = bookedLine(booked, bookedResult(booked, call), call);
-      assert.equal(line, fullLine(full, call));
-      assert.deepEqual(JSON.parse(line), ['C', callId, full, ['', '0', channel]]);
-      assert.equal(line.indexOf('\n'), line.length - 1);
-    }));
+    const settled = settlement('a', 5n, { origin: other });
+    assert.equal(bookOperation(settled, call.origin, []).args[3], JSON.stringify([other.group, other.model, other.channel, other.catalog]));
+    assert.equal(bookOperation(settled, other, []).args[3], '');
   });
 });
 
@@ -148,12 +127,12 @@ describe('a short reply', { skip: valkey.skip }, async () => {
   };
 
   const hold = async (bucket: Bucket, request: HoldRequest): Promise<readonly [day: string, month: string]> => {
-    const [word, , day = '', month = ''] = await bucket.ask(stepOf(holdText(request, routes.of(request.origin))));
+    const [word, , day = '', month = ''] = await bucket.ask(holdOperation(request));
     assert.equal(word, 'held');
     return [day, month];
   };
 
-  const book = (bucket: Bucket, settled: Settlement, route = ''): Promise<Reply> => bucket.ask(stepOf(bookText(settled, cleanProgress(settled.progress), route, [])));
+  const book = (bucket: Bucket, settled: Settlement, heldOrigin = settled.origin): Promise<Reply> => bucket.ask(bookOperation(settled, heldOrigin, []));
 
   const moved = origin('a', { group: 'vip', channel: 'other/backup', catalog: 'model-gateway/other@7' });
   const huge = 9_000_000_000n * 10n ** 9n;
@@ -170,21 +149,19 @@ describe('a short reply', { skip: valkey.skip }, async () => {
   for (const [name, limits, heldNanoUsd, settled] of cases) {
     it(`of a call ${name} says what a long one does`, async () => {
       const request = holdRequest('a', heldNanoUsd, { limits });
-      const told: { result?: unknown; line?: string; kept?: unknown } = {};
+      const told: { reply?: Reply; kept?: unknown } = {};
       const asked: typeof told = {};
       await withBucket(async (bucket) => {
-        const call = bookedCall(request, settled, await hold(bucket, request));
-        const reply = await bucket.ask(settleStep(settled, []));
+        await hold(bucket, request);
+        const reply = await bucket.ask(settleOperation(settled, []));
         assert.equal(reply[0], 'settled');
-        Object.assign(told, { result: parseRecord(reply), line: fullLine(reply, call), kept: await bucket.ask({ name: 'usage', args: ['a'] }) });
+        Object.assign(told, { reply, kept: await bucket.ask({ name: 'usage', args: ['a'] }) });
       });
       await withBucket(async (bucket) => {
-        const call = bookedCall(request, settled, await hold(bucket, request));
-        const reply = await book(bucket, settled, settled.origin === moved ? call.route.word : '');
+        const held = heldCall(request, await hold(bucket, request));
+        const reply = await book(bucket, settled, request.origin);
         assert.equal(reply[0], 'booked');
-        const booked = parseBooked(reply, call);
-        const result = bookedResult(booked, call);
-        Object.assign(asked, { result, line: bookedLine(booked, result, call), kept: await bucket.ask({ name: 'usage', args: ['a'] }) });
+        Object.assign(asked, { reply: expandBooked(reply, held, settled), kept: await bucket.ask({ name: 'usage', args: ['a'] }) });
       });
       assert.deepEqual(asked, told);
     });

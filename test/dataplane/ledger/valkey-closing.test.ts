@@ -6,14 +6,14 @@ import { afterEach, describe, test } from 'node:test';
 import type { Ledger } from '#ledger/ledger.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { hold } from '#ledger/valkey/admission.ts';
-import { Fleet } from '#ledger/valkey/fleet.ts';
+import { Instance } from '#ledger/valkey/instance.ts';
 import { openJournal } from '#ledger/valkey/journal.ts';
 import type { PendingSettlement } from '#ledger/valkey/journal.ts';
 import { openLink } from '#ledger/valkey/link.ts';
 import type { Link } from '#ledger/valkey/link.ts';
 import { parseValkeyUrl } from '#ledger/valkey/location.ts';
-import { Settler } from '#ledger/valkey/settler.ts';
-import { WORD_END } from '#ledger/valkey/steps.ts';
+import { ARGUMENT_END } from '#ledger/valkey/operations.ts';
+import { settle } from '#ledger/valkey/settlements.ts';
 import { valkey } from '../../support/valkey.ts';
 import type { ValkeyServer } from '../../support/valkey.ts';
 import { DAY_MS, holdRequest, origin, progress, settlement } from './calls.ts';
@@ -29,21 +29,16 @@ function fault(error: unknown): never {
   throw new Error('the journal cannot be written', { cause: error });
 }
 
-interface Member {
-  readonly fleet: Fleet;
-  readonly settler: Settler;
-}
-
 /** A process of the fleet, whose closing is in the test's hands. `over`: its way to the server. */
-async function joinFleet(server: ValkeyServer, dataDir: string, over: (link: Link) => Partial<Link> = () => ({})): Promise<Member> {
+async function joinFleet(server: ValkeyServer, dataDir: string, over: (link: Link) => Partial<Link> = () => ({})): Promise<Instance> {
   const location = parseValkeyUrl(server.url);
   const link = openLink(location);
   const journal = await openJournal({ folder: join(dataDir, 'ledger-journal'), onFault: fault });
   const settings = { ...PATIENT, instance: randomUUID(), keepMs: DAY_MS, records: 100, lenient: false, clock: undefined };
-  const fleet = new Fleet({ location, link: { ...link, ...over(link) }, settings, journal, onEvent: () => undefined, refill: undefined });
-  fleet.start();
-  await eventually('it is ready', () => fleet.health().ok);
-  return { fleet, settler: new Settler(fleet) };
+  const instance = new Instance({ location, link: { ...link, ...over(link) }, settings, journal, onEvent: () => undefined, refill: undefined });
+  instance.start();
+  await eventually('it is ready', () => instance.health().ok);
+  return instance;
 }
 
 /** What the folder's next process is to deliver. */
@@ -61,9 +56,9 @@ async function nextDelivers(server: ValkeyServer, dataDir: string): Promise<Ledg
 }
 
 /** Closed at once, within the time that a settlement waits before it is written. */
-async function closeAtOnce({ fleet }: Member, refused: Promise<unknown>): Promise<void> {
+async function closeAtOnce(instance: Instance, refused: Promise<unknown>): Promise<void> {
   const beganMs = performance.now();
-  const closing = fleet.close(0);
+  const closing = instance.close(0);
   const tookMs = performance.now() - beganMs;
   await Promise.all([assert.rejects(refused, LedgerUnavailable), closing]);
   assert.ok(tookMs < WAITING_MS);
@@ -77,9 +72,9 @@ describe('a ledger that is closed', { skip: valkey.skip }, () => {
       const server = await start(ALWAYS);
       const dataDir = await dataFolder();
       const first = await joinFleet(server, dataDir);
-      assert.deepEqual(await hold(first.fleet, holdRequest('a', 60n, { progress: progress(5n) })), HELD(60n));
+      assert.deepEqual(await hold(first, holdRequest('a', 60n, { progress: progress(5n) })), HELD(60n));
       await outage.begin(server);
-      const settling = first.settler.settle(settlement('a', 50n));
+      const settling = settle(first, settlement('a', 50n));
       // on its way
       await new Promise(setImmediate);
       await closeAtOnce(first, settling);
@@ -99,8 +94,8 @@ describe('a ledger that is closed', { skip: valkey.skip }, () => {
     const server = await start();
     const dataDir = await dataFolder();
     const first = await joinFleet(server, dataDir);
-    await hold(first.fleet, holdRequest('a', 60n));
-    await closeAtOnce(first, first.settler.settle(settlement('a', 50n)));
+    await hold(first, holdRequest('a', 60n));
+    await closeAtOnce(first, settle(first, settlement('a', 50n)));
     await nextDelivers(server, dataDir);
   });
 
@@ -111,7 +106,7 @@ describe('a ledger that is closed', { skip: valkey.skip }, () => {
     await other.hold(holdRequest('a', 60n));
     const first = await joinFleet(server, dataDir);
     await server.kill();
-    await closeAtOnce(first, first.settler.settle(settlement('a', 50n)));
+    await closeAtOnce(first, settle(first, settlement('a', 50n)));
     await server.start();
     await nextDelivers(server, dataDir);
   });
@@ -121,7 +116,7 @@ describe('a ledger that is closed', { skip: valkey.skip }, () => {
     const dataDir = await dataFolder();
     const first = await joinFleet(server, dataDir);
     server.signal('SIGSTOP');
-    const asked = hold(first.fleet, holdRequest('a', 60n, { progress: progress(5n) }));
+    const asked = hold(first, holdRequest('a', 60n, { progress: progress(5n) }));
     await new Promise(setImmediate);
     await closeAtOnce(first, asked);
     server.signal('SIGCONT');
@@ -136,10 +131,10 @@ describe('a ledger that is closed', { skip: valkey.skip }, () => {
     const server = await start();
     const dataDir = await dataFolder();
     const first = await joinFleet(server, dataDir);
-    await hold(first.fleet, holdRequest('a', 60n));
+    await hold(first, holdRequest('a', 60n));
     await server.command('SET', `{mgw0}:s:${ACCOUNT}`, 'no stream');
-    await assert.rejects(first.settler.settle(settlement('a', 50n)), /failed at book/);
-    await first.fleet.close(0);
+    await assert.rejects(settle(first, settlement('a', 50n)), /failed at book/);
+    await first.close(0);
     assert.deepEqual((await leftIn(dataDir)).map(({ callId }) => callId), ['a']);
     await server.command('DEL', `{mgw0}:s:${ACCOUNT}`);
     const ledger = await nextDelivers(server, dataDir);
@@ -157,9 +152,9 @@ describe('a ledger that is closed', { skip: valkey.skip }, () => {
         return new Promise(() => undefined);
       },
     }));
-    await hold(first.fleet, holdRequest('a', 60n));
+    await hold(first, holdRequest('a', 60n));
     await server.command('DEL', '{mgw0}:c:a', '{mgw0}:k:key-1', `{mgw0}:a:${ACCOUNT}`);
-    const settling = first.settler.settle(settlement('a', 50n));
+    const settling = settle(first, settlement('a', 50n));
     await adopting.promise;
     await closeAtOnce(first, settling);
     const ledger = await nextDelivers(server, dataDir);
@@ -177,18 +172,18 @@ describe('an answer that is lost', { skip: valkey.skip }, () => {
       const first = await joinFleet(server, await dataFolder(), (link) => ({
         async run(base, batch) {
           const reply = await link.run(base, batch);
-          if (batch.includes(`${WORD_END}${lost}${WORD_END}`) && dropped++ === 0) throw new Error('the connection is gone');
+          if (batch.includes(`${ARGUMENT_END}${lost}${ARGUMENT_END}`) && dropped++ === 0) throw new Error('the connection is gone');
           return reply;
         },
       }));
-      await hold(first.fleet, holdRequest('a', 60n));
+      await hold(first, holdRequest('a', 60n));
       if (lost !== 'book') await server.command('DEL', '{mgw0}:c:a', '{mgw0}:k:key-1', `{mgw0}:a:${ACCOUNT}`);
-      const { record } = await first.settler.settle(settlement('a', 50n, { origin: origin('a') }));
+      const { record } = await settle(first, settlement('a', 50n, { origin: origin('a') }));
       assert.equal(record.costNanoUsd, 50n);
       assert.ok(dropped > 0);
       const { ledger } = await open(server);
       assert.deepEqual(await ledger.readAccount(ACCOUNT), { spentNanoUsd: 50n, heldNanoUsd: 0n });
-      await first.fleet.close(0);
+      await first.close(0);
     });
   }
 });

@@ -34,57 +34,48 @@ describe('the journal', () => {
 
   test('has for the next process what was not delivered, and only that', async () => {
     const first = await open();
-    for (const id of ['a', 'b', 'c']) first.pending(pending(id));
-    first.settled('a', reply('a'), JOB);
-    first.dropped('b');
+    for (const id of ['a', 'b', 'c']) first.addPending(pending(id));
+    first.addSettled(reply('a'), JOB);
+    first.addDropped('b');
     await first.close();
     const second = await open();
     assert.deepEqual(second.left, [pending('c')]);
-    assert.deepEqual(await second.recent(all), [refill('a')]);
+    assert.deepEqual(await second.refills(all), [refill('a')]);
     await second.close();
     assert.equal(statSync(join(folder, 'current.jsonl')).mode & 0o077, 0);
   });
 
   test('tells of one part of the accounts', async () => {
     const journal = await open();
-    journal.settled('a', reply('a'), JOB);
-    journal.settled('b', reply('b', 'team/b'), JOB);
-    assert.deepEqual(await journal.recent(part({ accepts: (account) => account === 'team/b' })), [refill('b', 'team/b')]);
+    journal.addSettled(reply('a'), JOB);
+    journal.addSettled(reply('b', 'team/b'), JOB);
+    assert.deepEqual(await journal.refills(part({ accepts: (account) => account === 'team/b' })), [refill('b', 'team/b')]);
     await journal.close();
   });
 
   test('forgets what is older than two of its turns, but not what waits', async () => {
     const journal = await open();
-    journal.pending(pending('waiting'));
+    journal.addPending(pending('waiting'));
     for (const id of ['a', 'b', 'c']) {
-      journal.settled(id, reply(id), JOB);
-      await journal.recent(all);
+      journal.addSettled(reply(id), JOB);
+      await journal.refills(all);
       nowMs += 5 * 60_000 + 1;
     }
-    journal.settled('d', reply('d'), JOB);
-    const kept = (await journal.recent(all)).map(({ args: [id] }) => id);
+    journal.addSettled(reply('d'), JOB);
+    const kept = (await journal.refills(all)).map(({ args: [id] }) => id);
     assert.ok(kept.includes('d') && !kept.includes('b') && !kept.includes('a'), kept.join());
     await journal.close();
     assert.deepEqual((await open().then(async (next) => (await next.close(), next))).left, [pending('waiting')]);
   });
 
-  test('takes a line as it is to be written, too', async () => {
-    const journal = await open();
-    journal.pending(pending('a'));
-    journal.noted('a', `${JSON.stringify(['C', 'a', reply('a'), JOB])}\n`);
-    assert.deepEqual(await journal.recent(all), [refill('a')]);
-    await journal.close();
-    assert.deepEqual((await open().then(async (next) => (await next.close(), next))).left, []);
-  });
-
   test('writes what comes while it writes, and more than it has room for', async () => {
     const journal = await open();
     const ids = Array.from({ length: 3_000 }, (_none, n) => `${n}-${'ü€😀'.repeat(n % 9)}`);
-    for (const id of ids.slice(0, 2_000)) journal.settled(id, reply(id), JOB);
-    const recent = journal.recent(all);
-    for (const id of ids.slice(2_000)) journal.settled(id, reply(id), JOB);
-    await recent;
-    assert.deepEqual(await journal.recent(all), ids.map((id) => refill(id)));
+    for (const id of ids.slice(0, 2_000)) journal.addSettled(reply(id), JOB);
+    const reading = journal.refills(all);
+    for (const id of ids.slice(2_000)) journal.addSettled(reply(id), JOB);
+    await reading;
+    assert.deepEqual(await journal.refills(all), ids.map((id) => refill(id)));
     await journal.close();
   });
 
@@ -93,7 +84,7 @@ describe('the journal', () => {
     writeFileSync(join(folder, 'current.jsonl'), '\n["P",{"callId":"req_2","account":"team-a/team-a","adopt":{"name":"adopt","args":["req_2"]},"settle":{"name":"settle","args":["req_2","5"]}}]\n["P",{"callId":"req_3","account":"team-a/team-a","adopt":{"name":"adopt","args":[]},"settle":{"name":"settle","args":[]}}]\n["D","req_3"]\n');
     const journal = await open();
     assert.deepEqual(journal.left, [{ callId: 'req_2', account: 'team-a/team-a', adopt: { name: 'adopt', args: ['req_2'] }, settle: { name: 'settle', args: ['req_2', '5'] } }]);
-    assert.deepEqual(await journal.recent(all), [{
+    assert.deepEqual(await journal.refills(all), [{
       name: 'refill',
       args: [
         'req_1', 'key-1', 'team-a/team-a', '1795176000000', '["auto-a","m","r/c","ns/p@1"]', '[10,1,2,3,30,"Provider"]', '30', '0', 'Succeeded', '1234', '30', '70', '1', '30', '30', '30', '30',
@@ -105,42 +96,42 @@ describe('the journal', () => {
 
   test('a line that was not written to its end is none, and does not take the next one with it', async () => {
     const first = await open();
-    first.pending(pending('a'));
+    first.addPending(pending('a'));
     await first.close();
     appendFileSync(join(folder, 'current.jsonl'), '["C","a",["settl');
     const second = await open();
     assert.deepEqual(second.left, [pending('a')]);
-    second.settled('a', reply('a'), JOB);
+    second.addSettled(reply('a'), JOB);
     await second.close();
     const third = await open();
     assert.deepEqual(third.left, []);
-    assert.deepEqual(await third.recent(all), [refill('a')]);
+    assert.deepEqual(await third.refills(all), [refill('a')]);
     await third.close();
     assert.ok(readFileSync(join(folder, 'current.jsonl'), 'utf8').endsWith('\n'));
   });
 
   test('knows which settlements are not older than an epoch, also after its files took turns and in the next process', async () => {
     const since = async (journal: Journal, over: Partial<JournalPart>): Promise<string[]> => (
-      (await journal.recent(part(over))).filter(({ args }) => args.at(-1) === '1').map(({ args: [id = ''] }) => id)
+      (await journal.refills(part(over))).filter(({ args }) => args.at(-1) === '1').map(({ args: [id = ''] }) => id)
     );
     const journal = await open();
-    journal.settled('a', reply('a'), JOB);
-    journal.began('{mgw0}:', 'epoch-1');
-    journal.began('{mgw1}:', 'another');
-    journal.settled('b', reply('b'), JOB);
-    journal.began('{mgw0}:', 'epoch-2');
-    journal.settled('c', reply('c'), JOB);
+    journal.addSettled(reply('a'), JOB);
+    journal.beginEpoch('{mgw0}:', 'epoch-1');
+    journal.beginEpoch('{mgw1}:', 'another');
+    journal.addSettled(reply('b'), JOB);
+    journal.beginEpoch('{mgw0}:', 'epoch-2');
+    journal.addSettled(reply('c'), JOB);
     assert.deepEqual(await since(journal, {}), ['b', 'c']);
     // a store that is restored goes on with an epoch of before
-    journal.began('{mgw0}:', 'epoch-1');
+    journal.beginEpoch('{mgw0}:', 'epoch-1');
     nowMs += 5 * 60_000 + 1;
-    journal.settled('d', reply('d'), JOB);
+    journal.addSettled(reply('d'), JOB);
     assert.deepEqual(await since(journal, { epoch: 'epoch-2' }), ['c', 'd']);
     await journal.close();
     const next = await open();
-    next.settled('e', reply('e'), JOB);
+    next.addSettled(reply('e'), JOB);
     nowMs += 5 * 60_000 + 1;
-    next.settled('f', reply('f'), JOB);
+    next.addSettled(reply('f'), JOB);
     assert.deepEqual(await since(next, { epoch: 'epoch-1' }).then((ids) => ids.slice(-2)), ['e', 'f']);
     assert.deepEqual(await since(next, { epoch: 'epoch-3' }), []);
     assert.deepEqual(await since(next, { base: '{mgw1}:' }), []);
@@ -150,29 +141,29 @@ describe('the journal', () => {
   test('reads whatever an identifier has in it', async () => {
     const ids = ['a\u2028b', 'c\u2029', 'd\u0085', 'e\rf', 'g\nh', 'ü"'.repeat(40_000)];
     const journal = await open();
-    for (const id of ids) journal.settled(id, reply(id), JOB);
-    assert.deepEqual(await journal.recent(all), ids.map((id) => refill(id)));
+    for (const id of ids) journal.addSettled(reply(id), JOB);
+    assert.deepEqual(await journal.refills(all), ids.map((id) => refill(id)));
     await journal.close();
   });
 
   test('what waits is in the newest file as soon as that is there, whoever wrote it', async () => {
     const first = await open();
-    first.pending(pending('waiting'));
+    first.addPending(pending('waiting'));
     await first.close();
     renameSync(join(folder, 'current.jsonl'), join(folder, 'previous.jsonl'));
     const second = await open();
-    await second.recent(all);
+    await second.refills(all);
     assert.match(readFileSync(join(folder, 'current.jsonl'), 'utf8'), /waiting/);
     await second.close();
   });
 
   test('files do not take turns while they are read', async () => {
     const journal = await open();
-    for (let n = 0; n < 500; n++) journal.settled(`before-${n}`, reply(`before-${n}`), JOB);
-    await journal.recent(all);
-    const reading = journal.recent(all);
+    for (let n = 0; n < 500; n++) journal.addSettled(reply(`before-${n}`), JOB);
+    await journal.refills(all);
+    const reading = journal.refills(all);
     nowMs += 5 * 60_000 + 1;
-    journal.pending(pending('a'));
+    journal.addPending(pending('a'));
     assert.equal((await reading).length, 500);
     await journal.close();
   });
@@ -183,18 +174,18 @@ describe('the journal', () => {
     await probe.close();
     assert.ok(isWriter(proto));
     const journal = await open();
-    journal.settled('a', reply('a'), JOB);
-    await journal.recent(all);
+    journal.addSettled(reply('a'), JOB);
+    await journal.refills(all);
     const write = context.mock.method(proto, 'appendFile', async function half(this: { write(bytes: Uint8Array): Promise<unknown> }, bytes: Uint8Array) {
       await this.write(bytes.subarray(0, bytes.length / 2));
       throw new Error('the disk is full');
     });
-    journal.pending(pending('b'));
-    await journal.recent(all);
+    journal.addPending(pending('b'));
+    await journal.refills(all);
     write.mock.restore();
     assert.deepEqual([...new Set(faults.splice(0).map(String))], ['Error: the disk is full']);
-    journal.settled('c', reply('c'), JOB);
-    assert.deepEqual(await journal.recent(all), [refill('a'), refill('c')]);
+    journal.addSettled(reply('c'), JOB);
+    assert.deepEqual(await journal.refills(all), [refill('a'), refill('c')]);
     await journal.close();
     const next = await open();
     await next.close();
@@ -204,10 +195,10 @@ describe('the journal', () => {
   test('a turn that failed between its two steps loses nothing, and is made up for', async (context) => {
     const journal = await open();
     const settle = async (...ids: string[]): Promise<void> => {
-      for (const id of ids) journal.settled(id, reply(id), JOB);
-      await journal.recent(all);
+      for (const id of ids) journal.addSettled(reply(id), JOB);
+      await journal.refills(all);
     };
-    journal.pending(pending('waiting'));
+    journal.addPending(pending('waiting'));
     await settle('a');
     const { renameSync: rename } = fs;
     const failing = context.mock.method(fs, 'renameSync', (from: string, to: string) => {
@@ -220,18 +211,18 @@ describe('the journal', () => {
     failing.mock.restore();
     syncBuiltinESMExports();
     assert.ok(faults.splice(0).every((fault) => String(fault) === 'Error: the disk is full'));
-    assert.deepEqual(await journal.recent(all), ['a', 'b', 'c'].map((id) => refill(id)));
+    assert.deepEqual(await journal.refills(all), ['a', 'b', 'c'].map((id) => refill(id)));
     // the turn that was due, and what is written after it
     await settle('d');
     await settle('e');
     assert.deepEqual(faults, []);
-    assert.deepEqual(await journal.recent(all), ['a', 'b', 'c', 'd', 'e'].map((id) => refill(id)));
+    assert.deepEqual(await journal.refills(all), ['a', 'b', 'c', 'd', 'e'].map((id) => refill(id)));
     assert.doesNotMatch(readFileSync(join(folder, 'current.jsonl'), 'utf8'), /"a"/);
     // each later turn lets go of a file as ever
     nowMs += 5 * 60_000 + 1;
     await settle('f');
-    assert.deepEqual((await journal.recent(all)).at(-1), refill('f'));
-    assert.ok(!(await journal.recent(all)).some(({ args: [id] }) => id === 'a'));
+    assert.deepEqual((await journal.refills(all)).at(-1), refill('f'));
+    assert.ok(!(await journal.refills(all)).some(({ args: [id] }) => id === 'a'));
     await journal.close();
     assert.deepEqual((await open().then(async (next) => (await next.close(), next))).left, [pending('waiting')]);
   });
@@ -239,7 +230,7 @@ describe('the journal', () => {
   test('says so where something comes when it is closed', async () => {
     const journal = await open();
     await journal.close();
-    journal.pending(pending('late'));
+    journal.addPending(pending('late'));
     assert.deepEqual(faults.splice(0).map(String), ['Error: the journal is closed']);
   });
 });

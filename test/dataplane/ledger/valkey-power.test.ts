@@ -23,7 +23,7 @@ const LANES = 24;
 const HELD = 10n;
 const CREDIT = 6_000n;
 const BEFORE = 200;
-const PATIENT = { patienceMs: 60_000 };
+const PATIENT = { timeoutMs: 60_000 };
 const SETTLING_MS = 20;
 
 let between: Muted | undefined;

@@ -6,11 +6,10 @@ import { Bucket } from '#ledger/valkey/bucket.ts';
 import { openLink } from '#ledger/valkey/link.ts';
 import { bucketBases, parseValkeyUrl } from '#ledger/valkey/location.ts';
 import type { KnownKey } from '#ledger/valkey/refill.ts';
-import { leastSteps } from '#ledger/valkey/refill.ts';
-import { parseRecord, settleStep, WORD_END } from '#ledger/valkey/steps.ts';
-import type { Step } from '#ledger/valkey/steps.ts';
-import { RouteTexts } from '#ledger/valkey/routes.ts';
-import { holdText } from '#ledger/valkey/call-texts.ts';
+import { refillOperations } from '#ledger/valkey/refill.ts';
+import { holdOperation, settleOperation } from '#ledger/valkey/operations.ts';
+import type { Operation } from '#ledger/valkey/operations.ts';
+import { parseRecord } from '#ledger/valkey/replies.ts';
 import { startValkey, valkey } from '../../support/valkey.ts';
 import { DAY_MS, holdRequest, NOON_MS, progress, settlement } from './calls.ts';
 import { declareDead, PATIENT, urlOf } from './valkey-subject.ts';
@@ -29,15 +28,15 @@ interface Known {
 }
 
 /** A settlement as a journal has it. */
-function refill(id: string, { cost, n, spent, since = false, status = 'Succeeded' }: Known): Step {
+function refill(id: string, { cost, n, spent, since = false, status = 'Succeeded' }: Known): Operation {
   const after = String(spent);
   const call = [id, 'key-1', ACCOUNT, String(NOON_MS), '["auto-a","m","r/c","ns/p@1"]', '[10,1,2,3,30,"Provider"]', String(cost), '0', status, '1234', after, '-'];
   return { name: 'refill', args: [...call, String(n), after, after, after, after, ...WINDOWS, '', '0', 'r/c', since ? '1' : ''] };
 }
 
-function statuses(spentNanoUsd: bigint): Step[] {
+function statuses(spentNanoUsd: bigint): Operation[] {
   const key: KnownKey = { keyUid: 'key-1', account: ACCOUNT, totalSpentNanoUsd: spentNanoUsd, period: 'Monthly', periodStartMs: NOON_MS, spentNanoUsd };
-  return leastSteps({ keys: [key], accounts: [{ account: ACCOUNT, spentNanoUsd }] }).map(({ step }) => step);
+  return refillOperations({ keys: [key], accounts: [{ account: ACCOUNT, spentNanoUsd }] }, () => true);
 }
 
 describe('a store that lost something', { skip: valkey.skip }, async () => {
@@ -47,7 +46,7 @@ describe('a store that lost something', { skip: valkey.skip }, async () => {
   const place = (): Place => ({ server, prefix: `r${randomUUID().slice(0, 8)}`, query: '' });
 
   /** `told`: while it begins anew. */
-  const withBucket = async (where: Place, told: readonly Step[], work: (bucket: Bucket, instance: string) => Promise<void>): Promise<void> => {
+  const withBucket = async (where: Place, told: readonly Operation[], work: (bucket: Bucket, instance: string) => Promise<void>): Promise<void> => {
     const location = parseValkeyUrl(urlOf(where));
     const link = openLink(location);
     const instance = randomUUID();
@@ -82,8 +81,8 @@ describe('a store that lost something', { skip: valkey.skip }, async () => {
 
   const spend = async (bucket: Bucket, id: string, cost: bigint): Promise<void> => {
     const request = holdRequest(id, cost);
-    assert.equal((await bucket.ask(stepOf(holdText(request, new RouteTexts().of(request.origin)))))[0], 'held');
-    assert.equal((await bucket.ask(settleStep(settlement(id, cost), [])))[0], 'settled');
+    assert.equal((await bucket.ask(holdOperation(request)))[0], 'held');
+    assert.equal((await bucket.ask(settleOperation(settlement(id, cost), [])))[0], 'settled');
   };
 
   test('is what it was after the latest settlement that is known', () => withBucket(place(), [refill('a', { cost: 5, n: 10, spent: 95 }), refill('b', { cost: 5, n: 11, spent: 100 })], async (bucket) => {
@@ -149,7 +148,7 @@ describe('a store that lost something', { skip: valkey.skip }, async () => {
     const where = place();
     return withBucket(where, [], async (first, instance) => {
       const request = holdRequest('a', 60n, { progress: progress(20n) });
-      await first.ask(stepOf(holdText(request, new RouteTexts().of(request.origin))));
+      await first.ask(holdOperation(request));
       await withBucket(where, [], async (second) => {
         await declareDead(where, instance);
         const [, told = ''] = await second.ask({ name: 'reap', args: ['10'] });
@@ -170,7 +169,3 @@ describe('a store that lost something', { skip: valkey.skip }, async () => {
 });
 
 /** An encoded step taken apart. */
-function stepOf(text: string): Step {
-  const [name = '', , ...args] = text.split(WORD_END);
-  return { name, args };
-}

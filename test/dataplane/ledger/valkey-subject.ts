@@ -11,7 +11,7 @@ import type { TestClock } from './calls.ts';
 import type { LedgerUnderTest } from './contract-scenario.ts';
 
 /** A busy machine must not fail a test that is about something else; time that is turned by days must not end leases. */
-export const PATIENT = { patienceMs: 60_000, refillMs: 0, leaseMs: 1e12, generationMs: 1e15 };
+export const PATIENT = { timeoutMs: 60_000, refillMs: 0, leaseMs: 1e12, generationMs: 1e15 };
 
 type Options = Omit<ValkeyLedgerOptions, 'url'>;
 

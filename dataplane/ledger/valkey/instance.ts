@@ -1,0 +1,184 @@
+/**
+ * This process as an instance of the fleet: its buckets, what it holds in them, and what it does every second: say that
+ * it is alive, renew its slots, and bill what dead instances have left.
+ */
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { CallMap } from '../call-map.ts';
+import { LedgerUnavailable } from '../ledger.ts';
+import type { LedgerHealth } from '../ledger.ts';
+import { Bucket } from './bucket.ts';
+import type { BucketSettings, RejoinReason } from './bucket.ts';
+import type { Journal } from './journal.ts';
+import type { Link } from './link.ts';
+import { bucketBases, bucketOf, describeLocation } from './location.ts';
+import type { ValkeyLocation } from './location.ts';
+import { adoptOperation } from './operations.ts';
+import type { HeldCall, Operation } from './operations.ts';
+import { refillOperations } from './refill.ts';
+import type { RefillSource } from './refill.ts';
+import { parseNestedReply } from './replies.ts';
+import type { Reply } from './replies.ts';
+import { SlotLeases } from './slot-leases.ts';
+
+/** What people are told of. */
+export type LedgerEvent =
+  /** Calls are refused, or accepted again. */
+  | { readonly kind: 'Failing' | 'Working'; readonly reason: string }
+  /** A store was empty, or had lost its latest writes; so many settlements and holds of this process were put back. */
+  | { readonly kind: 'Emptied' | 'LostWrites'; readonly putBack: number }
+  /** Calls of dead instances were billed at their last progress. */
+  | { readonly kind: 'Reaped'; readonly calls: number }
+  | { readonly kind: 'JournalFails'; readonly reason: string };
+
+export interface InstanceDeps {
+  readonly location: ValkeyLocation;
+  readonly link: Link;
+  readonly settings: BucketSettings;
+  readonly journal: Journal;
+  readonly onEvent: (event: LedgerEvent) => void;
+  readonly refill: RefillSource | undefined;
+}
+
+interface BucketEpoch {
+  readonly index: number;
+  readonly base: string;
+  readonly epoch: string;
+}
+
+const TICK_MS = 1_000;
+const MAX_REAPED = 50;
+const POLL_MS = 5;
+const NO_JOB = ['', '0', ''];
+
+export class Instance {
+  readonly buckets: readonly Bucket[];
+  readonly held = new CallMap<HeldCall>();
+  readonly slots: SlotLeases;
+  readonly journal: Journal;
+  readonly #deps: InstanceDeps;
+  /** The account of each key that was seen; a key never changes it. */
+  readonly #accounts = new Map<string, string>();
+  #timer: NodeJS.Timeout | undefined;
+  /** What was reported last; undefined: nothing yet. */
+  #failing: boolean | undefined;
+
+  constructor(deps: InstanceDeps) {
+    this.#deps = deps;
+    this.journal = deps.journal;
+    this.buckets = bucketBases(deps.location).map((base, index) => new Bucket({
+      link: deps.link, base, settings: deps.settings,
+      contribute: (reason, epoch) => this.#contribution({ index, base, epoch }, reason),
+      onRejoined: ({ reason, restored, epoch }) => {
+        this.journal.beginEpoch(base, epoch);
+        if (reason === 'Start' && restored === 0) return;
+        this.#deps.onEvent({ kind: reason === 'Empty' ? 'Emptied' : 'LostWrites', putBack: restored });
+      },
+      onState: () => {
+        if (this.#failing !== undefined || this.health().ok) this.reportHealth();
+      },
+    }));
+    this.slots = new SlotLeases(this.buckets);
+  }
+
+  start(): void {
+    for (const bucket of this.buckets) bucket.start();
+    this.#timer = setInterval(() => this.#tick(), TICK_MS).unref();
+  }
+
+  bucketIndex(account: string): number {
+    return bucketOf(account, this.buckets.length);
+  }
+
+  bucketOfAccount(account: string): Bucket {
+    const bucket = this.buckets[this.bucketIndex(account)];
+    if (!bucket) throw new LedgerUnavailable('there is no such bucket');
+    return bucket;
+  }
+
+  rememberAccount(keyUid: string, account: string): void {
+    this.#accounts.set(keyUid, account);
+  }
+
+  /** Those that this process has holds in; all where it has none, since whether they answer is what counts. */
+  bucketsWithHolds(): readonly Bucket[] {
+    if (this.buckets.length === 1 || this.held.size === 0) return this.buckets;
+    const mine = new Set<Bucket>();
+    for (const { request } of this.held.values()) mine.add(this.bucketOfAccount(request.origin.account));
+    return [...mine];
+  }
+
+  /** The answer of the bucket that has it, or that none has. */
+  async askAboutKey(keyUid: string, operation: Operation, account = this.#accounts.get(keyUid)): Promise<Reply> {
+    const buckets = account === undefined ? this.buckets : [this.bucketOfAccount(account)];
+    const replies = await Promise.all(buckets.map((bucket) => bucket.ask(operation)));
+    return replies.find(([word]) => word !== 'none') ?? ['none', ...replies[0]?.slice(1) ?? []];
+  }
+
+  health(): LedgerHealth {
+    const closed = this.buckets.find(({ open }) => !open);
+    if (!closed) return { ok: true, reason: '' };
+    const failure = this.#deps.link.lastFailure();
+    const reason = failure === '' ? closed.reason : `${closed.reason} (${failure})`;
+    return { ok: false, reason: `${describeLocation(this.#deps.location)}: ${reason}` };
+  }
+
+  /** Reports whether calls are refused, if that has changed. At the start only once there was time to connect. */
+  reportHealth(): void {
+    const { ok, reason } = this.health();
+    if (this.#failing === !ok) return;
+    this.#failing = !ok;
+    this.#deps.onEvent({ kind: ok ? 'Working' : 'Failing', reason });
+  }
+
+  /** Bills what dead instances have left. */
+  async reap(): Promise<void> {
+    await Promise.all(this.buckets.map((bucket) => this.#reapIn(bucket).catch(ignoreUnavailable)));
+  }
+
+  async close(timeoutMs: number): Promise<void> {
+    clearInterval(this.#timer);
+    const untilMs = performance.now() + timeoutMs;
+    while (this.buckets.some(({ hasWork }) => hasWork) && performance.now() < untilMs) await sleep(POLL_MS);
+    for (const bucket of this.buckets) bucket.close();
+    this.#deps.link.close();
+    // what was refused by this is in the journal a turn later, whoever had asked for it
+    await nextTurn();
+    await this.journal.close();
+  }
+
+  #tick(): void {
+    for (const [index, bucket] of this.buckets.entries()) {
+      if (!bucket.open) continue;
+      for (const operation of this.slots.renewals(index, false)) bucket.ask(operation).catch(ignoreUnavailable);
+      // each batch says that this instance is alive
+      this.#reapIn(bucket).catch(ignoreUnavailable);
+    }
+  }
+
+  async #reapIn(bucket: Bucket): Promise<void> {
+    const [word, ...reaped] = await bucket.ask({ name: 'reap', args: [String(MAX_REAPED)] });
+    for (const text of reaped) this.journal.addSettled(parseNestedReply(text), NO_JOB);
+    if (reaped.length > 0) this.#deps.onEvent({ kind: 'Reaped', calls: reaped.length });
+    if (word === 'more') await this.#reapIn(bucket);
+  }
+
+  /** Settlements first: the holds that they replaced must not be adopted again. */
+  async #contribution({ index, base, epoch }: BucketEpoch, reason: RejoinReason): Promise<Operation[]> {
+    const isHere = (account: string): boolean => this.bucketIndex(account) === index;
+    const operations = await this.journal.refills({ base, epoch, accepts: isHere });
+    for (const held of this.held.values()) {
+      if (!isHere(held.request.origin.account)) continue;
+      // the store may have an earlier hold of the call, and keep it
+      held.doubtful = true;
+      operations.push(adoptOperation(held));
+    }
+    operations.push(...this.slots.renewals(index, true));
+    if (reason !== 'Empty' || !this.#deps.refill) return operations;
+    return [...operations, ...refillOperations(await this.#deps.refill(), isHere)];
+  }
+}
+
+/** What is done every second is done again in the next one. */
+function ignoreUnavailable(error: unknown): void {
+  if (!(error instanceof LedgerUnavailable)) throw error;
+}

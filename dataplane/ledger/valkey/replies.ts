@@ -1,0 +1,144 @@
+/**
+ * [P] What ledger.lua answers, as values. Days have an index there since 1970, months since year 0.
+ */
+import { notNegative, wholeNumber } from '../amounts.ts';
+import { LedgerUnavailable } from '../ledger.ts';
+import type {
+  AccountSpending, JobRecord, JobState, KeySpending, QuotaPeriod, Settlement, SettleResult,
+} from '../ledger.ts';
+import { spanAt, windowKindOf } from '../periods.ts';
+import { CALL_STATUSES, USAGE_SOURCES } from '../usage-record.ts';
+import type { CallOrigin, CallProgress } from '../usage-record.ts';
+import { ARGUMENT_END, capped, progressArgs, REPLY_END, routeArg } from './operations.ts';
+import type { HeldCall } from './operations.ts';
+
+/** One operation's reply; its first word says which kind it is. */
+export type Reply = readonly string[];
+
+/** The operation was sent, and may have been executed all the same. */
+export class Unanswered extends LedgerUnavailable {}
+
+const JOB_STATES: readonly JobState[] = ['Running', 'Completed', 'Failed'];
+const DAY_MS = 86_400_000;
+
+/** A batch's reply: a word of the whole, then one text per operation. Throws where it is no text. */
+export function parseReplies(value: unknown): readonly string[] {
+  if (typeof value !== 'string') throw new Error('the ledger\'s script gave no text');
+  return value.split(REPLY_END);
+}
+
+/** What `parse` makes of a reply. Throws Unanswered where it cannot be read. */
+export function understand<T>(reply: Reply, parse: (reply: Reply) => T): T {
+  try {
+    return parse(reply);
+  } catch (error) {
+    if (error instanceof LedgerUnavailable) throw error;
+    throw new Unanswered(`the ledger's script was not understood: ${String(error)}`, { cause: error });
+  }
+}
+
+export function parseReply(text: string): Reply {
+  return text.split(ARGUMENT_END);
+}
+
+/** The record in a reply of `settle` or `usage`, and the answer that its settlement gave. */
+export function parseRecord(reply: Reply): SettleResult {
+  const [, account = '', callId = '', keyUid = '', createdMs, route, tokens, cost, ...rest] = reply;
+  const [unbilled, status, duration, spent, remaining] = rest;
+  return {
+    record: {
+      callId, keyUid, account, createdMs: Number(createdMs), ...parseRoute(route), ...parseProgress(cost, tokens),
+      unbilledNanoUsd: parseAmount(unbilled), status: oneOf(CALL_STATUSES, status), durationMs: Number(duration),
+    },
+    keySpentNanoUsd: parseAmount(spent), keyRemainingNanoUsd: remaining === '-' ? null : parseAmount(remaining),
+  };
+}
+
+/**
+ * The reply of `book` as `settle` would have given it: the balances and what was billed are from the reply, everything
+ * else is what this process sent. The billed and the unbilled amount are there only where not all of the cost was
+ * billed.
+ */
+export function expandBooked(reply: Reply, { request, day, month }: HeldCall, settlement: Settlement): Reply {
+  const { origin, limits: { keyLimitNanoUsd, period } } = request;
+  const [cost, tokens] = progressArgs(settlement.progress);
+  const [, change = '', accountSpent = '', ...rest] = reply;
+  const [total = '', daySpent = '', monthSpent = '', billed = cost, unbilled = '0'] = rest;
+  const spent = { Never: total, Daily: daySpent, Monthly: monthSpent }[period];
+  const remaining = keyLimitNanoUsd === null ? '-' : String(notNegative(capped(keyLimitNanoUsd) - parseAmount(spent)));
+  return [
+    'settled', origin.account, origin.callId, origin.keyUid, String(wholeNumber(origin.createdMs)),
+    routeArg(settlement.origin), tokens, billed, unbilled,
+    settlement.status, String(wholeNumber(settlement.durationMs)), spent, remaining,
+    change, accountSpent, total, daySpent, monthSpent, day, month,
+  ];
+}
+
+export function parseJob(reply: Reply): JobRecord {
+  const [, jobId = '', state, account = '', callId = '', keyUid = '', createdMs, route] = reply;
+  const origin = { callId, keyUid, account, createdMs: Number(createdMs), ...parseRoute(route) };
+  return { jobId, state: oneOf(JOB_STATES, state), origin };
+}
+
+/** From the reply of `account`. */
+export function parseAccountSpending([, spent, held]: Reply): AccountSpending {
+  return { spentNanoUsd: parseAmount(spent), heldNanoUsd: parseAmount(held) };
+}
+
+/** From the reply of `key`: spent and held of all time, of the current day and of the current month. */
+export function parseKeySpending(reply: Reply, period: QuotaPeriod): KeySpending {
+  const [, now, last, totalSpent, totalHeld, daySpent, dayHeld, monthSpent, monthHeld] = reply;
+  const kind = windowKindOf(period);
+  const span = kind && spanAt(kind, Number(now));
+  const ofPeriod = { Never: [totalSpent, totalHeld], Daily: [daySpent, dayHeld], Monthly: [monthSpent, monthHeld] };
+  const [spent, held] = ofPeriod[period];
+  return {
+    periodStartMs: span?.startMs ?? null, resetsMs: span?.endMs ?? null,
+    spentNanoUsd: parseAmount(spent), heldNanoUsd: parseAmount(held),
+    totalSpentNanoUsd: parseAmount(totalSpent), lastUsedMs: last === '' ? null : Number(last),
+  };
+}
+
+/** The indexes of the day and the month of a moment. */
+export function windowIndexes(ms: number): { readonly day: number; readonly month: number } {
+  const at = new Date(ms);
+  return { day: Math.floor(ms / DAY_MS), month: at.getUTCFullYear() * 12 + at.getUTCMonth() };
+}
+
+/** A list of texts, as the client gives it. Throws where it is none. */
+export function parseTexts(value: unknown): readonly string[] {
+  if (!Array.isArray(value)) throw new Error('the ledger\'s store gave no list');
+  return value.map(String);
+}
+
+/** A reply within a reply is JSON. */
+export function parseNestedReply(text: string): Reply {
+  return parseList(text).map(String);
+}
+
+export function parseAmount(text: string | undefined): bigint {
+  return BigInt(text ?? '0');
+}
+
+function parseRoute(text: string | undefined): Pick<CallOrigin, 'group' | 'model' | 'channel' | 'catalog'> {
+  const [group = '', model = '', channel = '', catalog = ''] = parseList(text).map(String);
+  return { group, model, channel, catalog };
+}
+
+function parseProgress(cost: string | undefined, tokens: string | undefined): CallProgress {
+  const parts = parseList(tokens);
+  const [input = 0, cached = 0, cacheWrite5m = 0, cacheWrite1h = 0, output = 0] = parts.slice(0, 5).map(Number);
+  const usageSource = oneOf(USAGE_SOURCES, String(parts[5]));
+  return { costNanoUsd: parseAmount(cost), tokens: { input, cached, cacheWrite5m, cacheWrite1h, output }, usageSource };
+}
+
+function parseList(text = '[]'): unknown[] {
+  const value: unknown = JSON.parse(text);
+  return Array.isArray(value) ? value : [];
+}
+
+function oneOf<T extends string>(words: readonly T[], text: string | undefined): T {
+  const known = words.find((word) => word === text);
+  if (known === undefined) throw new Error(`the ledger has an unknown word: ${text}`);
+  return known;
+}
