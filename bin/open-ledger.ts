@@ -1,7 +1,7 @@
 /** Opens the ledger that a command line names, and tells in the log what people must know of it. */
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import type { LedgerFault } from '../dataplane/ledger/embedded-committer.ts';
+import type { LedgerFault } from '../dataplane/ledger/embedded/committer.ts';
 import { openEmbeddedLedger } from '../dataplane/ledger/embedded.ts';
 import type { Ledger } from '../dataplane/ledger/ledger.ts';
 import type { LedgerEvent } from '../dataplane/ledger/valkey/instance.ts';

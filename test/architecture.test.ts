@@ -91,7 +91,7 @@ describe('the checker', () => {
     ['operator/translate/translate.ts', '../console/route.ts'],
     ['dataplane/snapshot/validate.ts', '../errors.ts'],
     ['dataplane/protocol/sse.ts', '../ledger/usage-record.ts'],
-    ['dataplane/ledger/books.ts', '../state/state.ts'],
+    ['dataplane/ledger/balances.ts', '../state/state.ts'],
     ['dataplane/state/compile.ts', '../upstream/client.ts'],
     ['dataplane/state/compile.ts', '../ledger/embedded.ts'],
     ['dataplane/state/compile.ts', '#crds/types.gen.ts'],

@@ -1,5 +1,5 @@
 /**
- * [P] Amounts and counts as the books take them. Whatever a defect makes of a figure, it must not stop a settlement.
+ * [P] Amounts and counts as the balances take them. Whatever a defect makes of a figure, it must not stop a settlement.
  */
 import type { CallProgress, TokenCounts } from './usage-record.ts';
 

@@ -1,6 +1,6 @@
 /**
- * [P] Jobs that providers go on with after their call is over: those that run, and those whose end is not in the file yet.
- * Their money is moved by ledger-core.ts.
+ * [P] Jobs that providers go on with after their call is over: those that run, and those whose end is not in the file
+ * yet. Their money is moved by ledger-core.ts.
  */
 import type { JobRecord, JobState } from './ledger.ts';
 import type { CallOrigin } from './usage-record.ts';
@@ -28,7 +28,9 @@ export function createJobs(): Jobs {
   return { ofChannels: new Map(), ofKeys: new Map() };
 }
 
-/** A provider's id means something within its channel, and to the key that made the job. Neither name has a line break. */
+/**
+ * A provider's id means something within its channel, and to the key that made the job. Neither name has a line break.
+ */
 function idWithin(place: string, jobId: string): string {
   return `${place}\n${jobId}`;
 }

@@ -3,8 +3,8 @@
  * withdrawn, renewed, and settled once. The caller makes what is granted durable before it tells anyone (embedded.ts).
  */
 import { cleanProgress, least, MAX_NANO_USD, notNegative, wholeNumber } from './amounts.ts';
-import { admitTo, findWindow, knownWindow, openAccount, openKey, recount, spend, tallyOf, trimPast } from './books.ts';
-import type { AccountBook, Books, Hold, KeyBook, SettledCall } from './books.ts';
+import { admitTo, findWindow, knownWindow, openAccount, openKey, recount, spend, tallyOf, trimPast } from './balances.ts';
+import type { AccountBalance, Balances, Hold, KeyBalance, SettledCall, Tally } from './balances.ts';
 import { addJob } from './jobs.ts';
 import type { Job } from './jobs.ts';
 import { LedgerUnavailable } from './ledger.ts';
@@ -23,12 +23,12 @@ export type Placement =
   | { readonly result: Exclude<HoldResult, { outcome: 'Held' }>; readonly pending: undefined };
 
 /** Grants min(amount, free) if that is at least the minimum. The grant is pending until confirmHold or withdrawHold. */
-export function placeHold(books: Books, request: HoldRequest, nowMs: number): Placement {
+export function placeHold(balances: Balances, request: HoldRequest, nowMs: number): Placement {
   const { origin, limits } = request;
-  const previous = books.holds.get(origin.callId);
-  refuseMisuse(books, request, previous);
-  const key = openKey(books, origin.keyUid, nowMs);
-  const account = openAccount(books, origin.account);
+  const previous = balances.holds.get(origin.callId);
+  refuseMisuse(balances, request, previous);
+  const key = openKey(balances, origin.keyUid, nowMs);
+  const account = openAccount(balances, origin.account);
   if (!takeLimits(key, account, limits)) return { result: { outcome: 'StaleLimits' }, pending: undefined };
 
   const { day, month } = previous ?? key;
@@ -45,137 +45,134 @@ export function placeHold(books: Books, request: HoldRequest, nowMs: number): Pl
     origin, limits, key, account, day, month, grantedNanoUsd, countedNanoUsd: own,
     progress: cleanProgress(request.progress), renewedMs: nowMs, pending: true,
   };
-  enter(books, hold, previous);
+  enter(balances, hold, previous);
   return { result: { outcome: 'Held', heldNanoUsd: grantedNanoUsd }, pending: { hold, previous } };
 }
 
-function enter(books: Books, hold: Hold, previous: Hold | undefined): void {
+function enter(balances: Balances, hold: Hold, previous: Hold | undefined): void {
   const { origin, key, grantedNanoUsd, countedNanoUsd } = hold;
-  books.holds.set(origin.callId, hold);
-  books.log.held(hold);
+  balances.holds.set(origin.callId, hold);
+  balances.log.held(hold);
   // until it is durable, either amount may turn out to be the one that counts
   recount(hold, grantedNanoUsd > countedNanoUsd ? grantedNanoUsd : countedNanoUsd);
   if (!previous) admitTo(hold, 1);
   key.lastUsedMs = hold.renewedMs;
 }
 
-/** Remembers the limits as the latest, unless later ones have been seen. */
-function takeLimits(key: KeyBook, account: AccountBook, limits: Limits): boolean {
+/** Remembers the limits as the latest; false: later ones have been seen. */
+function takeLimits(key: KeyBalance, account: AccountBalance, limits: Limits): boolean {
   if (key.seen && limits.keyGeneration < key.seen.generation) return false;
   if (account.seen && limits.accountGeneration < account.seen.generation) return false;
-  if (!isKnown(key, account, limits)) {
-    key.seen = { generation: limits.keyGeneration, limitNanoUsd: limits.keyLimitNanoUsd, period: limits.period };
-    account.seen = { generation: limits.accountGeneration, creditNanoUsd: limits.accountCreditNanoUsd };
-  }
+  key.seen = { generation: limits.keyGeneration, limitNanoUsd: limits.keyLimitNanoUsd, period: limits.period };
+  account.seen = { generation: limits.accountGeneration, creditNanoUsd: limits.accountCreditNanoUsd };
   return true;
 }
 
-/** Most calls come with the limits that the one before came with. */
-function isKnown({ seen: key }: KeyBook, { seen: account }: AccountBook, limits: Limits): boolean {
-  return key?.generation === limits.keyGeneration && key.limitNanoUsd === limits.keyLimitNanoUsd && key.period === limits.period
-    && account?.generation === limits.accountGeneration && account.creditNanoUsd === limits.accountCreditNanoUsd;
-}
-
 /** The grant is durable. */
-export function confirmHold(books: Books, { hold }: PendingHold): void {
-  if (books.holds.get(hold.origin.callId) !== hold) return;
+export function confirmHold(balances: Balances, { hold }: PendingHold): void {
+  if (balances.holds.get(hold.origin.callId) !== hold) return;
   hold.pending = false;
   recount(hold, hold.grantedNanoUsd);
 }
 
 /** The grant could not be made durable in time: as if it had not been asked for, also on disk. */
-export function withdrawHold(books: Books, { hold, previous }: PendingHold): void {
+export function withdrawHold(balances: Balances, { hold, previous }: PendingHold): void {
   const { callId } = hold.origin;
-  if (books.holds.get(callId) !== hold) return;
-  // it may never have been told of in flight, but what it held may have been read, and its key was used
-  books.changedKeys.add(hold.key);
-  books.changedAccounts.add(hold.account);
+  if (balances.holds.get(callId) !== hold) return;
+  // what it held may have been read meanwhile
+  balances.changedKeys.add(hold.key);
+  balances.changedAccounts.add(hold.account);
   if (!previous) {
-    dropHold(books, hold);
-    books.log.gone(callId);
+    dropHold(balances, hold);
+    balances.log.withdrawn(callId);
     return;
   }
   previous.countedNanoUsd = hold.countedNanoUsd;
   previous.progress = hold.progress;
   previous.renewedMs = hold.renewedMs;
-  books.holds.set(callId, previous);
+  balances.holds.set(callId, previous);
   recount(previous, previous.grantedNanoUsd);
-  books.log.held(previous);
+  balances.log.held(previous);
 }
 
 /** Notes what a reaper would bill. It caps nothing: the settlement decides. Unknown calls are ignored. */
-export function recordProgress(books: Books, progress: ReadonlyMap<string, CallProgress>, nowMs: number): void {
+export function recordProgress(balances: Balances, progress: ReadonlyMap<string, CallProgress>, nowMs: number): void {
   for (const [callId, latest] of progress) {
-    const hold = books.holds.get(callId);
+    const hold = balances.holds.get(callId);
     if (!hold) continue;
     hold.progress = cleanProgress(latest);
     hold.renewedMs = nowMs;
-    books.log.renewed(hold);
+    balances.log.renewed(hold);
   }
 }
 
+/** A settlement as the core takes it: without an origin, the call ran where its hold says. */
+export type CoreSettlement = Omit<Settlement, 'origin'> & Partial<Pick<Settlement, 'origin'>>;
+
 /**
- * Replaces a call's hold by its cost, and records its job; undefined where there is no hold. A call settled already answers as
- * it did.
+ * Replaces a call's hold by its cost, and records its job. A call that is settled already answers as it did; undefined:
+ * there is no hold, and none was settled lately.
  */
-export function settleCall(books: Books, settlement: Omit<Settlement, 'origin'> & Partial<Pick<Settlement, 'origin'>>, nowMs: number): SettledCall | undefined {
+export function settleCall(balances: Balances, settlement: CoreSettlement, nowMs: number): SettledCall | undefined {
   const { callId, job } = settlement;
-  const hold = books.holds.get(callId);
-  if (!hold) return books.recent.get(callId);
+  const hold = balances.holds.get(callId);
+  if (!hold) return balances.recent.get(callId);
   const progress = cleanProgress(settlement.progress);
   if (settlement.limits) takeLimits(hold.key, hold.account, settlement.limits);
-  const billedNanoUsd = reached(hold, progress.costNanoUsd);
-  dropHold(books, hold);
-  spend(books, hold, billedNanoUsd);
+  const billedNanoUsd = least(progress.costNanoUsd, hold.countedNanoUsd + notNegative(freeFor(hold)));
+  dropHold(balances, hold);
+  spend(balances, hold, billedNanoUsd);
   hold.key.lastUsedMs = Math.max(hold.key.lastUsedMs ?? 0, hold.origin.createdMs);
-  const settled = answer(hold, recordOf(hold, settlement, { progress, billedNanoUsd }), nowMs);
-  books.log.settled(settled, hold);
-  if (job) recordJob(books, job, { hold, record: settled.record });
+  const { group, model, channel, catalog } = settlement.origin ?? hold.origin;
+  const record: UsageRecord = {
+    ...hold.origin, group, model, channel, catalog, ...progress, costNanoUsd: billedNanoUsd,
+    status: settlement.status, unbilledNanoUsd: progress.costNanoUsd - billedNanoUsd,
+    durationMs: wholeNumber(settlement.durationMs),
+  };
+  const settled = answer(hold, record, nowMs);
+  balances.log.settled(settled, hold);
+  if (job) recordJob(balances, job, { hold, record });
   return settled;
 }
 
-/** What of a cost the hold and what is free beyond it pay for: nearly always the hold is enough. */
-function reached(hold: Hold, costNanoUsd: bigint): bigint {
-  return costNanoUsd <= hold.countedNanoUsd ? costNanoUsd : least(costNanoUsd, hold.countedNanoUsd + notNegative(freeFor(hold)));
+interface Ended {
+  readonly hold: Hold;
+  readonly record: UsageRecord;
 }
 
-/** Written out: spreading costs more than all the rest of a settlement. */
-function recordOf({ origin }: Hold, settlement: Omit<Settlement, 'origin'> & Partial<Pick<Settlement, 'origin'>>,
-  { progress, billedNanoUsd }: { readonly progress: CallProgress; readonly billedNanoUsd: bigint }): UsageRecord {
-  const route = settlement.origin ?? origin;
-  return {
-    callId: origin.callId, keyUid: origin.keyUid, account: origin.account, createdMs: origin.createdMs,
-    group: route.group, model: route.model, channel: route.channel, catalog: route.catalog,
-    costNanoUsd: billedNanoUsd, tokens: progress.tokens, usageSource: progress.usageSource,
-    status: settlement.status, unbilledNanoUsd: progress.costNanoUsd - billedNanoUsd, durationMs: wholeNumber(settlement.durationMs),
-  };
-}
-
-function recordJob(books: Books, { jobId, pollMs }: JobOrigin, { hold, record }: { readonly hold: Hold; readonly record: UsageRecord }): void {
+function recordJob(balances: Balances, { jobId, pollMs }: JobOrigin, { hold, record }: Ended): void {
   const job: Job = {
-    jobId, origin: originOf(record), costNanoUsd: record.costNanoUsd, dayStartMs: hold.day.startMs, monthStartMs: hold.month.startMs,
+    jobId, origin: originOf(record), costNanoUsd: record.costNanoUsd,
+    dayStartMs: hold.day.startMs, monthStartMs: hold.month.startMs,
     state: 'Running', pollMs: wholeNumber(pollMs), endedMs: null,
   };
-  if (addJob(books.jobs, job)) books.log.job(job);
+  if (addJob(balances.jobs, job)) balances.log.job(job);
 }
 
 function originOf({ callId, keyUid, account, createdMs, group, model, channel, catalog }: UsageRecord): CallOrigin {
   return { callId, keyUid, account, createdMs, group, model, channel, catalog };
 }
 
-/** Ends a running job. One that failed gives what was billed for it back, in the windows that it was billed in. */
-export function endJob(books: Books, job: Job, { state, nowMs }: { readonly state: 'Completed' | 'Failed'; readonly nowMs: number }): void {
+export interface JobEnd {
+  readonly state: 'Completed' | 'Failed';
+  readonly nowMs: number;
+}
+
+/** Ends a running job. What was billed for one that failed is given back, in the windows that it was billed in. */
+export function endJob(balances: Balances, job: Job, { state, nowMs }: JobEnd): void {
   if (job.state !== 'Running') return;
   job.state = state;
   job.endedMs = wholeNumber(nowMs);
-  if (state === 'Failed') refund(books, job, nowMs);
-  books.log.job(job);
+  if (state === 'Failed') refund(balances, job, nowMs);
+  balances.log.job(job);
 }
 
-function refund(books: Books, { origin, costNanoUsd, dayStartMs, monthStartMs }: Job, nowMs: number): void {
-  const key = books.keys.get(origin.keyUid) ?? openKey(books, origin.keyUid, nowMs);
-  const account = openAccount(books, origin.account);
-  spend(books, { key, account, day: findWindow(key, 'Day', dayStartMs), month: findWindow(key, 'Month', monthStartMs) }, -costNanoUsd);
+function refund(balances: Balances, job: Job, nowMs: number): void {
+  const { origin, costNanoUsd, dayStartMs, monthStartMs } = job;
+  const key = balances.keys.get(origin.keyUid) ?? openKey(balances, origin.keyUid, nowMs);
+  const account = openAccount(balances, origin.account);
+  const [day, month] = [findWindow(key, 'Day', dayStartMs), findWindow(key, 'Month', monthStartMs)];
+  spend(balances, { key, account, day, month }, -costNanoUsd);
 }
 
 /** A settled call whose cost was given back. */
@@ -184,29 +181,35 @@ export function asRefunded(call: SettledCall): SettledCall {
 }
 
 /** The record of a call that is running or was settled lately. */
-export function readRecord(books: Books, callId: string, nowMs: number): UsageRecord | undefined {
-  const hold = books.holds.get(callId);
-  if (!hold) return books.recent.get(callId)?.record;
-  return { ...hold.origin, ...hold.progress, status: 'Running', unbilledNanoUsd: 0n, durationMs: wholeNumber(nowMs - hold.origin.createdMs) };
+export function readRecord(balances: Balances, callId: string, nowMs: number): UsageRecord | undefined {
+  const hold = balances.holds.get(callId);
+  if (!hold) return balances.recent.get(callId)?.record;
+  const durationMs = wholeNumber(nowMs - hold.origin.createdMs);
+  return { ...hold.origin, ...hold.progress, status: 'Running', unbilledNanoUsd: 0n, durationMs };
+}
+
+export interface PeriodAt {
+  readonly period: QuotaPeriod;
+  readonly nowMs: number;
 }
 
 /** What a key has spent and holds in its current period. */
-export function readKeySpending(books: Books, uid: string, { period, nowMs }: { period: QuotaPeriod; nowMs: number }): KeySpending {
+export function readKeySpending(balances: Balances, uid: string, { period, nowMs }: PeriodAt): KeySpending {
   const kind = windowKindOf(period);
   const span = kind && spanAt(kind, nowMs);
   const periodSpan = { periodStartMs: span?.startMs ?? null, resetsMs: span?.endMs ?? null };
-  const key = books.keys.get(uid);
+  const key = balances.keys.get(uid);
   if (!key) return { ...periodSpan, spentNanoUsd: 0n, heldNanoUsd: 0n, totalSpentNanoUsd: 0n, lastUsedMs: null };
   const { spentNanoUsd, heldNanoUsd } = kind && span ? knownWindow(key, kind, span.startMs) : key.total;
   return { ...periodSpan, spentNanoUsd, heldNanoUsd, totalSpentNanoUsd: key.total.spentNanoUsd, lastUsedMs: key.lastUsedMs };
 }
 
 /** Ends a hold without settling it. */
-export function dropHold(books: Books, hold: Hold): void {
+export function dropHold(balances: Balances, hold: Hold): void {
   const { key, origin } = hold;
   recount(hold, 0n);
   admitTo(hold, -1);
-  books.holds.delete(origin.callId);
+  balances.holds.delete(origin.callId);
   if (key.past.length > 0) trimPast(key);
 }
 
@@ -223,7 +226,7 @@ function freeFor(hold: Hold): bigint {
 }
 
 /** Negative where more is spent and held than the limit allows. */
-function freeUnder(limitNanoUsd: bigint | null, tally: { spentNanoUsd: bigint; heldNanoUsd: bigint }, ownNanoUsd = 0n): bigint {
+function freeUnder(limitNanoUsd: bigint | null, tally: Tally, ownNanoUsd = 0n): bigint {
   if (limitNanoUsd === null) return MAX_NANO_USD;
   return least(limitNanoUsd, MAX_NANO_USD) - tally.spentNanoUsd - tally.heldNanoUsd + ownNanoUsd;
 }
@@ -231,14 +234,12 @@ function freeUnder(limitNanoUsd: bigint | null, tally: { spentNanoUsd: bigint; h
 function answer(hold: Hold, record: UsageRecord, settledMs: number): SettledCall {
   const { keyLimitNanoUsd, period } = hold.limits;
   const { spentNanoUsd } = tallyOf(period, hold);
-  return {
-    record, settledMs, keySpentNanoUsd: spentNanoUsd,
-    keyRemainingNanoUsd: keyLimitNanoUsd === null ? null : notNegative(least(keyLimitNanoUsd, MAX_NANO_USD) - spentNanoUsd),
-  };
+  const remaining = keyLimitNanoUsd === null ? null : notNegative(least(keyLimitNanoUsd, MAX_NANO_USD) - spentNanoUsd);
+  return { record, settledMs, keySpentNanoUsd: spentNanoUsd, keyRemainingNanoUsd: remaining };
 }
 
-function refuseMisuse(books: Books, { origin }: HoldRequest, previous: Hold | undefined): void {
-  if (books.recent.has(origin.callId)) throw new LedgerUnavailable('this call is settled already');
+function refuseMisuse(balances: Balances, { origin }: HoldRequest, previous: Hold | undefined): void {
+  if (balances.recent.has(origin.callId)) throw new LedgerUnavailable('this call is settled already');
   if (previous?.pending) throw new LedgerUnavailable('an earlier hold of this call is still being written');
   if (previous && (previous.origin.keyUid !== origin.keyUid || previous.origin.account !== origin.account))
     throw new LedgerUnavailable('another key\'s call has this id');

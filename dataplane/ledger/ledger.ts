@@ -1,22 +1,25 @@
 /**
  * The ledger: what every call may spend, has spent and holds, for keys and accounts; and the concurrency slots.
- * Interface and promises only. embedded.ts keeps it in a file; every implementation passes test/dataplane/ledger/contract.ts.
+ * Interface and promises only. embedded.ts keeps it in a file; every implementation passes
+ * test/dataplane/ledger/contract.ts.
  *
  * Promises (docs/concepts/money.md has them in the users' words):
- * 1. A hold is granted only if spent + held + hold ≤ limit, for the key's period and the account's credit, in one atomic
- *    step. What is granted is durable when the promise resolves.
- * 2. settle replaces the hold by the cost, exactly once per call id, and is durable when it resolves. A cost beyond the hold
- *    is taken from what is free under both limits; the rest is `unbilled`.
+ * 1. A hold is granted only if spent + held + hold ≤ limit, for the key's period and the account's credit, in one
+ * atomic step. What is granted is durable when the promise resolves.
+ * 2. settle replaces the hold by the cost, exactly once per call id, and is durable when it resolves. A cost beyond the
+ * hold is taken from what is free under both limits; the rest is `unbilled`.
  * 3. A hold whose process died is settled at its last recorded progress (embedded: at the next start).
- * 4. No slot is taken beyond the limit that it is asked for with; slots die with their process.
- * Every method rejects with LedgerUnavailable, and with nothing else, when the ledger cannot promise.
- * Money is BigInt nano-USD throughout.
+ * 4. No slot is taken beyond the limit that it is asked for with; slots die with their process. Every method rejects
+ * with LedgerUnavailable, and with nothing else, when the ledger cannot promise. Money is BigInt nano-USD throughout.
  */
 import type { CallOrigin, CallProgress, CallStatus, UsageRecord } from './usage-record.ts';
 
 export type QuotaPeriod = 'Never' | 'Daily' | 'Monthly';
 
-/** One concurrency threshold. `id` is unique over all scopes: key/<uid>, group/<group>/<route>/<channel>, channel/<route>/<channel>. */
+/**
+ * One concurrency threshold. `id` is unique over all scopes: key/<uid>, group/<group>/<route>/<channel>,
+ * channel/<route>/<channel>.
+ */
 export interface SlotLimit {
   readonly scope: 'Key' | 'Group' | 'Channel';
   readonly id: string;
@@ -27,7 +30,10 @@ export type SlotResult =
   | { readonly outcome: 'Taken' }
   | { readonly outcome: 'Full'; readonly full: SlotLimit };
 
-/** The limits that a call is measured against, and the generations they come from: an older one than already seen is refused. */
+/**
+ * The limits that a call is measured against, and the generations they come from: an older one than already seen is
+ * refused.
+ */
 export interface Limits {
   /** null: Unlimited. */
   readonly keyLimitNanoUsd: bigint | null;
@@ -88,7 +94,10 @@ export interface Settlement {
   readonly durationMs: number;
   /** Where a retry changed them since the hold. */
   readonly origin: CallOrigin;
-  /** Those in force now: what the call cost beyond its hold is measured against them too, if they are later than the ones seen. */
+  /**
+   * Those in force now: what the call cost beyond its hold is measured against them too, if they are later than the
+   * ones seen.
+   */
   readonly limits?: Limits;
 }
 
@@ -133,8 +142,8 @@ export interface LedgerReader {
   /** `account`: "namespace/name". */
   readAccount(account: string): Promise<AccountSpending>;
   /**
-   * Whose spending to read again, for who read it at `mark`, or at none: to be asked before it is read. That a period has ended is
-   * no change. Absent: a ledger that cannot tell.
+   * Whose spending to read again, for who read it at `mark`, or at none: to be asked before it is read. That a period
+   * has ended is no change. Absent: a ledger that cannot tell.
    */
   changesSince?(mark: object | undefined): Promise<SpendingChanges>;
 }
@@ -155,8 +164,8 @@ export interface LedgerHealth {
 
 export interface Ledger extends LedgerReader {
   /**
-   * All of them, or none. The call owns them until it gives them back by the same call id. A ledger that decides in memory answers
-   * at once; neither throws where it can promise nothing: a promise rejects.
+   * All of them, or none. The call owns them until it gives them back by the same call id. A ledger that decides in
+   * memory answers at once; neither throws where it can promise nothing: a promise rejects.
    */
   takeSlots(callId: string, slots: readonly SlotLimit[]): SlotResult | Promise<SlotResult>;
   /** Gives back the named scopes' slots of a call, or all of them. Never fails; unknown ones are ignored. */
@@ -164,8 +173,8 @@ export interface Ledger extends LedgerReader {
   /** A second hold of the same call id replaces the first, if it is granted; else the first stays. */
   hold(request: HoldRequest): Promise<HoldResult>;
   /**
-   * All of these slots and the hold, or nothing of both; those that the call has already stay. Present where that is less work
-   * than one after the other.
+   * All of these slots and the hold, or nothing of both; those that the call has already stay. Present where that is
+   * less work than one after the other.
    */
   admit?(request: HoldRequest, slots: readonly SlotLimit[]): Promise<AdmitResult>;
   /** Renews the holds of running calls with what a reaper would bill. */
@@ -175,13 +184,14 @@ export interface Ledger extends LedgerReader {
   /** A key's job; undefined where there is none or it is another key's. */
   readJob(keyUid: string, jobId: string): Promise<JobRecord | undefined>;
   /**
-   * Running jobs whose time to be looked at has come, at most so many; each is given to one caller, and comes again after
-   * `againMs` if nobody says how it ended.
+   * Running jobs whose time to be looked at has come, at most so many; each is given to one caller, and comes again
+   * after `againMs` if nobody says how it ended.
    */
   claimJobs(nowMs: number, againMs: number, limit: number): Promise<readonly JobRecord[]>;
   /**
-   * How a job ended, once: only the first counts, and later ones are answered with it. Failed gives the call's cost back to
-   * key and account in the windows that it was billed in; its record then costs nothing and has the status Refunded.
+   * How a job ended, once: only the first counts, and later ones are answered with it. Failed gives the call's cost
+   * back to key and account in the windows that it was billed in; its record then costs nothing and has the status
+   * Refunded.
    */
   finishJob(job: Pick<JobRecord, 'jobId' | 'origin'>, state: 'Completed' | 'Failed'): Promise<JobRecord>;
   /** The record of a call, running ones included; undefined where there is none or it is another key's. */

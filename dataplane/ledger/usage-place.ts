@@ -1,6 +1,7 @@
 /**
- * [P] Where a record of a call lies in its ledger, so that whoever has seen it finds it again. Places are in the order of settlement.
- * A record that is written anew, because its call was refunded or settled late, may have another place then.
+ * [P] Where a record of a call lies in its ledger, so that whoever has seen it finds it again. Places are in the order
+ * of settlement. A record that is written anew, because its call was refunded or settled late, may have another place
+ * then.
  */
 import type { UsageRecord } from './usage-record.ts';
 

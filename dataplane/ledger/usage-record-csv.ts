@@ -1,5 +1,6 @@
 /**
- * [P] Records of calls as programs and spreadsheets read them: the columns' names and values, and CSV. Money is a decimal of USD.
+ * [P] Records of calls as programs and spreadsheets read them: the columns' names and values, and CSV. Money is a
+ * decimal of USD.
  */
 import { formatDecimal } from '../snapshot/decimal.ts';
 import type { UsageRecord } from './usage-record.ts';

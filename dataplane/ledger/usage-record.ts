@@ -53,8 +53,8 @@ export interface CallOrigin {
 }
 
 /**
- * One call's record. Once it is settled, `costNanoUsd` is what was billed: the records of a key add up to what it has spent.
- * `unbilledNanoUsd` is what the call cost beyond that, because nothing was left to take it from.
+ * One call's record. Once it is settled, `costNanoUsd` is what was billed: the records of a key add up to what it has
+ * spent. `unbilledNanoUsd` is what the call cost beyond that, because nothing was left to take it from.
  */
 export interface UsageRecord extends CallOrigin, CallProgress {
   readonly status: CallStatus;

@@ -1,6 +1,6 @@
 /** What the console's two benches share: calls in a ledger's file, and pages by the clock and by CPU time. */
-import { USAGE_COLUMNS, usageRow } from '#ledger/embedded-rows.ts';
-import { openFile } from '#ledger/embedded-schema.ts';
+import { SETTLED_COLUMNS, settledRow } from '#ledger/embedded/rows.ts';
+import { openFile } from '#ledger/embedded/schema.ts';
 
 const MONTH_MS = 30 * 86_400_000;
 
@@ -8,7 +8,7 @@ const MONTH_MS = 30 * 86_400_000;
 export function writeRecords(path: string, records: number, { account, uids }: { readonly account: string; readonly uids: readonly string[] }): void {
   const nowMs = Date.now();
   const db = openFile(path);
-  const statement = db.prepare(`INSERT INTO usage (${USAGE_COLUMNS.join(', ')}) VALUES (${USAGE_COLUMNS.map(() => '?').join(', ')})`);
+  const statement = db.prepare(`INSERT INTO usage (${SETTLED_COLUMNS.join(', ')}) VALUES (${SETTLED_COLUMNS.map(() => '?').join(', ')})`);
   db.exec('BEGIN');
   for (let n = 0; n < records; n++) {
     const record = {
@@ -16,7 +16,7 @@ export function writeRecords(path: string, records: number, { account, uids }: {
       channel: 'openai/direct', catalog: 'model-gateway/prices@1', costNanoUsd: BigInt((n % 977) * 10_000), tokens: { input: n % 4000, cached: n % 900, cacheWrite5m: 0, cacheWrite1h: 0, output: n % 700 },
       usageSource: 'Provider' as const, status: n % 50 === 0 ? 'Failed' as const : 'Succeeded' as const, unbilledNanoUsd: 0n, durationMs: 900,
     };
-    statement.run(...usageRow({ record, keySpentNanoUsd: 0n, keyRemainingNanoUsd: null, settledMs: nowMs, dayStartMs: 0, monthStartMs: 0 }));
+    statement.run(...settledRow({ record, keySpentNanoUsd: 0n, keyRemainingNanoUsd: null, settledMs: nowMs }));
   }
   db.exec('COMMIT');
   db.close();

@@ -1,9 +1,9 @@
 /**
- * The ledger on disk, read beside whoever writes it: what is spent and held at one moment, and the records of calls. The books
- * as a whole are balanced by promises/books.ts.
+ * The ledger on disk, read beside whoever writes it: what is spent and held at one moment, and the records of calls. The balances
+ * as a whole are balanced by promises/balances.ts.
  */
 import { join } from 'node:path';
-import type { Hold } from '#ledger/books.ts';
+import type { Hold } from '#ledger/balances.ts';
 import { readKeySpending } from '#ledger/ledger-core.ts';
 import { readLedgerOnDisk } from '../support/ledger-on-disk.ts';
 import { ACCOUNT_NAMES, KEY_NAMES, KEYS } from './config.ts';
@@ -61,14 +61,14 @@ export function readRecords(dataDir: string, afterSeq: number): LedgerRecord[] {
 export function readTally(dataDir: string, nowMs = Date.now()): Tally | undefined {
   const ledger = readLedgerOnDisk(join(dataDir, 'ledger.db'), undefined);
   if (!ledger) return undefined;
-  const { books } = ledger;
-  const holds = [...books.holds.values()];
+  const { balances } = ledger;
+  const holds = [...balances.holds.values()];
   const heldOf = (of: (hold: Hold) => boolean): bigint => holds.reduce((sum, hold) => of(hold) ? sum + hold.grantedNanoUsd : sum, 0n);
   return {
-    spent: byName(KEY_NAMES, (name) => readKeySpending(books, uidOf(name), { period: KEYS[name].period, nowMs }).spentNanoUsd),
+    spent: byName(KEY_NAMES, (name) => readKeySpending(balances, uidOf(name), { period: KEYS[name].period, nowMs }).spentNanoUsd),
     held: byName(KEY_NAMES, (name) => heldOf(({ key }) => key.uid === uidOf(name))),
     holds: byName(KEY_NAMES, (name) => holds.filter(({ key }) => key.uid === uidOf(name)).length),
-    accountSpent: byName(ACCOUNT_NAMES, (name) => books.accounts.get(`team/${name}`)?.spentNanoUsd ?? 0n),
+    accountSpent: byName(ACCOUNT_NAMES, (name) => balances.accounts.get(`team/${name}`)?.spentNanoUsd ?? 0n),
     accountHeld: byName(ACCOUNT_NAMES, (name) => heldOf(({ account }) => account.id === `team/${name}`)),
   };
 }

@@ -37,12 +37,12 @@ export interface BooksOnDisk {
 export function readBooks(dataDir: string): BooksOnDisk {
   const ledger = readLedgerOnDisk(join(dataDir, 'ledger.db'), 0);
   assert.ok(ledger, `${dataDir} has no ledger`);
-  const { books, records } = ledger;
+  const { balances, records } = ledger;
   return {
     records: records.map((record) => ({ ...callOf(record, record), status: record.status, unbilledNanoUsd: record.unbilledNanoUsd })),
-    holds: [...books.holds.values()].map((hold) => ({ ...callOf(hold.origin, hold.progress), heldNanoUsd: hold.grantedNanoUsd })),
-    keys: new Map([...books.keys.values()].map(({ uid, total }) => [uid, total.spentNanoUsd])),
-    accounts: new Map([...books.accounts.values()].map(({ id, spentNanoUsd }) => [id, spentNanoUsd])),
+    holds: [...balances.holds.values()].map((hold) => ({ ...callOf(hold.origin, hold.progress), heldNanoUsd: hold.grantedNanoUsd })),
+    keys: new Map([...balances.keys.values()].map(({ uid, total }) => [uid, total.spentNanoUsd])),
+    accounts: new Map([...balances.accounts.values()].map(({ id, spentNanoUsd }) => [id, spentNanoUsd])),
   };
 }
 

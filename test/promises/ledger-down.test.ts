@@ -1,7 +1,7 @@
 /** A ledger that cannot promise: nothing is admitted, nothing is finished unbilled, and what was finished is billed once later. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
-import { FAULT } from '#ledger/embedded-faults.ts';
+import { FAULT } from '#ledger/embedded/faults.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { chat, get, message, nothingLeaks, post, spending, startWorld } from '../http/support.ts';
 import type { World } from '../http/support.ts';

@@ -4,12 +4,12 @@
  */
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { createBooks } from '#ledger/books.ts';
-import type { Books } from '#ledger/books.ts';
-import { decodeSettled, restoreBooks, USAGE_COLUMNS } from '#ledger/embedded-rows.ts';
-import { prepareRows, readMark, readStoredBooks, rowsOf } from '#ledger/embedded-schema.ts';
-import { replayInto } from '#ledger/journal-replay.ts';
-import { segmentsAfter, visitSegment } from '#ledger/journal-segments.ts';
+import { createBalances } from '#ledger/balances.ts';
+import type { Balances } from '#ledger/balances.ts';
+import { replayInto, restoreBalances } from '#ledger/embedded/recovery.ts';
+import { decodeSettled, SETTLED_COLUMNS } from '#ledger/embedded/rows.ts';
+import { prepareRows, readCheckpoint, readStoredBalances, rowsOf } from '#ledger/embedded/schema.ts';
+import { segmentsAfter, visitSegment } from '#ledger/embedded/segments.ts';
 import type { UsageRecord } from '#ledger/usage-record.ts';
 
 /** A settled call with its place in the order of settlements. */
@@ -19,7 +19,7 @@ interface RecordOnDisk extends UsageRecord {
 
 interface LedgerOnDisk {
   /** Spent and held; nobody's generation is known. */
-  readonly books: Books;
+  readonly balances: Balances;
   readonly records: readonly RecordOnDisk[];
 }
 
@@ -43,26 +43,26 @@ function readOnce(path: string, afterSeq: number | undefined): LedgerOnDisk {
   try {
     // one moment for all tables
     db.exec('BEGIN');
-    const books = createBooks();
+    const balances = createBalances();
     const records = afterSeq === undefined ? [] : recordsOf(db, afterSeq);
     const nextSeq = Number(db.prepare('SELECT coalesce(max(seq), 0) + 1 AS seq FROM usage').get()?.['seq']);
-    const segments = segmentsAfter(path, readMark(db));
-    restoreBooks(books, readStoredBooks(db), 0);
-    replay(books, segments, { records, nextSeq, afterSeq });
-    return { books, records };
+    const segments = segmentsAfter(path, readCheckpoint(db));
+    restoreBalances(balances, readStoredBalances(db), 0);
+    replay(balances, segments, { records, nextSeq, afterSeq });
+    return { balances, records };
   } finally {
     db.close();
   }
 }
 
 function recordsOf(db: DatabaseSync, afterSeq: number): RecordOnDisk[] {
-  return rowsOf(prepareRows(db, `SELECT seq, ${USAGE_COLUMNS.join(', ')} FROM usage WHERE seq > ? ORDER BY seq`).all(afterSeq))
+  return rowsOf(prepareRows(db, `SELECT seq, ${SETTLED_COLUMNS.join(', ')} FROM usage WHERE seq > ? ORDER BY seq`).all(afterSeq))
     .map(([seq, ...row]) => ({ ...decodeSettled(row).record, seq: Number(seq) }));
 }
 
 /** The file gives the next records their numbers in the same order. */
-function replay(books: Books, segments: ReturnType<typeof segmentsAfter>, { records, nextSeq, afterSeq }: { records: RecordOnDisk[]; nextSeq: number; afterSeq: number | undefined }): void {
-  const into = replayInto(books, 0);
+function replay(balances: Balances, segments: ReturnType<typeof segmentsAfter>, { records, nextSeq, afterSeq }: { records: RecordOnDisk[]; nextSeq: number; afterSeq: number | undefined }): void {
+  const into = replayInto(balances, 0);
   let seq = nextSeq;
   for (const [index, segment] of segments.entries()) {
     visitSegment(segment, index === segments.length - 1, {

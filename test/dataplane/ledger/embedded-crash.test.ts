@@ -1,6 +1,6 @@
 /**
- * A process is killed in the middle of its work, again and again, on one file. What it was told is in the books, and every
- * nano-USD in the books is in somebody's record.
+ * A process is killed in the middle of its work, again and again, on one file. What it was told is in the balances, and every
+ * nano-USD in the balances is in somebody's record.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -89,7 +89,7 @@ async function assertJob(ledger: Ledger, id: string, record: UsageRecord | undef
   assert.equal(record && (await ledger.readJob(record.keyUid, id))?.state, state, `${id}: its job`);
 }
 
-async function assertBooks(ledger: Ledger, everyone: ReadonlyMap<string, Said>): Promise<void> {
+async function assertBalances(ledger: Ledger, everyone: ReadonlyMap<string, Said>): Promise<void> {
   let billed = 0n;
   for (const [id, said] of everyone) {
     const record = await findRecord(ledger, id);
@@ -114,7 +114,7 @@ for (const sync of ['normal', 'full']) {
         for (const [id, said] of await runAndKill(path, sync, round)) everyone.set(id, said);
         const ledger = await openEmbeddedLedger({ path, ...PATIENT });
         try {
-          await assertBooks(ledger, everyone);
+          await assertBalances(ledger, everyone);
         } finally {
           await ledger.close();
         }

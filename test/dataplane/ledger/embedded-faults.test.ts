@@ -8,10 +8,10 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LedgerFault } from '#ledger/embedded-committer.ts';
-import { FAULT } from '#ledger/embedded-faults.ts';
+import type { LedgerFault } from '#ledger/embedded/committer.ts';
+import { FAULT } from '#ledger/embedded/faults.ts';
 import { openEmbeddedLedger } from '#ledger/embedded.ts';
-import type { LedgerSync } from '#ledger/embedded-schema.ts';
+import type { LedgerSync } from '#ledger/embedded/schema.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { Ledger } from '#ledger/ledger.ts';
 import { holdRequest, progress, settlement, slot } from './calls.ts';
@@ -68,7 +68,7 @@ function faultTest(title: string, body: (bench: Bench) => Promise<void>, sync: L
     const control = new Int32Array(new SharedArrayBuffer(4));
     const faults: LedgerFault[] = [];
     const path = join(folder.path, 'ledger.db');
-    const ledger = await openEmbeddedLedger({ path, sync, faults: control, timeoutMs: 500, foldEveryMs: 30, onFault: (fault) => faults.push(fault) });
+    const ledger = await openEmbeddedLedger({ path, sync, faults: control, timeoutMs: 500, checkpointEveryMs: 30, onFault: (fault) => faults.push(fault) });
     const bench = new Bench(path, ledger, { faults, control });
     try {
       await body(bench);

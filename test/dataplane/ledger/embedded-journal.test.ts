@@ -10,10 +10,10 @@ import { describe, test } from 'node:test';
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { openEmbeddedLedger } from '#ledger/embedded.ts';
-import { createBooks } from '#ledger/books.ts';
-import { FRAME_HEADER_BYTES, SEGMENT_HEADER_BYTES } from '#ledger/journal-format.ts';
-import { readFrames } from '#ledger/journal-reader.ts';
-import { replayInto } from '#ledger/journal-replay.ts';
+import { createBalances } from '#ledger/balances.ts';
+import { FRAME_HEADER_BYTES, SEGMENT_HEADER_BYTES } from '#ledger/embedded/journal-format.ts';
+import { readFrames } from '#ledger/embedded/journal-reader.ts';
+import { replayInto } from '#ledger/embedded/recovery.ts';
 import type { Ledger } from '#ledger/ledger.ts';
 import { holdRequest, NOON_MS, progress, settlement } from './calls.ts';
 import { copyLedger, PATIENT, tempFolder } from './embedded-subject.ts';
@@ -31,7 +31,7 @@ const NEVER = 3_600_000;
 /** What a process leaves that was killed after these calls, one after the other, each a frame or two of its own. */
 async function leave(calls: number): Promise<Left> {
   const folder = tempFolder();
-  const ledger = await openEmbeddedLedger({ path: join(folder.path, 'ledger.db'), ...PATIENT, foldEveryMs: NEVER });
+  const ledger = await openEmbeddedLedger({ path: join(folder.path, 'ledger.db'), ...PATIENT, checkpointEveryMs: NEVER });
   for (let n = 0; n < calls; n++) {
     await ledger.hold(holdRequest(`call-${n}`, 10n, { progress: progress(1n) }));
     await ledger.settle(settlement(`call-${n}`, 10n));
@@ -161,7 +161,7 @@ describe('a journal that cannot be trusted', () => {
       });
       const backup = readFileSync(path);
       await opened(path, async (ledger) => ledger.hold(holdRequest('b', 10n)));
-      const ledger = await openEmbeddedLedger({ path, ...PATIENT, foldEveryMs: NEVER });
+      const ledger = await openEmbeddedLedger({ path, ...PATIENT, checkpointEveryMs: NEVER });
       await ledger.hold(holdRequest('c', 10n));
       const left = copyLedger(path);
       await ledger.close();
@@ -180,8 +180,8 @@ describe('a journal that cannot be trusted', () => {
     fc.assert(fc.property(fc.integer({ min: SEGMENT_HEADER_BYTES, max: bytes.length - 1 }), fc.integer({ min: 1, max: 255 }), (at, flip) => {
       const changed = Buffer.from(bytes);
       changed.writeUInt8(changed[at]! ^ flip, at);
-      const books = createBooks();
-      const end = readFrames(changed, replayInto(books, NOON_MS), crc32);
+      const balances = createBalances();
+      const end = readFrames(changed, replayInto(balances, NOON_MS));
       const frame = ends.findIndex((each) => each > at);
       assert.equal(end.bytes, ends[frame - 1] ?? SEGMENT_HEADER_BYTES);
       assert.equal(end.torn, true);

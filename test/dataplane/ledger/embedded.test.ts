@@ -96,7 +96,7 @@ describe('the file', () => {
 });
 
 test('who reads spending again is told whose has changed, also once the file has it, and not by a closed ledger', () => inFolder(async (_path, open) => {
-  const ledger = await open({ foldEveryMs: 1 });
+  const ledger = await open({ checkpointEveryMs: 1 });
   const first = await ledger.changesSince?.(undefined);
   assert.equal(first?.keys, undefined);
   await ledger.hold(holdRequest('a', 1n));

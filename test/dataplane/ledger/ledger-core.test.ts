@@ -3,13 +3,13 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
-import { createBooks, NO_LOG } from '#ledger/books.ts';
-import type { Books, MovementLog, SettledCall } from '#ledger/books.ts';
-import { encodeHeader, JournalEncoder } from '#ledger/journal-encoder.ts';
-import { readFrames } from '#ledger/journal-reader.ts';
-import { replayInto } from '#ledger/journal-replay.ts';
+import { createBalances, NO_LOG } from '#ledger/balances.ts';
+import type { Balances, MovementLog, SettledCall } from '#ledger/balances.ts';
+import { JournalEncoder } from '#ledger/embedded/journal-encoder.ts';
+import { encodeHeader } from '#ledger/embedded/journal-format.ts';
+import { readFrames } from '#ledger/embedded/journal-reader.ts';
+import { replayInto } from '#ledger/embedded/recovery.ts';
 import { confirmHold, placeHold, readKeySpending, recordProgress, settleCall, withdrawHold } from '#ledger/ledger-core.ts';
 import type { PendingHold } from '#ledger/ledger-core.ts';
 import { progress, settlement } from './calls.ts';
@@ -21,21 +21,21 @@ import type { Model } from './model.ts';
 /** A journal in memory: what is flushed is on disk. Settlements are remembered, as they are until the file has them. */
 class Disk {
   readonly #segments: Buffer[] = [];
-  #encoder = new JournalEncoder(crc32);
+  #encoder = new JournalEncoder();
   #bytes = header(1);
 
-  /** Has the books tell this disk of their movements. */
-  attach(books: Books): void {
+  /** Has the balances tell this disk of their movements. */
+  attach(balances: Balances): void {
     const recent = new Map<string, SettledCall>();
     const encoder = this.#encoder;
     const log: MovementLog = {
-      held: (hold) => encoder.held(hold), gone: (callId) => encoder.gone(callId), renewed: (hold) => encoder.renewed(hold), job: (job) => encoder.job(job),
+      held: (hold) => encoder.held(hold), withdrawn: (callId) => encoder.withdrawn(callId), renewed: (hold) => encoder.renewed(hold), job: (job) => encoder.job(job),
       settled: (call, hold) => {
         encoder.settled(call, hold);
         recent.set(call.record.callId, call);
       },
     };
-    Object.assign(books, { log, recent });
+    Object.assign(balances, { log, recent });
   }
 
   flush(): void {
@@ -44,35 +44,37 @@ class Disk {
   }
 
   /** What was not flushed is lost; another segment begins. */
-  crash(nowMs: number): Books {
+  crash(nowMs: number): Balances {
     this.#segments.push(this.#bytes);
-    this.#encoder = new JournalEncoder(crc32);
+    this.#encoder = new JournalEncoder();
     this.#bytes = header(this.#segments.length + 1);
     return this.read(nowMs);
   }
 
-  read(nowMs: number): Books {
-    const books = createBooks();
-    assert.equal(books.log, NO_LOG);
-    for (const bytes of [...this.#segments, this.#bytes])
-      assert.deepEqual(readFrames(bytes, replayInto(books, nowMs), crc32), { bytes: bytes.length, torn: false, damaged: false });
-    return books;
+  read(nowMs: number): Balances {
+    const balances = createBalances();
+    assert.equal(balances.log, NO_LOG);
+    for (const bytes of [...this.#segments, this.#bytes]) {
+      const { bytes: end, torn, damaged } = readFrames(bytes, replayInto(balances, nowMs));
+      assert.deepEqual({ end, torn, damaged }, { end: bytes.length, torn: false, damaged: false });
+    }
+    return balances;
   }
 }
 
 function header(number: number): Buffer {
-  return encodeHeader({ number, ledgerId: '0011223344556677', whole: false }, crc32);
+  return encodeHeader({ number, ledgerId: '0011223344556677', whole: false });
 }
 
 class History {
   readonly world = new World();
   readonly disk = new Disk();
-  books = createBooks();
+  balances = createBalances();
   model = createModel();
   readonly #pending = new Map<string, PendingHold>();
 
   constructor() {
-    this.disk.attach(this.books);
+    this.disk.attach(this.balances);
   }
 
   #onDisk: Model = createModel();
@@ -99,7 +101,7 @@ class History {
     if (this.#pending.has(callId)) return;
     const request = this.world.request(step);
     const expected = modelHold(this.model, request, this.world.nowMs);
-    const { result, pending } = placeHold(this.books, request, this.world.nowMs);
+    const { result, pending } = placeHold(this.balances, request, this.world.nowMs);
     assert.deepEqual(result, expected);
     if (!pending) return;
     this.#pending.set(callId, pending);
@@ -122,13 +124,13 @@ class History {
     const pending = this.#pending.get(callId);
     if (!pending) return;
     this.#pending.delete(callId);
-    inBooks(this.books, pending);
+    inBooks(this.balances, pending);
     inModel(this.model, callId);
   }
 
   #progress({ slot, cost }: Extract<Step, { kind: 'progress' | 'settle' | 'settleAgain' }>): void {
     const callId = this.world.callId(slot);
-    recordProgress(this.books, new Map([[callId, progress(cost)]]), this.world.nowMs);
+    recordProgress(this.balances, new Map([[callId, progress(cost)]]), this.world.nowMs);
     const call = this.model.calls.get(callId);
     if (call) call.progress = cost;
   }
@@ -136,7 +138,7 @@ class History {
   #settle(slot: number, cost: bigint): void {
     const callId = this.world.callId(slot);
     this.#pending.delete(callId);
-    const settled = settleCall(this.books, settlement(callId, cost), this.world.nowMs);
+    const settled = settleCall(this.balances, settlement(callId, cost), this.world.nowMs);
     const expected = modelSettle(this.model, callId, cost);
     assert.deepEqual([settled?.record.costNanoUsd, settled?.record.unbilledNanoUsd], [expected?.billed, expected?.unbilled]);
     if (!settled) return;
@@ -145,7 +147,7 @@ class History {
 
   #settleAgain(slot: number): void {
     const callId = this.world.previousCallId(slot);
-    const again = settleCall(this.books, settlement(callId, 999n), this.world.nowMs);
+    const again = settleCall(this.balances, settlement(callId, 999n), this.world.nowMs);
     const first = this.model.calls.get(callId)?.settled;
     // what a dead process settled is answered from the file
     if (again) assert.equal(again.record.costNanoUsd, first?.billed);
@@ -157,17 +159,17 @@ class History {
   }
 
   #crash(): void {
-    const running = [...this.books.holds.values()].map(({ origin }) => origin.callId);
-    this.books = this.disk.crash(this.world.nowMs);
-    this.disk.attach(this.books);
+    const running = [...this.balances.holds.values()].map(({ origin }) => origin.callId);
+    this.balances = this.disk.crash(this.world.nowMs);
+    this.disk.attach(this.balances);
     this.model = structuredClone(this.#onDisk);
     modelCrash(this.model);
-    const left = [...this.books.holds.values()].sort((a, b) => (a.origin.callId < b.origin.callId ? -1 : 1));
+    const left = [...this.balances.holds.values()].sort((a, b) => (a.origin.callId < b.origin.callId ? -1 : 1));
     for (const { origin, progress } of left)
-      settleCall(this.books, { callId: origin.callId, progress, status: 'Abandoned', durationMs: 0 }, this.world.nowMs);
+      settleCall(this.balances, { callId: origin.callId, progress, status: 'Abandoned', durationMs: 0 }, this.world.nowMs);
     this.#pending.clear();
     this.#flush();
-    assert.equal(this.books.holds.size, 0);
+    assert.equal(this.balances.holds.size, 0);
     for (let slot = 0; slot < 7; slot++)
       if (running.includes(this.world.callId(slot)) || this.model.calls.has(this.world.callId(slot))) this.world.endCall(slot);
   }
@@ -176,12 +178,12 @@ class History {
     const { nowMs } = this.world;
     for (const key of KEYS) {
       for (const period of PERIODS) {
-        const { spentNanoUsd, heldNanoUsd, totalSpentNanoUsd } = readKeySpending(this.books, key, { period, nowMs });
+        const { spentNanoUsd, heldNanoUsd, totalSpentNanoUsd } = readKeySpending(this.balances, key, { period, nowMs });
         assert.deepEqual({ spentNanoUsd, heldNanoUsd, totalSpentNanoUsd }, modelSpending(this.model, key, period, nowMs));
       }
     }
     for (const account of ACCOUNTS) {
-      const book = this.books.accounts.get(account);
+      const book = this.balances.accounts.get(account);
       assert.deepEqual({ spent: book?.spentNanoUsd ?? 0n, held: book?.heldNanoUsd ?? 0n }, accountSums(this.model, account));
     }
   }
@@ -191,8 +193,8 @@ class History {
     for (let slot = 0; slot < 7; slot++) this.#settle(slot, 1n);
     this.assertAgrees();
     this.#flush();
-    assert.deepEqual([this.books.holds.size, this.disk.read(this.world.nowMs).holds.size], [0, 0]);
-    for (const { day, month, total, past } of this.books.keys.values()) {
+    assert.deepEqual([this.balances.holds.size, this.disk.read(this.world.nowMs).holds.size], [0, 0]);
+    for (const { day, month, total, past } of this.balances.keys.values()) {
       assert.deepEqual([day.holds, month.holds, total.heldNanoUsd], [0, 0, 0n]);
       assert.ok(past.length <= 4 && past.every(({ holds, heldNanoUsd }) => holds === 0 && heldNanoUsd === 0n));
     }

@@ -246,7 +246,7 @@ describe('a batch', { skip: valkey.skip }, async () => {
         const request = { ...holdRequest(id, amountNanoUsd, { limits: { ...plenty, keyLimitNanoUsd: null, accountCreditNanoUsd: credit } }), origin: originOf('a', 'm') };
         return holdOperation({ ...request, origin: { ...request.origin, callId: id } });
       };
-      // the books of a usual call are known
+      // the balances of a usual call are known
       if (usual) assert.equal((await ask(holding('before', 0n)))[0], 'held');
       assert.deepEqual((await ask(holding('a', held))).slice(0, 2), ['held', String(held)]);
       if (credit < most) assert.deepEqual(await ask(holding('b', most)), ['short', 'Account', String(credit - held)]);

@@ -147,7 +147,7 @@ describe('the ledger on Valkey, when things break', { skip: valkey.skip }, () =>
     assert.deepEqual(await ledger.settle(settlement('a', 99n)), { record: await ledger.readUsage('key-1', 'a'), keySpentNanoUsd: 30n, keyRemainingNanoUsd: 70n });
   });
 
-  test('a store that is emptied: nothing is admitted until all know it, and the books are as they were', async () => {
+  test('a store that is emptied: nothing is admitted until all know it, and the balances are as they were', async () => {
     const server = await start();
     const over = { refillMs: REFILL_MS };
     const { ledger: first, events } = await open(server, { dataDir: await dataFolder(), over });

@@ -1,6 +1,6 @@
 /**
  * Random histories of several processes on one server, against the model that knows only one: whoever does what, the answers and
- * the books are those of the calls in their order. Processes die and are reaped, and come back.
+ * the balances are those of the calls in their order. Processes die and are reaped, and come back.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -132,7 +132,7 @@ describe('a store that lost something', { skip: valkey.skip }, async () => {
     }
   });
 
-  test('and was restored begins with books: a journal that comes late adds to them', async () => {
+  test('and was restored begins with balances: a journal that comes late adds to them', async () => {
     const where = place();
     const base = bucketBases(parseValkeyUrl(urlOf(where)))[0] ?? '';
     await withBucket(where, [], (bucket) => spend(bucket, 'kept', 90n));

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { openFile } from '#ledger/embedded-schema.ts';
+import { openFile } from '#ledger/embedded/schema.ts';
 import type { PlacedRecord } from '#ledger/usage-place.ts';
 import { openBook } from '../../../operator/console/usage/book.ts';
 import { RecordColumns } from '../../../operator/console/usage/columns.ts';

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { JOB_COLUMNS, USAGE_COLUMNS, usageRow } from '#ledger/embedded-rows.ts';
-import { openFile } from '#ledger/embedded-schema.ts';
+import { JOB_COLUMNS, SETTLED_COLUMNS, settledRow } from '#ledger/embedded/rows.ts';
+import { openFile } from '#ledger/embedded/schema.ts';
 import { openEmbeddedLedger } from '#ledger/embedded.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { UsageRecord } from '#ledger/usage-record.ts';
@@ -34,7 +34,7 @@ function insert(db: DatabaseSync, table: string, columns: readonly string[], row
 
 /** What the ledger's thread does with a settled call, and with a job that has failed. */
 function settle(db: DatabaseSync, record: UsageRecord): void {
-  insert(db, 'usage', USAGE_COLUMNS, usageRow({ record, keySpentNanoUsd: 0n, keyRemainingNanoUsd: null, settledMs: NOON_MS, dayStartMs: 0, monthStartMs: 0 }));
+  insert(db, 'usage', SETTLED_COLUMNS, settledRow({ record, keySpentNanoUsd: 0n, keyRemainingNanoUsd: null, settledMs: NOON_MS }));
 }
 
 function refund(db: DatabaseSync, { callId, keyUid, account, createdMs, group, model, channel, catalog, costNanoUsd }: UsageRecord, endedMs: number): void {

@@ -134,7 +134,7 @@ export const WIRING = [
 ] as const;
 
 /** Who may touch `process`: the command line, and the ledger's thread for its own end. */
-export const PROCESS_OWNERS = ['bin', 'dataplane/ledger/embedded-faults.ts'] as const;
+export const PROCESS_OWNERS = ['bin', 'dataplane/ledger/embedded/faults.ts'] as const;
 
 /** [P]: no IO, clock, randomness, timers or process; all that they use at run time is pure as well. */
 export const PURE: readonly RegExp[] = [

@@ -1,13 +1,13 @@
 /**
- * The file: its schema, its versions, and how it is opened. `user_version` is the schema's version, `application_id` tells a
- * ledger from other SQLite files. Amounts are 64-bit integers of nano-USD, times are milliseconds since the epoch.
+ * The ledger's file: its schema, its versions, and how it is locked, opened and read. `user_version` is the schema's
+ * version, `application_id` tells a ledger from other SQLite files. Amounts are 64-bit integers of nano-USD, times are
+ * milliseconds since the epoch.
  */
 import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
-import type { StoredBooks } from './embedded-messages.ts';
-import type { FileMark } from './journal-segments.ts';
-import { ACCOUNT_COLUMNS, decodeMark, HOLD_COLUMNS, JOB_COLUMNS, KEY_COLUMNS } from './embedded-rows.ts';
-import type { Row } from './row-reader.ts';
+import { ACCOUNT_COLUMNS, decodeCheckpoint, HOLD_COLUMNS, JOB_COLUMNS, KEY_COLUMNS } from './rows.ts';
+import type { Row, StoredBalances } from './rows.ts';
+import type { Checkpoint } from './segments.ts';
 
 /** "MGWL" */
 const APPLICATION_ID = 0x4d47574c;
@@ -19,8 +19,8 @@ const CALL_COLUMNS = `
   cache_write_1h INTEGER NOT NULL, output INTEGER NOT NULL, usage_source TEXT NOT NULL`;
 
 /**
- * The step at index n leads from version n to n + 1; an empty file is version 0. A published step is never edited: a change
- * of the schema is a further step.
+ * The step at index n leads from version n to n + 1; an empty file is version 0. A published step is never edited: a
+ * change of the schema is a further step.
  */
 const MIGRATIONS: readonly string[] = [
   `CREATE TABLE keys (uid TEXT PRIMARY KEY, day_start_ms INTEGER NOT NULL, day_spent_nano_usd INTEGER NOT NULL,
@@ -36,9 +36,10 @@ const MIGRATIONS: readonly string[] = [
   // holds are kept in the journal from here on: the table has those of a process that knew no journal
   `CREATE TABLE journal (id INTEGER PRIMARY KEY CHECK (id = 1), ledger_id TEXT NOT NULL, folded INTEGER NOT NULL) STRICT;
    INSERT INTO journal VALUES (1, lower(hex(randomblob(8))), 0);
-   CREATE TABLE jobs (call_id TEXT NOT NULL, key_uid TEXT NOT NULL, account TEXT NOT NULL, created_ms INTEGER NOT NULL, group_name TEXT NOT NULL,
-     model TEXT NOT NULL, channel TEXT NOT NULL, catalog TEXT NOT NULL, job_id TEXT NOT NULL, cost_nano_usd INTEGER NOT NULL,
-     day_start_ms INTEGER NOT NULL, month_start_ms INTEGER NOT NULL, state TEXT NOT NULL, poll_ms INTEGER NOT NULL, ended_ms INTEGER,
+   CREATE TABLE jobs (call_id TEXT NOT NULL, key_uid TEXT NOT NULL, account TEXT NOT NULL, created_ms INTEGER NOT NULL,
+     group_name TEXT NOT NULL, model TEXT NOT NULL, channel TEXT NOT NULL, catalog TEXT NOT NULL,
+     job_id TEXT NOT NULL, cost_nano_usd INTEGER NOT NULL, day_start_ms INTEGER NOT NULL,
+     month_start_ms INTEGER NOT NULL, state TEXT NOT NULL, poll_ms INTEGER NOT NULL, ended_ms INTEGER,
      PRIMARY KEY (channel, job_id)) STRICT, WITHOUT ROWID;
    CREATE INDEX jobs_of_keys ON jobs (key_uid, job_id);
    CREATE INDEX jobs_by_end ON jobs (ended_ms) WHERE ended_ms IS NOT NULL;
@@ -50,7 +51,7 @@ const MIGRATIONS: readonly string[] = [
    INSERT INTO usage SELECT * FROM usage_1;
    DROP TABLE usage_1;
    CREATE INDEX usage_by_call ON usage (seq >> 14, call_id);`,
-  // an index costs a record more than all the rest of it: usage-index.ts has what stands in its place
+  // usage_blocks was an index of this program's own, and is empty now: see USAGE_INDEX
   `DROP INDEX usage_by_call;
    CREATE TABLE usage_blocks (block INTEGER PRIMARY KEY, ids BLOB NOT NULL) STRICT;`,
 ];
@@ -58,13 +59,22 @@ const MIGRATIONS: readonly string[] = [
 /** What an acknowledged step survives: the end of the process (normal), or of the machine too (full). */
 export type LedgerSync = 'normal' | 'full';
 
-/** So long the thread waits for someone else who writes to the file: nobody waits for it. */
+/**
+ * Records are found by call id. Ids are random: in one index of them all, each record would touch a page of its own,
+ * which costs several times what the record itself does. In an index by blocks of records, all new ones touch the same
+ * few pages. Not a migration, since version 3 programs can use the file as well: they make their blocks again.
+ */
+const USAGE_INDEX = `CREATE INDEX IF NOT EXISTS usage_by_call ON usage (seq >> 14, call_id);
+  DELETE FROM usage_blocks`;
+export const USAGE_BLOCK_BITS = 14;
+
+/** How long the thread waits for another writer of the file: nobody waits for the thread. */
 const BUSY_TIMEOUT_MS = 2_000;
 /** Pages in the write-ahead log before they are moved to the file. */
 const CHECKPOINT_PAGES = 4000;
 
 /**
- * Opens the file and brings it to this version's schema. Throws with a message that says what is wrong with it. Commits are
+ * Opens the file and brings it to this version's schema. Throws with words for what is wrong with it. Commits are
  * always synchronous: after one, what it has taken in leaves the journal.
  */
 export function openFile(path: string): DatabaseSync {
@@ -73,6 +83,7 @@ export function openFile(path: string): DatabaseSync {
     db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
       PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY`);
     migrate(db);
+    db.exec(USAGE_INDEX);
     return db;
   } catch (error) {
     db.close();
@@ -83,10 +94,12 @@ export function openFile(path: string): DatabaseSync {
 function migrate(db: DatabaseSync): void {
   const version = readPragma(db, 'user_version');
   const application = readPragma(db, 'application_id');
-  const empty = db.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.['n'] === 0;
-  if (!empty && application !== APPLICATION_ID) throw new Error('it is an SQLite file, but not a ledger');
-  if (version > MIGRATIONS.length)
-    throw new Error(`its schema has version ${version}, and this program knows only ${MIGRATIONS.length}: it was written by a newer one`);
+  const isEmpty = db.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.['n'] === 0;
+  if (!isEmpty && application !== APPLICATION_ID) throw new Error('it is an SQLite file, but not a ledger');
+  if (version > MIGRATIONS.length) {
+    throw new Error(`its schema has version ${version}, and this program knows only ${MIGRATIONS.length}: `
+      + 'it was written by a newer one');
+  }
   if (version === MIGRATIONS.length) return;
   db.exec('BEGIN IMMEDIATE');
   for (const step of MIGRATIONS.slice(version)) db.exec(step);
@@ -97,8 +110,8 @@ function readPragma(db: DatabaseSync, name: 'user_version' | 'application_id'): 
   return Number(db.prepare(`PRAGMA ${name}`).get()?.[name]);
 }
 
-/** Reads all that the books are made of, and checks these tables; usage records are not read. */
-export function readStoredBooks(db: DatabaseSync): StoredBooks {
+/** Reads all balances, and checks their tables. Usage records are not read. */
+export function readStoredBalances(db: DatabaseSync): StoredBalances {
   for (const table of ['keys', 'accounts', 'holds', 'jobs']) {
     const verdict = db.prepare(`PRAGMA integrity_check('${table}')`).get()?.['integrity_check'];
     if (verdict !== 'ok') throw new Error(`its table ${table} is damaged: ${String(verdict)}`);
@@ -112,10 +125,10 @@ export function readStoredBooks(db: DatabaseSync): StoredBooks {
 }
 
 /** How far the file has taken in its journal. */
-export function readMark(db: DatabaseSync): FileMark {
+export function readCheckpoint(db: DatabaseSync): Checkpoint {
   const [row] = readRows(db, 'SELECT ledger_id, folded FROM journal');
   if (!row) throw new Error('it does not say what it has of its journal');
-  return decodeMark(row);
+  return decodeCheckpoint(row);
 }
 
 function readRows(db: DatabaseSync, sql: string): Row[] {
@@ -137,4 +150,25 @@ export function rowsOf(rows: readonly unknown[]): Row[] {
 
 function isRow(row: unknown): row is Row {
   return Array.isArray(row);
+}
+
+/**
+ * Locks a ledger for this process, by a transaction that is held open on a side file: the operating system ends it with
+ * the process. Returns how to unlock; throws where another process has the lock.
+ */
+export function lockLedger(path: string): () => void {
+  const db = new DatabaseSync(`${path}.lock`);
+  try {
+    db.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE');
+  } catch (error) {
+    db.close();
+    if (isBusy(error)) throw new Error(`the ledger ${path} is in use by another process`, { cause: error });
+    throw error;
+  }
+  return () => db.close();
+}
+
+/** SQLITE_BUSY or SQLITE_LOCKED. */
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && (error.errcode === 5 || error.errcode === 6);
 }

@@ -1,18 +1,32 @@
 /**
- * The main thread's end of the file's thread: requests with promises.
+ * The main thread's end of the thread that keeps the ledger's file: requests with promises. Movements are not sent: the
+ * thread reads the journal.
  */
 import { Worker } from 'node:worker_threads';
-import type { FileAnswer, FileRequest, FileSettings, StoredBooks } from './embedded-messages.ts';
-import type { FileMark } from './journal-segments.ts';
-import type { Row } from './row-reader.ts';
+import type { FileSettings, SegmentRange } from './ledger-file.ts';
+import type { FileState } from './recovery.ts';
+import type { Row } from './rows.ts';
+
+export interface ThreadSettings extends FileSettings {
+  /** Whether the balances are read when it is opened. */
+  readonly readsBalances: boolean;
+}
+
+export type FileRequest =
+  | { readonly type: 'Checkpoint'; readonly seq: number; readonly range: SegmentRange }
+  | { readonly type: 'FindCall'; readonly seq: number; readonly callId: string }
+  | { readonly type: 'FindJob'; readonly seq: number; readonly by: 'Key' | 'Channel'; readonly of: string; readonly jobId: string }
+  | { readonly type: 'Close'; readonly seq: number };
+
+export type FileAnswer =
+  | ({ readonly type: 'Opened' } & FileState)
+  | { readonly type: 'NotOpened'; readonly reason: string }
+  | { readonly type: 'Done'; readonly seq: number; readonly row: Row | undefined }
+  | { readonly type: 'Failed'; readonly seq: number; readonly reason: string };
 
 /** A request without its number. */
 type Unnumbered<R> = R extends FileRequest ? Omit<R, 'seq'> : never;
-
-interface Caller {
-  readonly resolve: (row: Row | undefined) => void;
-  readonly reject: (error: Error) => void;
-}
+type Caller = PromiseWithResolvers<Row | undefined>;
 
 /** The file's thread, open. Everything that it was asked rejects when it ends. */
 export class FileThread {
@@ -37,8 +51,8 @@ export class FileThread {
   }
 
   /** Resolves when the segments are in the file, and removed. */
-  async fold(span: Omit<Extract<FileRequest, { type: 'Fold' }>, 'type' | 'seq'>): Promise<void> {
-    await this.#ask({ type: 'Fold', ...span });
+  async checkpoint(range: SegmentRange): Promise<void> {
+    await this.#ask({ type: 'Checkpoint', range });
   }
 
   /** The row of a settled call. */
@@ -51,7 +65,7 @@ export class FileThread {
     return this.#ask({ type: 'FindJob', by, of, jobId });
   }
 
-  /** Resolves when the file is closed, its log folded in. */
+  /** Resolves when the file is closed. */
   async close(): Promise<void> {
     await this.#ask({ type: 'Close' });
   }
@@ -62,15 +76,12 @@ export class FileThread {
   }
 
   #ask(request: Unnumbered<FileRequest>): Promise<Row | undefined> {
-    return new Promise((resolve, reject) => {
-      if (this.#ended) {
-        reject(this.#obituary());
-        return;
-      }
-      const seq = ++this.#seq;
-      this.#callers.set(seq, { resolve, reject });
-      this.#worker.postMessage({ ...request, seq }, []);
-    });
+    if (this.#ended) return Promise.reject(this.#endError());
+    const caller: Caller = Promise.withResolvers();
+    const seq = ++this.#seq;
+    this.#callers.set(seq, caller);
+    this.#worker.postMessage({ ...request, seq });
+    return caller.promise;
   }
 
   #answered(answer: FileAnswer): void {
@@ -83,37 +94,34 @@ export class FileThread {
 
   #end(): void {
     this.#ended = true;
-    for (const { reject } of this.#callers.values()) reject(this.#obituary());
+    for (const { reject } of this.#callers.values()) reject(this.#endError());
     this.#callers.clear();
   }
 
-  #obituary(): Error {
+  #endError(): Error {
     return new Error(`the file's thread has ended: ${this.#reason}`);
   }
 }
 
-/** Of what it reads nothing stays: a large young generation, as the main thread's, would only be memory that is touched for the first time again and again. */
-const YOUNG_MIB = 24;
-
-/** Where node watches the code (--watch), it tells by messages from a thread which files that loads: "watch:import" and the like. */
+/**
+ * Under `node --watch`, a thread's messages include notices of the files that it loads: "watch:import" and the like.
+ */
 type NodeNotice = Readonly<Record<`watch:${string}`, unknown>>;
 
 /** A file that was opened, and what it had. */
-export interface OpenFile {
+export interface OpenFile extends FileState {
   readonly thread: FileThread;
-  readonly mark: FileMark;
-  readonly stored: StoredBooks;
 }
 
 /** Starts a thread that opens the file; rejects with what is wrong with the file. */
-export function openFileThread(settings: FileSettings): Promise<OpenFile> {
-  const worker = new Worker(new URL('embedded-worker.ts', import.meta.url), { workerData: settings, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB } });
+export function openFileThread(settings: ThreadSettings): Promise<OpenFile> {
+  const worker = new Worker(new URL('worker.ts', import.meta.url), { workerData: settings });
   const thread = new FileThread(worker);
   return new Promise((resolve, reject) => {
     const opened = (answer: FileAnswer | NodeNotice): void => {
       if (!('type' in answer)) return;
       worker.off('message', opened);
-      if (answer.type === 'Opened') resolve({ thread, mark: answer.mark, stored: answer.stored });
+      if (answer.type === 'Opened') resolve({ thread, checkpoint: answer.checkpoint, stored: answer.stored });
       else reject(new Error(answer.type === 'NotOpened' ? answer.reason : 'an answer before the file was open'));
     };
     worker.on('message', opened);

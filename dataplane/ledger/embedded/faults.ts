@@ -1,6 +1,6 @@
 /**
- * Faults of the disk on demand, for tests of what happens then: one shared integer that the journal's writer and the file's
- * thread look at around each write. Without it nothing happens here.
+ * Faults of the disk on demand, for tests of what happens then: one shared integer that the journal's writer and the
+ * file's thread look at around each write. Without it nothing happens here.
  */
 
 /** The values of the integer. */
@@ -22,17 +22,17 @@ export const FAULT = {
   fileFails: 7,
 } as const;
 
-type Moment = 'BeforeWrite' | 'AfterWrite' | 'AfterSync' | 'WithinFold';
+type Moment = 'BeforeWrite' | 'AfterWrite' | 'AfterSync' | 'WithinCheckpoint';
 
 /** Where each fault happens, and what is said of it. */
 const FAILING: Readonly<Record<Moment, readonly number[]>> = {
-  BeforeWrite: [FAULT.commitFails, FAULT.writeTears], AfterWrite: [FAULT.answerFails], AfterSync: [FAULT.syncFails], WithinFold: [FAULT.fileFails],
+  BeforeWrite: [FAULT.commitFails, FAULT.writeTears], AfterWrite: [FAULT.answerFails], AfterSync: [FAULT.syncFails], WithinCheckpoint: [FAULT.fileFails],
 };
 
 export function injectFault(faults: Int32Array | undefined, moment: Moment, tear?: () => void): void {
   if (!faults) return;
   const fault = Atomics.load(faults, 0);
-  if (moment === 'WithinFold' && fault === FAULT.threadDies) process.exit(1);
+  if (moment === 'WithinCheckpoint' && fault === FAULT.threadDies) process.exit(1);
   if (!FAILING[moment].includes(fault)) return;
   if (fault === FAULT.writeTears) tear?.();
   throw new Error(`injected: fault ${fault}`);

@@ -1,0 +1,230 @@
+/**
+ * Encodes movements as records of the journal, and keeps them until they are written.
+ */
+import { MAX_NANO_USD, wholeNumber } from '../amounts.ts';
+import type { AccountBalance, Hold, KeyBalance, SettledCall, Window } from '../balances.ts';
+import type { Job } from '../jobs.ts';
+import { CALL_STATUSES, USAGE_SOURCES } from '../usage-record.ts';
+import type { CallOrigin, CallProgress } from '../usage-record.ts';
+import { encodeFrame, FRAME_HEADER_BYTES, JOB_STATES, KIND, PERIODS, RECORD_HEADER_BYTES } from './journal-format.ts';
+
+/** Frames that wait to be written, and the records of the next one. */
+export class JournalEncoder {
+  /** The names of this segment so far, by number. */
+  readonly names: string[] = [];
+  readonly #references = new Map<string, number>();
+  #frames: Buffer[] = [];
+  #framesLength = 0;
+  #records: Buffer[] = [];
+  #recordsLength = 0;
+
+  get isEmpty(): boolean {
+    return this.#frames.length === 0 && this.#records.length === 0;
+  }
+
+  /**
+   * Ends the open frame, and gives everything that waits to be written. A write that failed is repeated with the same
+   * frames: a torn write over other frames could look like damage.
+   */
+  seal(): Buffer {
+    if (this.#records.length > 0) {
+      this.#frames.push(encodeFrame(this.#records));
+      this.#framesLength += FRAME_HEADER_BYTES + this.#recordsLength;
+      this.#records = [];
+      this.#recordsLength = 0;
+    }
+    return Buffer.concat(this.#frames);
+  }
+
+  /** What was sealed is in the segment. */
+  written(): void {
+    this.#frames = [];
+    this.#framesLength = 0;
+  }
+
+  held({ origin, limits, progress, grantedNanoUsd, day, month, renewedMs }: Hold): void {
+    const record = this.#beginCall(KIND.held, origin);
+    writeProgress(record, progress);
+    record.amount(grantedNanoUsd);
+    record.number(day.startMs);
+    record.number(month.startMs);
+    record.amountOrNull(bounded(limits.keyLimitNanoUsd));
+    record.byte(PERIODS.indexOf(limits.period));
+    record.amountOrNull(bounded(limits.accountCreditNanoUsd));
+    record.number(renewedMs);
+    this.#add(record);
+  }
+
+  withdrawn(callId: string): void {
+    const record = new RecordWriter(KIND.withdrawn);
+    record.text(callId);
+    this.#add(record);
+  }
+
+  renewed({ origin, progress, renewedMs }: Hold): void {
+    const record = new RecordWriter(KIND.renewed);
+    record.text(origin.callId);
+    writeProgress(record, progress);
+    record.number(renewedMs);
+    this.#add(record);
+  }
+
+  /** Returns where the record will stand, counted from where the next write begins. */
+  settled(call: SettledCall, { day, month }: Pick<Hold, 'day' | 'month'>): number {
+    const { record: usage, keySpentNanoUsd, keyRemainingNanoUsd, settledMs } = call;
+    const record = this.#beginCall(KIND.settled, usage);
+    writeProgress(record, usage);
+    record.byte(CALL_STATUSES.indexOf(usage.status));
+    record.amount(usage.unbilledNanoUsd);
+    record.number(usage.durationMs);
+    record.amount(keySpentNanoUsd);
+    record.amountOrNull(keyRemainingNanoUsd);
+    record.number(settledMs);
+    record.number(day.startMs);
+    record.number(month.startMs);
+    return this.#add(record);
+  }
+
+  job({ jobId, origin, costNanoUsd, dayStartMs, monthStartMs, state, pollMs, endedMs }: Job): void {
+    const record = this.#beginCall(KIND.job, origin);
+    record.text(jobId);
+    record.amount(costNanoUsd);
+    record.number(dayStartMs);
+    record.number(monthStartMs);
+    record.byte(JOB_STATES.indexOf(state));
+    record.number(pollMs);
+    record.number(endedMs ?? -1);
+    this.#add(record);
+  }
+
+  /** What a key comes to with all movements so far. */
+  key({ uid, total, day, month, past, lastUsedMs }: KeyBalance): void {
+    const record = new RecordWriter(KIND.key);
+    record.integer(this.#reference(uid));
+    record.amount(total.spentNanoUsd);
+    record.number(lastUsedMs ?? -1);
+    writeWindow(record, day);
+    writeWindow(record, month);
+    record.integer(past.length);
+    for (const window of past) writeWindow(record, window);
+    this.#add(record);
+  }
+
+  /** What an account comes to with all movements so far. */
+  account({ id, spentNanoUsd }: AccountBalance): void {
+    const record = new RecordWriter(KIND.account);
+    record.integer(this.#reference(id));
+    record.amount(spentNanoUsd);
+    this.#add(record);
+  }
+
+  #beginCall(kind: number, origin: CallOrigin): RecordWriter {
+    const record = new RecordWriter(kind);
+    record.text(origin.callId);
+    record.integer(this.#reference(origin.keyUid));
+    record.integer(this.#reference(origin.account));
+    record.number(wholeNumber(origin.createdMs));
+    record.integer(this.#reference(origin.group));
+    record.integer(this.#reference(origin.model));
+    record.integer(this.#reference(origin.channel));
+    record.integer(this.#reference(origin.catalog));
+    return record;
+  }
+
+  /** A name is a record of its own, which is added before the one that refers to it. */
+  #reference(name: string): number {
+    const known = this.#references.get(name);
+    if (known !== undefined) return known;
+    const reference = this.names.push(name) - 1;
+    this.#references.set(name, reference);
+    const record = new RecordWriter(KIND.name);
+    record.text(name);
+    this.#add(record);
+    return reference;
+  }
+
+  #add(record: RecordWriter): number {
+    const offset = this.#framesLength + FRAME_HEADER_BYTES + this.#recordsLength;
+    const bytes = record.end();
+    this.#records.push(bytes);
+    this.#recordsLength += bytes.length;
+    return offset;
+  }
+}
+
+function writeProgress(record: RecordWriter, { costNanoUsd, tokens, usageSource }: CallProgress): void {
+  record.amount(costNanoUsd);
+  record.number(tokens.input);
+  record.number(tokens.cached);
+  record.number(tokens.cacheWrite5m);
+  record.number(tokens.cacheWrite1h);
+  record.number(tokens.output);
+  record.byte(USAGE_SOURCES.indexOf(usageSource));
+}
+
+function writeWindow(record: RecordWriter, { kind, startMs, spentNanoUsd }: Window): void {
+  record.byte(kind === 'Day' ? 0 : 1);
+  record.number(startMs);
+  record.amount(spentNanoUsd);
+}
+
+/** Within what 64 bits hold. */
+function bounded(amount: bigint | null): bigint | null {
+  if (amount === null) return null;
+  if (amount > MAX_NANO_USD) return MAX_NANO_USD;
+  return amount < -MAX_NANO_USD ? -MAX_NANO_USD : amount;
+}
+
+/** One record, field by field. */
+class RecordWriter {
+  #bytes = Buffer.allocUnsafe(256);
+  #at = RECORD_HEADER_BYTES;
+
+  constructor(kind: number) {
+    this.#bytes.writeUInt8(kind, 0);
+  }
+
+  /** The record, with its length. */
+  end(): Buffer {
+    this.#bytes.writeUInt32LE(this.#at - RECORD_HEADER_BYTES, 1);
+    return this.#bytes.subarray(0, this.#at);
+  }
+
+  byte(value: number): void {
+    this.#reserve(1);
+    this.#at = this.#bytes.writeUInt8(value, this.#at);
+  }
+
+  integer(value: number): void {
+    this.#reserve(4);
+    this.#at = this.#bytes.writeUInt32LE(value, this.#at);
+  }
+
+  number(value: number): void {
+    this.#reserve(8);
+    this.#at = this.#bytes.writeDoubleLE(value, this.#at);
+  }
+
+  amount(value: bigint): void {
+    this.#reserve(8);
+    this.#at = this.#bytes.writeBigInt64LE(value, this.#at);
+  }
+
+  amountOrNull(value: bigint | null): void {
+    this.byte(value === null ? 0 : 1);
+    this.amount(value ?? 0n);
+  }
+
+  /** UTF-8, with its length. */
+  text(text: string): void {
+    const length = Buffer.byteLength(text);
+    this.integer(length);
+    this.#reserve(length);
+    this.#at += this.#bytes.write(text, this.#at);
+  }
+
+  #reserve(length: number): void {
+    if (this.#at + length <= this.#bytes.length) return;
+    this.#bytes = Buffer.concat([this.#bytes.subarray(0, this.#at)], 2 * (this.#at + length));
+  }
+}

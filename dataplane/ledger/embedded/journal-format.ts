@@ -1,0 +1,69 @@
+/**
+ * The journal's bytes. A segment is a header and frames. A frame is what one turn of the event loop has appended, with
+ * its length and checksum. It holds records, each a kind, a length and fields of fixed width, little-endian. A name
+ * (key, account, model, …) is written once per segment and then referred to by number. A change of any of this needs a
+ * new magic.
+ */
+import { crc32 } from 'node:zlib';
+import type { JobState, QuotaPeriod } from '../ledger.ts';
+
+/** "MGWJRNL1" */
+const SEGMENT_MAGIC = 0x314c4e524a57474dn;
+/** Magic 8, number 8, ledger id 8, whole 1, reserved 3, checksum of all before 4. */
+export const SEGMENT_HEADER_BYTES = 32;
+const CHECKSUM_AT = SEGMENT_HEADER_BYTES - 4;
+/** "FRME" */
+export const FRAME_MAGIC = 0x454d5246;
+/** Magic 4, length of what follows 4, checksum of what follows 4. */
+export const FRAME_HEADER_BYTES = 12;
+/** Kind 1, length of the fields 4. */
+export const RECORD_HEADER_BYTES = 5;
+
+export const KIND = { name: 1, held: 2, withdrawn: 3, renewed: 4, settled: 5, job: 6, key: 7, account: 8 } as const;
+
+/** Words are stored as their place in these lists (and in those of usage-record.ts): additions go to the end. */
+export const PERIODS: readonly QuotaPeriod[] = ['Never', 'Daily', 'Monthly'];
+export const JOB_STATES: readonly JobState[] = ['Running', 'Completed', 'Failed'];
+
+export interface SegmentHeader {
+  readonly number: number;
+  /** Of the file that it belongs to, 16 hexadecimal digits. */
+  readonly ledgerId: string;
+  /** It begins with all balances: whatever was before it does not count. */
+  readonly whole: boolean;
+}
+
+export function encodeHeader({ number, ledgerId, whole }: SegmentHeader): Buffer {
+  const bytes = Buffer.alloc(SEGMENT_HEADER_BYTES);
+  bytes.writeBigUInt64LE(SEGMENT_MAGIC, 0);
+  bytes.writeDoubleLE(number, 8);
+  bytes.write(ledgerId, 16, 8, 'hex');
+  bytes.writeUInt8(whole ? 1 : 0, 24);
+  bytes.writeUInt32LE(crc32(bytes.subarray(0, CHECKSUM_AT)), CHECKSUM_AT);
+  return bytes;
+}
+
+/** Undefined where it is not whole: the process ended before it was written. */
+export function decodeHeader(bytes: Buffer): SegmentHeader | undefined {
+  if (bytes.length < SEGMENT_HEADER_BYTES || bytes.readBigUInt64LE(0) !== SEGMENT_MAGIC) return undefined;
+  if (bytes.readUInt32LE(CHECKSUM_AT) !== crc32(bytes.subarray(0, CHECKSUM_AT))) return undefined;
+  return { number: bytes.readDoubleLE(8), ledgerId: bytes.toString('hex', 16, 24), whole: bytes.readUInt8(24) === 1 };
+}
+
+export function encodeFrame(records: readonly Buffer[]): Buffer {
+  const content = Buffer.concat(records);
+  const header = Buffer.alloc(FRAME_HEADER_BYTES);
+  header.writeUInt32LE(FRAME_MAGIC, 0);
+  header.writeUInt32LE(content.length, 4);
+  header.writeUInt32LE(crc32(content), 8);
+  return Buffer.concat([header, content]);
+}
+
+/** Where the frame at an offset ends; undefined: there is none, or it is not whole. */
+export function frameEnd(bytes: Buffer, at: number): number | undefined {
+  const start = at + FRAME_HEADER_BYTES;
+  if (start > bytes.length || bytes.readUInt32LE(at) !== FRAME_MAGIC) return undefined;
+  const end = start + bytes.readUInt32LE(at + 4);
+  if (end > bytes.length) return undefined;
+  return crc32(bytes.subarray(start, end)) === bytes.readUInt32LE(at + 8) ? end : undefined;
+}

@@ -1,0 +1,265 @@
+/**
+ * Reads a segment of the journal. Its last frame may be torn, where a process or a machine ended while it was written:
+ * what was in it was never acknowledged, or was lost with the machine. Damage before that is an error.
+ */
+import type { JobState, QuotaPeriod } from '../ledger.ts';
+import { CALL_STATUSES, USAGE_SOURCES } from '../usage-record.ts';
+import type { CallOrigin, CallProgress, UsageRecord } from '../usage-record.ts';
+import {
+  FRAME_HEADER_BYTES, FRAME_MAGIC, frameEnd, JOB_STATES, KIND, PERIODS, RECORD_HEADER_BYTES, SEGMENT_HEADER_BYTES,
+} from './journal-format.ts';
+
+/** A hold as it was granted. */
+export interface HeldRecord {
+  readonly origin: CallOrigin;
+  readonly progress: CallProgress;
+  readonly grantedNanoUsd: bigint;
+  readonly dayStartMs: number;
+  readonly monthStartMs: number;
+  readonly keyLimitNanoUsd: bigint | null;
+  readonly period: QuotaPeriod;
+  readonly accountCreditNanoUsd: bigint;
+  readonly renewedMs: number;
+}
+
+export interface RenewedRecord {
+  readonly callId: string;
+  readonly progress: CallProgress;
+  readonly renewedMs: number;
+}
+
+export interface SettledRecord {
+  readonly record: UsageRecord;
+  readonly keySpentNanoUsd: bigint;
+  readonly keyRemainingNanoUsd: bigint | null;
+  readonly settledMs: number;
+  readonly dayStartMs: number;
+  readonly monthStartMs: number;
+}
+
+export interface JobStateRecord {
+  readonly jobId: string;
+  readonly origin: CallOrigin;
+  readonly costNanoUsd: bigint;
+  readonly dayStartMs: number;
+  readonly monthStartMs: number;
+  readonly state: JobState;
+  readonly pollMs: number;
+  readonly endedMs: number | null;
+}
+
+export interface WindowState {
+  readonly kind: 'Day' | 'Month';
+  readonly startMs: number;
+  readonly spentNanoUsd: bigint;
+}
+
+export interface KeyState {
+  readonly uid: string;
+  readonly totalSpentNanoUsd: bigint;
+  readonly lastUsedMs: number | null;
+  readonly day: WindowState;
+  readonly month: WindowState;
+  readonly past: readonly WindowState[];
+}
+
+export interface AccountState {
+  readonly id: string;
+  readonly spentNanoUsd: bigint;
+}
+
+/** Told of the records in their order. What it does not ask for is skipped without being read. */
+export interface RecordVisitor {
+  held?(record: HeldRecord): void;
+  withdrawn?(callId: string): void;
+  renewed?(record: RenewedRecord): void;
+  /** `offset`: where the record stands in its segment. */
+  settled?(record: SettledRecord, offset: number): void;
+  job?(record: JobStateRecord): void;
+  key?(state: KeyState): void;
+  account?(state: AccountState): void;
+}
+
+export interface SegmentEnd {
+  /** Up to there it is whole. */
+  readonly bytes: number;
+  /** Something follows that is no frame. */
+  readonly torn: boolean;
+  /** A frame follows that: it is not a torn end, but damage within. */
+  readonly damaged: boolean;
+  /** What was named in it, by number. */
+  readonly names: readonly string[];
+}
+
+/** Reads the frames after the header, up to the first that is not whole. */
+export function readFrames(bytes: Buffer, visitor: RecordVisitor): SegmentEnd {
+  const names: string[] = [];
+  let at = SEGMENT_HEADER_BYTES;
+  for (let end = frameEnd(bytes, at); end !== undefined; end = frameEnd(bytes, at)) {
+    for (let record = at + FRAME_HEADER_BYTES; record < end; record += recordLength(bytes, record))
+      readRecord(bytes, { at: record, names }, visitor);
+    at = end;
+  }
+  const torn = at < bytes.length;
+  return { bytes: at, torn, damaged: torn && hasFrameAfter(bytes, at), names };
+}
+
+const FRAME_MARK = Buffer.alloc(4);
+FRAME_MARK.writeUInt32LE(FRAME_MAGIC);
+
+function hasFrameAfter(bytes: Buffer, after: number): boolean {
+  for (let at = bytes.indexOf(FRAME_MARK, after + 1); at >= 0; at = bytes.indexOf(FRAME_MARK, at + 1))
+    if (frameEnd(bytes, at) !== undefined) return true;
+  return false;
+}
+
+/** Header included. */
+export function recordLength(bytes: Buffer, at: number): number {
+  return RECORD_HEADER_BYTES + bytes.readUInt32LE(at + 1);
+}
+
+/** A settlement by itself, at the beginning of these bytes. */
+export function readSettlement(bytes: Buffer, names: readonly string[]): SettledRecord {
+  if (bytes.readUInt8(0) !== KIND.settled) throw new Error('the journal has another record where a settlement was written');
+  return readSettled(new FieldReader(bytes, RECORD_HEADER_BYTES, names));
+}
+
+/** The name that a record gives is added. */
+function readRecord(bytes: Buffer, { at, names }: { at: number; names: string[] }, visitor: RecordVisitor): void {
+  const kind = bytes.readUInt8(at);
+  const read = new FieldReader(bytes, at + RECORD_HEADER_BYTES, names);
+  switch (kind) {
+    case KIND.name: return void names.push(read.text());
+    case KIND.held: return visitor.held?.(readHeld(read));
+    case KIND.withdrawn: return visitor.withdrawn?.(read.text());
+    case KIND.renewed: return visitor.renewed?.(readRenewed(read));
+    case KIND.settled: return visitor.settled?.(readSettled(read), at);
+    case KIND.job: return visitor.job?.(readJob(read));
+    case KIND.key: return visitor.key?.(readKey(read));
+    case KIND.account: return visitor.account?.({ id: read.name(), spentNanoUsd: read.amount() });
+    default: throw new Error(`a record of unknown kind ${kind}: the journal was written by a newer program`);
+  }
+}
+
+function readHeld(read: FieldReader): HeldRecord {
+  return {
+    origin: readOrigin(read), progress: readProgress(read), grantedNanoUsd: read.amount(),
+    dayStartMs: read.number(), monthStartMs: read.number(), keyLimitNanoUsd: read.amountOrNull(),
+    period: read.word(PERIODS), accountCreditNanoUsd: read.amountOrNull() ?? 0n, renewedMs: read.number(),
+  };
+}
+
+function readRenewed(read: FieldReader): RenewedRecord {
+  return { callId: read.text(), progress: readProgress(read), renewedMs: read.number() };
+}
+
+function readSettled(read: FieldReader): SettledRecord {
+  const record = {
+    ...readOrigin(read), ...readProgress(read),
+    status: read.word(CALL_STATUSES), unbilledNanoUsd: read.amount(), durationMs: read.number(),
+  };
+  return {
+    record, keySpentNanoUsd: read.amount(), keyRemainingNanoUsd: read.amountOrNull(), settledMs: read.number(),
+    dayStartMs: read.number(), monthStartMs: read.number(),
+  };
+}
+
+function readJob(read: FieldReader): JobStateRecord {
+  return {
+    origin: readOrigin(read), jobId: read.text(), costNanoUsd: read.amount(),
+    dayStartMs: read.number(), monthStartMs: read.number(),
+    state: read.word(JOB_STATES), pollMs: read.number(), endedMs: read.momentOrNull(),
+  };
+}
+
+function readKey(read: FieldReader): KeyState {
+  return {
+    uid: read.name(), totalSpentNanoUsd: read.amount(), lastUsedMs: read.momentOrNull(),
+    day: readWindow(read), month: readWindow(read),
+    past: Array.from({ length: read.integer() }, () => readWindow(read)),
+  };
+}
+
+function readWindow(read: FieldReader): WindowState {
+  return { kind: read.byte() === 0 ? 'Day' : 'Month', startMs: read.number(), spentNanoUsd: read.amount() };
+}
+
+function readOrigin(read: FieldReader): CallOrigin {
+  return {
+    callId: read.text(), keyUid: read.name(), account: read.name(), createdMs: read.number(),
+    group: read.name(), model: read.name(), channel: read.name(), catalog: read.name(),
+  };
+}
+
+function readProgress(read: FieldReader): CallProgress {
+  const costNanoUsd = read.amount();
+  const [input, cached, cacheWrite5m] = [read.number(), read.number(), read.number()];
+  const [cacheWrite1h, output] = [read.number(), read.number()];
+  const tokens = { input, cached, cacheWrite5m, cacheWrite1h, output };
+  return { costNanoUsd, tokens, usageSource: read.word(USAGE_SOURCES) };
+}
+
+/** Fields one after the other, as journal-encoder.ts writes them. */
+class FieldReader {
+  readonly #bytes: Buffer;
+  readonly #names: readonly string[];
+  #at: number;
+
+  constructor(bytes: Buffer, at: number, names: readonly string[]) {
+    this.#bytes = bytes;
+    this.#at = at;
+    this.#names = names;
+  }
+
+  byte(): number {
+    return this.#bytes.readUInt8(this.#skip(1));
+  }
+
+  integer(): number {
+    return this.#bytes.readUInt32LE(this.#skip(4));
+  }
+
+  number(): number {
+    return this.#bytes.readDoubleLE(this.#skip(8));
+  }
+
+  momentOrNull(): number | null {
+    const moment = this.number();
+    return moment < 0 ? null : moment;
+  }
+
+  amount(): bigint {
+    return this.#bytes.readBigInt64LE(this.#skip(8));
+  }
+
+  amountOrNull(): bigint | null {
+    const isNull = this.byte() === 0;
+    const amount = this.amount();
+    return isNull ? null : amount;
+  }
+
+  text(): string {
+    const length = this.integer();
+    const start = this.#skip(length);
+    return this.#bytes.toString('utf8', start, start + length);
+  }
+
+  name(): string {
+    const name = this.#names[this.integer()];
+    if (name === undefined) throw new Error('a record of the journal names what was never named');
+    return name;
+  }
+
+  word<T extends string>(words: readonly T[]): T {
+    const word = words[this.byte()];
+    if (word === undefined) throw new Error('the journal has an unknown word: it was written by a newer program');
+    return word;
+  }
+
+  /** Returns where the field begins. */
+  #skip(length: number): number {
+    const start = this.#at;
+    this.#at += length;
+    return start;
+  }
+}

@@ -1,0 +1,205 @@
+/**
+ * The journal of the embedded ledger: every movement is encoded as it happens, and appended to the newest segment in
+ * one write per turn of the event loop. A write that failed is repeated at the same place with the same bytes, so that
+ * it does not matter how much of it was written.
+ */
+import { closeSync } from 'node:fs';
+import type { AccountBalance, Balances, Hold, KeyBalance, MovementLog, SettledCall } from '../balances.ts';
+import type { Job } from '../jobs.ts';
+import { injectFault, isStalled } from './faults.ts';
+import { JournalEncoder } from './journal-encoder.ts';
+import { encodeHeader } from './journal-format.ts';
+import { SegmentFile } from './segment-file.ts';
+import { segmentPath } from './segments.ts';
+import { SettledCalls } from './settled-calls.ts';
+import type { LeftCalls, ReadableSegment } from './settled-calls.ts';
+
+export interface JournalSettings {
+  /** Of the ledger's file. */
+  readonly path: string;
+  readonly ledgerId: string;
+  /** Of the first segment. */
+  readonly number: number;
+  readonly faults: Int32Array | undefined;
+}
+
+interface OpenSegment extends ReadableSegment {
+  readonly file: SegmentFile;
+  readonly encoder: JournalEncoder;
+}
+
+interface EndedJob {
+  readonly job: Job;
+  /** The segment that has its end. */
+  readonly segment: number;
+}
+
+/** The segments that the ledger's file does not have, the newest of which grows. */
+export class Journal implements MovementLog {
+  readonly #settings: JournalSettings;
+  readonly calls: SettledCalls;
+  #current: OpenSegment;
+  /** Complete ones that the file does not have yet. */
+  #earlier: OpenSegment[] = [];
+  #endedJobs: EndedJob[] = [];
+  readonly #unsynced = new Set<OpenSegment>();
+  /** Files to close once the sync is over. */
+  readonly #retired: number[] = [];
+  #syncing = false;
+
+  constructor(settings: JournalSettings, balances: Balances, left: LeftCalls) {
+    this.#settings = settings;
+    this.#current = this.#open(settings.number, balances, false);
+    this.calls = new SettledCalls(this.#current, left);
+    const ended = [...balances.jobs.ofChannels.values()].filter(({ state }) => state !== 'Running');
+    this.#endedJobs = ended.map((job) => ({ job, segment: settings.number }));
+  }
+
+  get number(): number {
+    return this.#current.number;
+  }
+
+  get size(): number {
+    return this.#current.file.size;
+  }
+
+  /** Nothing waits to be written. */
+  get isFlushed(): boolean {
+    return this.#current.encoder.isEmpty;
+  }
+
+  /** A write would hang now; for tests. */
+  get isStalled(): boolean {
+    return isStalled(this.#settings.faults);
+  }
+
+  held(hold: Hold): void {
+    this.#current.encoder.held(hold);
+  }
+
+  withdrawn(callId: string): void {
+    this.#current.encoder.withdrawn(callId);
+  }
+
+  renewed(hold: Hold): void {
+    this.#current.encoder.renewed(hold);
+  }
+
+  settled(call: SettledCall, hold: Hold): void {
+    this.calls.add(call, this.#current.encoder.settled(call, hold));
+  }
+
+  job(job: Job): void {
+    this.#current.encoder.job(job);
+    if (job.state === 'Failed') this.calls.refund(job.origin.callId);
+    if (job.state !== 'Running') this.#endedJobs.push({ job, segment: this.number });
+  }
+
+  /** Adds what keys and accounts come to with all movements so far, for the file. */
+  addTotals(keys: Iterable<KeyBalance>, accounts: Iterable<AccountBalance>): void {
+    for (const key of keys) this.#current.encoder.key(key);
+    for (const account of accounts) this.#current.encoder.account(account);
+  }
+
+  /** Appends what was added. Throws where that fails; everything is kept for the next try. */
+  flush(): void {
+    if (this.isFlushed) return;
+    const { faults } = this.#settings;
+    const { encoder, file } = this.#current;
+    const bytes = encoder.seal();
+    injectFault(faults, 'BeforeWrite', () => file.write(bytes.subarray(0, bytes.length / 2)));
+    this.#unsynced.add(this.#current);
+    file.write(bytes);
+    injectFault(faults, 'AfterWrite');
+    this.calls.written(file.size);
+    file.accept(bytes.length);
+    encoder.written();
+  }
+
+  /** Everything that was flushed before survives a loss of power. One at a time. */
+  async sync(): Promise<void> {
+    const segments = [...this.#unsynced];
+    this.#unsynced.clear();
+    this.#syncing = true;
+    try {
+      for (const { file } of segments) await file.sync();
+      injectFault(this.#settings.faults, 'AfterSync');
+    } catch (error) {
+      for (const segment of segments) if (this.#segments().includes(segment)) this.#unsynced.add(segment);
+      throw error;
+    } finally {
+      this.#syncing = false;
+      for (const fd of this.#retired.splice(0)) closeSync(fd);
+    }
+  }
+
+  /** Begins the next segment, with the holds in flight (whole: with all balances). This one is kept for its readers. */
+  rotate(balances: Balances, whole: boolean): void {
+    const next = this.#open(this.#current.number + 1, balances, whole);
+    this.#earlier.push(this.#current);
+    this.#current = next;
+    this.#unsynced.add(next);
+    this.calls.beginSegment(next);
+  }
+
+  /** The file has the segments up to this one. Returns the jobs whose end it has with them. */
+  checkpointed(to: number): Job[] {
+    this.calls.checkpointed(to);
+    for (const segment of this.#earlier) if (segment.number <= to) this.#closeSegment(segment);
+    this.#earlier = this.#earlier.filter(({ number }) => number > to);
+    const ended = this.#endedJobs.filter(({ segment }) => segment <= to).map(({ job }) => job);
+    this.#endedJobs = this.#endedJobs.filter(({ segment }) => segment > to);
+    return ended;
+  }
+
+  /** Makes segments again that somebody has removed, or (`all`) that the disk does not take writes to. */
+  renew(all: boolean): void {
+    for (const { file } of this.#segments()) if (all || file.isGone) file.renew();
+  }
+
+  /** Somebody has removed a segment. */
+  get isGone(): boolean {
+    return this.#segments().some(({ file }) => file.isGone);
+  }
+
+  close(): void {
+    for (const segment of this.#segments()) this.#closeSegment(segment);
+  }
+
+  #segments(): OpenSegment[] {
+    return [...this.#earlier, this.#current];
+  }
+
+  #open(number: number, balances: Balances, whole: boolean): OpenSegment {
+    const { path, ledgerId } = this.#settings;
+    const file = new SegmentFile(segmentPath(path, number), this.#retire);
+    const encoder = new JournalEncoder();
+    if (whole) {
+      for (const key of balances.keys.values()) encoder.key(key);
+      for (const account of balances.accounts.values()) encoder.account(account);
+      for (const job of balances.jobs.ofChannels.values()) encoder.job(job);
+    }
+    for (const hold of balances.holds.values()) encoder.held(hold);
+    try {
+      const bytes = Buffer.concat([encodeHeader({ number, ledgerId, whole }), encoder.seal()]);
+      file.write(bytes);
+      file.accept(bytes.length);
+      encoder.written();
+    } catch (error) {
+      // half a segment beside one that goes on would be read as the end of it
+      file.discard();
+      throw error;
+    }
+    return { number, file, encoder, names: encoder.names, read: (offset, length) => file.read(offset, length) };
+  }
+
+  #closeSegment(segment: OpenSegment): void {
+    this.#unsynced.delete(segment);
+    segment.file.close();
+  }
+
+  readonly #retire = (fd: number): void => {
+    if (this.#syncing) this.#retired.push(fd);
+    else closeSync(fd);
+  };
+}

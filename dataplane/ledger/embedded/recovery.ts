@@ -1,0 +1,163 @@
+/**
+ * The balances as the last process left them: what the ledger's file has, and the movements of the journal since.
+ * Amounts are taken as they were decided: nothing is decided again.
+ */
+import { admitTo, newWindow, openAccount, openKey, recount, spend, trimPast, windowStarting } from '../balances.ts';
+import type { Balances, Hold, KeyBalance, SettledCall, Window } from '../balances.ts';
+import { addJob, jobOfChannel } from '../jobs.ts';
+import { dropHold, endJob } from '../ledger-core.ts';
+import type { Limits } from '../ledger.ts';
+import type { AccountState, HeldRecord, JobStateRecord, KeyState, RecordVisitor, SettledRecord, WindowState } from './journal-reader.ts';
+import { decodeAccount, decodeHold, decodeJob, decodeKey } from './rows.ts';
+import type { StoredBalances } from './rows.ts';
+import { segmentsAfter, visitSegment } from './segments.ts';
+import type { Checkpoint } from './segments.ts';
+import type { LeftCalls } from './settled-calls.ts';
+
+export interface FileState {
+  readonly checkpoint: Checkpoint;
+  readonly stored: StoredBalances;
+}
+
+/** Where the file and its journal stood, and what the file has yet to take in. */
+export interface Recovered {
+  readonly checkpoint: Checkpoint;
+  readonly lastSegment: number;
+  readonly left: LeftCalls;
+}
+
+/**
+ * Fills empty balances with what the file has and what the journal has since. Throws where these do not fit together.
+ */
+export function recover(balances: Balances, path: string, file: FileState & { readonly nowMs: number }): Recovered {
+  const { checkpoint, stored, nowMs } = file;
+  const segments = segmentsAfter(path, checkpoint);
+  const [first] = segments;
+  // where the file was replaced, the journal has begun again with everything
+  const isOwn = first === undefined || first.ledgerId === checkpoint.ledgerId;
+  if (isOwn) restoreBalances(balances, stored, nowMs);
+  const left = { settled: new Map<string, SettledCall>(), refunded: new Set<string>() };
+  const replay = replayInto(balances, nowMs);
+  for (const [index, segment] of segments.entries()) {
+    visitSegment(segment, index === segments.length - 1, {
+      ...replay,
+      settled: (call) => {
+        left.settled.set(call.record.callId, call);
+        replay.settled(call);
+      },
+      job: (job) => {
+        if (job.state === 'Failed') left.refunded.add(job.origin.callId);
+        replay.job(job);
+      },
+    });
+  }
+  return {
+    left,
+    checkpoint: isOwn ? checkpoint : { ledgerId: first.ledgerId, segment: first.number - 1 },
+    lastSegment: segments.at(-1)?.number ?? checkpoint.segment,
+  };
+}
+
+/** Fills empty balances with what the file has. */
+export function restoreBalances(balances: Balances, stored: StoredBalances, nowMs: number): void {
+  for (const row of stored.keys) restoreKey(balances, decodeKey(row));
+  for (const row of stored.accounts) restoreAccount(balances, decodeAccount(row));
+  for (const row of stored.holds) replayHold(balances, decodeHold(row), nowMs);
+  for (const row of stored.jobs) addJob(balances.jobs, decodeJob(row));
+}
+
+/** What applies a journal's records to the balances, which log nothing meanwhile. */
+export interface Replay extends Omit<Required<RecordVisitor>, 'settled'> {
+  settled(record: SettledRecord): void;
+}
+
+export function replayInto(balances: Balances, nowMs: number): Replay {
+  return {
+    held: (record) => replayHold(balances, record, nowMs),
+    withdrawn: (callId) => forgetHold(balances, callId),
+    renewed: ({ callId, progress, renewedMs }) => {
+      const hold = balances.holds.get(callId);
+      if (hold) Object.assign(hold, { progress, renewedMs });
+    },
+    settled: (record) => replaySettlement(balances, record, nowMs),
+    job: (record) => replayJob(balances, record, nowMs),
+    // totals repeat what the movements before them come to, except where there is nothing before
+    key: (state) => {
+      if (!balances.keys.has(state.uid)) restoreKey(balances, state);
+    },
+    account: (state) => {
+      if (!balances.accounts.has(state.id)) restoreAccount(balances, state);
+    },
+  };
+}
+
+function restoreAccount(balances: Balances, { id, spentNanoUsd }: AccountState): void {
+  balances.accounts.set(id, { id, spentNanoUsd, heldNanoUsd: 0n, seen: undefined });
+}
+
+function restoreKey(balances: Balances, state: KeyState): void {
+  const { uid, totalSpentNanoUsd, lastUsedMs, day, month, past } = state;
+  balances.keys.set(uid, {
+    uid, total: { spentNanoUsd: totalSpentNanoUsd, heldNanoUsd: 0n },
+    day: windowOf(day), month: windowOf(month), past: past.map(windowOf), lastUsedMs, seen: undefined,
+  });
+}
+
+function windowOf({ kind, startMs, spentNanoUsd }: WindowState): Window {
+  return newWindow(kind, startMs, spentNanoUsd);
+}
+
+/** It replaces another hold of its call. */
+function replayHold(balances: Balances, record: HeldRecord, nowMs: number): void {
+  const { origin, progress, grantedNanoUsd, renewedMs } = record;
+  forgetHold(balances, origin.callId);
+  const key = keyOf(balances, origin.keyUid, nowMs);
+  const hold: Hold = {
+    origin, key, account: openAccount(balances, origin.account), ...windowsOf(key, record),
+    limits: limitsOf(record),
+    grantedNanoUsd, countedNanoUsd: 0n, progress, renewedMs, pending: false,
+  };
+  balances.holds.set(origin.callId, hold);
+  admitTo(hold, 1);
+  recount(hold, grantedNanoUsd);
+  key.lastUsedMs = Math.max(key.lastUsedMs ?? 0, origin.createdMs);
+}
+
+/** Generations are of the process that is gone. */
+function limitsOf({ keyLimitNanoUsd, period, accountCreditNanoUsd }: HeldRecord): Limits {
+  return { keyLimitNanoUsd, period, keyGeneration: 0n, accountCreditNanoUsd, accountGeneration: 0n };
+}
+
+function forgetHold(balances: Balances, callId: string): void {
+  const hold = balances.holds.get(callId);
+  if (hold) dropHold(balances, hold);
+}
+
+function replaySettlement(balances: Balances, { record, ...windows }: SettledRecord, nowMs: number): void {
+  forgetHold(balances, record.callId);
+  const key = keyOf(balances, record.keyUid, nowMs);
+  const account = openAccount(balances, record.account);
+  spend(balances, { key, account, ...windowsOf(key, windows) }, record.costNanoUsd);
+  key.lastUsedMs = Math.max(key.lastUsedMs ?? 0, record.createdMs);
+  // the window of the call may have been opened for this alone
+  if (key.past.length > 0) trimPast(key);
+}
+
+function replayJob(balances: Balances, record: JobStateRecord, nowMs: number): void {
+  const known = jobOfChannel(balances.jobs, record.origin.channel, record.jobId);
+  if (!known) addJob(balances.jobs, { ...record });
+  else if (record.state !== 'Running') endJob(balances, known, { state: record.state, nowMs: record.endedMs ?? nowMs });
+}
+
+function keyOf(balances: Balances, uid: string, nowMs: number): KeyBalance {
+  return balances.keys.get(uid) ?? openKey(balances, uid, nowMs);
+}
+
+interface WindowStarts {
+  readonly dayStartMs: number;
+  readonly monthStartMs: number;
+}
+
+function windowsOf(key: KeyBalance, { dayStartMs, monthStartMs }: WindowStarts): Pick<Hold, 'day' | 'month'> {
+  return { day: windowStarting(key, 'Day', dayStartMs), month: windowStarting(key, 'Month', monthStartMs) };
+}

@@ -1,0 +1,200 @@
+/**
+ * [P] The rows of the ledger's file: from what the journal says, and back into values. The column lists are the order
+ * of the values.
+ */
+import type { SettledCall } from '../balances.ts';
+import type { Job } from '../jobs.ts';
+import { CALL_STATUSES, USAGE_SOURCES } from '../usage-record.ts';
+import type { CallOrigin, CallProgress, UsageRecord } from '../usage-record.ts';
+import { JOB_STATES, PERIODS } from './journal-format.ts';
+import type {
+  AccountState, HeldRecord, JobStateRecord, KeyState, SettledRecord, WindowState,
+} from './journal-reader.ts';
+import type { Checkpoint } from './segments.ts';
+
+export type Value = string | number | bigint | null;
+/** Integers are read as BigInt. */
+export type Row = readonly Value[];
+
+/** What the file has of the balances. */
+export interface StoredBalances {
+  readonly keys: readonly Row[];
+  readonly accounts: readonly Row[];
+  /** Of a version before the journal. */
+  readonly holds: readonly Row[];
+  readonly jobs: readonly Row[];
+}
+
+const ORIGIN = ['call_id', 'key_uid', 'account', 'created_ms', 'group_name', 'model', 'channel', 'catalog'];
+const PROGRESS = ['cost_nano_usd', 'input', 'cached', 'cache_write_5m', 'cache_write_1h', 'output', 'usage_source'];
+
+export const KEY_COLUMNS = [
+  'uid', 'day_start_ms', 'day_spent_nano_usd', 'month_start_ms', 'month_spent_nano_usd', 'total_spent_nano_usd',
+  'last_used_ms', 'past_windows',
+];
+export const ACCOUNT_COLUMNS = ['id', 'spent_nano_usd'];
+export const HOLD_COLUMNS = [
+  ...ORIGIN, ...PROGRESS, 'held_nano_usd', 'day_start_ms', 'month_start_ms', 'key_limit_nano_usd', 'period',
+  'credit_nano_usd', 'renewed_ms',
+];
+export const RECORD_COLUMNS = [...ORIGIN, ...PROGRESS, 'status', 'unbilled_nano_usd', 'duration_ms'];
+export const SETTLED_COLUMNS = [...RECORD_COLUMNS, 'key_spent_nano_usd', 'key_remaining_nano_usd', 'settled_ms'];
+export const JOB_COLUMNS = [
+  ...ORIGIN, 'job_id', 'cost_nano_usd', 'day_start_ms', 'month_start_ms', 'state', 'poll_ms', 'ended_ms',
+];
+
+export function keyRow({ uid, day, month, totalSpentNanoUsd, lastUsedMs, past }: KeyState): Value[] {
+  const windows = [day.startMs, day.spentNanoUsd, month.startMs, month.spentNanoUsd];
+  return [uid, ...windows, totalSpentNanoUsd, lastUsedMs, formatPast(past)];
+}
+
+export function settledRow({ record, keySpentNanoUsd, keyRemainingNanoUsd, settledMs }: SettledRecord | SettledCall): Value[] {
+  const { costNanoUsd, tokens, usageSource, status, unbilledNanoUsd, durationMs } = record;
+  const counts = [tokens.input, tokens.cached, tokens.cacheWrite5m, tokens.cacheWrite1h, tokens.output];
+  return [
+    ...originRow(record), costNanoUsd, ...counts, usageSource, status, unbilledNanoUsd, durationMs,
+    keySpentNanoUsd, keyRemainingNanoUsd, settledMs,
+  ];
+}
+
+export function jobRow(job: JobStateRecord): Value[] {
+  const { jobId, costNanoUsd, dayStartMs, monthStartMs, state, pollMs, endedMs } = job;
+  return [...originRow(job.origin), jobId, costNanoUsd, dayStartMs, monthStartMs, state, pollMs, endedMs];
+}
+
+function originRow({ callId, keyUid, account, createdMs, group, model, channel, catalog }: CallOrigin): Value[] {
+  return [callId, keyUid, account, createdMs, group, model, channel, catalog];
+}
+
+/** "Day 1760918400000 1250000000;…": few, and read only at the start. */
+function formatPast(past: readonly WindowState[]): string {
+  return past.map(({ kind, startMs, spentNanoUsd }) => `${kind} ${startMs} ${spentNanoUsd}`).join(';');
+}
+
+function parsePast(text: string): WindowState[] {
+  if (text === '') return [];
+  return text.split(';').map((window) => {
+    const [kind, startMs, spent = ''] = window.split(' ');
+    if (kind !== 'Day' && kind !== 'Month') throw new Error('a past window of no known kind');
+    return { kind, startMs: Number(startMs), spentNanoUsd: BigInt(spent) };
+  });
+}
+
+export function decodeKey(row: Row): KeyState {
+  const read = new RowReader(row);
+  const uid = read.text();
+  const day = { kind: 'Day' as const, startMs: read.count(), spentNanoUsd: read.amount() };
+  const month = { kind: 'Month' as const, startMs: read.count(), spentNanoUsd: read.amount() };
+  const totalSpentNanoUsd = read.amount();
+  return { uid, day, month, totalSpentNanoUsd, lastUsedMs: read.countOrNull(), past: parsePast(read.text()) };
+}
+
+export function decodeAccount(row: Row): AccountState {
+  const read = new RowReader(row);
+  return { id: read.text(), spentNanoUsd: read.amount() };
+}
+
+export function decodeHold(row: Row): HeldRecord {
+  const read = new RowReader(row);
+  return {
+    origin: readOrigin(read), progress: readProgress(read), grantedNanoUsd: read.amount(),
+    dayStartMs: read.count(), monthStartMs: read.count(), keyLimitNanoUsd: read.amountOrNull(),
+    period: read.oneOf(PERIODS), accountCreditNanoUsd: read.amount(), renewedMs: read.count(),
+  };
+}
+
+/** From a row of SETTLED_COLUMNS. */
+export function decodeSettled(row: Row): SettledCall {
+  const read = new RowReader(row);
+  const record = readRecord(read);
+  return {
+    record, keySpentNanoUsd: read.amount(), keyRemainingNanoUsd: read.amountOrNull(), settledMs: read.count(),
+  };
+}
+
+/** From a row that begins with RECORD_COLUMNS. */
+export function decodeRecord(row: Row): UsageRecord {
+  return readRecord(new RowReader(row));
+}
+
+export function decodeJob(row: Row): Job {
+  const read = new RowReader(row);
+  return {
+    origin: readOrigin(read), jobId: read.text(), costNanoUsd: read.amount(),
+    dayStartMs: read.count(), monthStartMs: read.count(),
+    state: read.oneOf(JOB_STATES), pollMs: read.count(), endedMs: read.countOrNull(),
+  };
+}
+
+export function decodeCheckpoint(row: Row): Checkpoint {
+  const read = new RowReader(row);
+  return { ledgerId: read.text(), segment: read.count() };
+}
+
+function readRecord(read: RowReader): UsageRecord {
+  return {
+    ...readOrigin(read), ...readProgress(read),
+    status: read.oneOf(CALL_STATUSES), unbilledNanoUsd: read.amount(), durationMs: read.count(),
+  };
+}
+
+function readOrigin(read: RowReader): CallOrigin {
+  return {
+    callId: read.text(), keyUid: read.text(), account: read.text(), createdMs: read.count(),
+    group: read.text(), model: read.text(), channel: read.text(), catalog: read.text(),
+  };
+}
+
+function readProgress(read: RowReader): CallProgress {
+  const costNanoUsd = read.amount();
+  const [input, cached, cacheWrite5m] = [read.count(), read.count(), read.count()];
+  const [cacheWrite1h, output] = [read.count(), read.count()];
+  const tokens = { input, cached, cacheWrite5m, cacheWrite1h, output };
+  return { costNanoUsd, tokens, usageSource: read.oneOf(USAGE_SOURCES) };
+}
+
+/** Reads a row's values in order, each as what it must be: a file that says something else is damaged. */
+export class RowReader {
+  readonly #row: Row;
+  #at = 0;
+
+  constructor(row: Row) {
+    this.#row = row;
+  }
+
+  text(): string {
+    const value = this.#row[this.#at++];
+    if (typeof value !== 'string') throw new Error('a value in the file is no text');
+    return value;
+  }
+
+  /** An integer of any size. */
+  amount(): bigint {
+    const value = this.amountOrNull();
+    if (value === null) throw new Error('a value is missing in the file');
+    return value;
+  }
+
+  amountOrNull(): bigint | null {
+    const value = this.#row[this.#at++];
+    if (typeof value !== 'bigint' && value !== null) throw new Error('a value in the file is no integer');
+    return value;
+  }
+
+  /** An integer that a number holds exactly. */
+  count(): number {
+    return Number(this.amount());
+  }
+
+  countOrNull(): number | null {
+    const value = this.amountOrNull();
+    return value === null ? null : Number(value);
+  }
+
+  oneOf<T extends string>(words: readonly T[]): T {
+    const text = this.text();
+    const known = words.find((word) => word === text);
+    if (known === undefined) throw new Error(`the file has an unknown word: ${text}`);
+    return known;
+  }
+}

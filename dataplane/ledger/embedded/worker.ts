@@ -1,0 +1,68 @@
+/**
+ * The thread that keeps the ledger's file. Nobody waits for it but those who ask for records, so that it gives way to
+ * the main thread where they share a core. Trying again what failed is the main thread's business (checkpointer.ts).
+ */
+import { platform, setPriority } from 'node:os';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { MessagePort } from 'node:worker_threads';
+import { LedgerFile } from './ledger-file.ts';
+import type { Row, StoredBalances } from './rows.ts';
+import { openFile, readCheckpoint, readStoredBalances } from './schema.ts';
+import type { FileAnswer, FileRequest, ThreadSettings } from './thread.ts';
+
+/** A quarter of the main thread's share where both want the same core. */
+const NICE = 5;
+const NOTHING_STORED: StoredBalances = { keys: [], accounts: [], holds: [], jobs: [] };
+
+function serve(port: MessagePort, settings: ThreadSettings): void {
+  const db = openFile(settings.path);
+  const stored = settings.readsBalances ? readStoredBalances(db) : NOTHING_STORED;
+  const opened: FileAnswer = { type: 'Opened', checkpoint: readCheckpoint(db), stored };
+  const file = new LedgerFile(db, settings);
+  port.on('message', (request: FileRequest) => {
+    port.postMessage(answer(file, request));
+    if (request.type === 'Close') port.close();
+  });
+  port.postMessage(opened);
+  // only now: somebody waits for a file that is being opened
+  lowerPriority();
+}
+
+function answer(file: LedgerFile, request: FileRequest): FileAnswer {
+  const { seq } = request;
+  try {
+    return { type: 'Done', seq, row: perform(file, request) };
+  } catch (error) {
+    return { type: 'Failed', seq, reason: messageOf(error) };
+  }
+}
+
+function perform(file: LedgerFile, request: FileRequest): Row | undefined {
+  switch (request.type) {
+    case 'FindCall': return file.findCall(request.callId);
+    case 'FindJob': return file.findJob(request.by, request.of, request.jobId);
+    case 'Checkpoint': return void file.checkpoint(request.range);
+    case 'Close': return void file.close();
+  }
+}
+
+/** Of this thread alone, on Linux; elsewhere it would be the whole process's. */
+function lowerPriority(): void {
+  if (platform() !== 'linux') return;
+  try {
+    setPriority(NICE);
+  } catch {
+    // some sandboxes do not allow it: it only makes the process's answers more even
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+if (!parentPort) throw new Error('the ledger\'s worker was started outside a worker thread');
+try {
+  serve(parentPort, workerData);
+} catch (error) {
+  parentPort.postMessage({ type: 'NotOpened', reason: messageOf(error) } satisfies FileAnswer);
+}
