@@ -248,8 +248,8 @@ class EmbeddedLedger implements Ledger {
     return row && journal.calls.corrected(decodeSettled(row));
   }
 
-  async #findJob(by: 'Key' | 'Channel', of: string, jobId: string): Promise<Job | undefined> {
-    const row = await findInTime(this.#parts.checkpointer.thread.findJob(by, of, jobId));
+  async #findJob(by: 'Key' | 'Channel', owner: string, jobId: string): Promise<Job | undefined> {
+    const row = await findInTime(this.#parts.checkpointer.thread.findJob({ by, owner, jobId }));
     return row && decodeJob(row);
   }
 

@@ -31,8 +31,8 @@ export function createJobs(): Jobs {
 /**
  * A provider's id means something within its channel, and to the key that made the job. Neither name has a line break.
  */
-function idWithin(place: string, jobId: string): string {
-  return `${place}\n${jobId}`;
+function idWithin(owner: string, jobId: string): string {
+  return `${owner}\n${jobId}`;
 }
 
 /** Adds a job, unless its channel has one of this id already. */
@@ -59,8 +59,14 @@ export function jobOfKey(jobs: Jobs, keyUid: string, jobId: string): Job | undef
   return jobs.ofKeys.get(idWithin(keyUid, jobId));
 }
 
-/** Running jobs that are due, those that have waited longest first; they come again after `againMs`. */
-export function claimDue(jobs: Jobs, nowMs: number, { againMs, limit }: { againMs: number; limit: number }): JobRecord[] {
+export interface Claim {
+  /** Claimed jobs are due again after it. */
+  readonly againMs: number;
+  readonly limit: number;
+}
+
+/** Running jobs that are due, those that have waited longest first. */
+export function claimDue(jobs: Jobs, nowMs: number, { againMs, limit }: Claim): JobRecord[] {
   const due = [...jobs.ofChannels.values()].filter(({ state, pollMs }) => state === 'Running' && pollMs <= nowMs);
   due.sort((a, b) => a.pollMs - b.pollMs);
   return due.slice(0, Math.max(0, limit)).map((job) => {
@@ -69,7 +75,7 @@ export function claimDue(jobs: Jobs, nowMs: number, { againMs, limit }: { againM
   });
 }
 
-/** What is told of a job. */
+/** What callers see of a job. */
 export function recordOfJob({ jobId, origin, state }: Job): JobRecord {
   return { jobId, origin, state };
 }

@@ -40,7 +40,8 @@ const INTERVAL_MS = 1_000;
 const LOSE_AFTER_MS = 20_000;
 
 export function createLeaseKeeper(deps: LeaseKeeperDeps): LeaseKeeper {
-  const { ledger, intervalMs = INTERVAL_MS, loseAfterMs = LOSE_AFTER_MS, monotonicMs = () => performance.now(), every = everyInterval, onRenewal } = deps;
+  const { ledger, intervalMs = INTERVAL_MS, loseAfterMs = LOSE_AFTER_MS, every = everyInterval, onRenewal } = deps;
+  const { monotonicMs = () => performance.now() } = deps;
   const leases = new CallMap<Lease>();
   let renewing = false;
 
@@ -89,8 +90,10 @@ function loseExpired(leases: Iterable<Lease>, notSinceMs: number): void {
   }
 }
 
-/** A call that cannot say what it has cost keeps its last word, and does not cost the others their renewal. */
-function changedProgress(leases: readonly (readonly [string, Lease])[], onDefect: (error: unknown) => void): Map<string, CallProgress> {
+/** A call that throws keeps what was recorded last, and the others are renewed all the same. */
+function changedProgress(
+  leases: readonly (readonly [string, Lease])[], onDefect: (error: unknown) => void,
+): Map<string, CallProgress> {
   const changed = new Map<string, CallProgress>();
   for (const [callId, { progress, recorded }] of leases) {
     try {

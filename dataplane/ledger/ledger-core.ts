@@ -3,7 +3,9 @@
  * withdrawn, renewed, and settled once. The caller makes what is granted durable before it tells anyone (embedded.ts).
  */
 import { cleanProgress, least, MAX_NANO_USD, notNegative, wholeNumber } from './amounts.ts';
-import { admitTo, findWindow, knownWindow, openAccount, openKey, recount, spend, tallyOf, trimPast } from './balances.ts';
+import {
+  admitTo, findWindow, knownWindow, openAccount, openKey, recount, spend, tallyOf, trimPast,
+} from './balances.ts';
 import type { AccountBalance, Balances, Hold, KeyBalance, SettledCall, Tally } from './balances.ts';
 import { addJob } from './jobs.ts';
 import type { Job } from './jobs.ts';
@@ -200,8 +202,9 @@ export function readKeySpending(balances: Balances, uid: string, { period, nowMs
   const periodSpan = { periodStartMs: span?.startMs ?? null, resetsMs: span?.endMs ?? null };
   const key = balances.keys.get(uid);
   if (!key) return { ...periodSpan, spentNanoUsd: 0n, heldNanoUsd: 0n, totalSpentNanoUsd: 0n, lastUsedMs: null };
-  const { spentNanoUsd, heldNanoUsd } = kind && span ? knownWindow(key, kind, span.startMs) : key.total;
-  return { ...periodSpan, spentNanoUsd, heldNanoUsd, totalSpentNanoUsd: key.total.spentNanoUsd, lastUsedMs: key.lastUsedMs };
+  const { total, lastUsedMs } = key;
+  const { spentNanoUsd, heldNanoUsd } = kind && span ? knownWindow(key, kind, span.startMs) : total;
+  return { ...periodSpan, spentNanoUsd, heldNanoUsd, totalSpentNanoUsd: total.spentNanoUsd, lastUsedMs };
 }
 
 /** Ends a hold without settling it. */

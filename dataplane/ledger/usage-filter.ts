@@ -13,6 +13,8 @@ export interface UsageFilter {
   readonly sinceMs?: number | undefined;
 }
 
-export function isAskedFor({ keyUid, account, model, createdMs }: UsageRecord, filter: UsageFilter): boolean {
-  return createdMs >= (filter.sinceMs ?? 0) && (filter.keyUid ?? keyUid) === keyUid && (filter.account ?? account) === account && (filter.model ?? model) === model;
+export function isAskedFor(record: UsageRecord, filter: UsageFilter): boolean {
+  const { keyUid = record.keyUid, account = record.account, model = record.model, sinceMs = 0 } = filter;
+  const isOfOwner = record.keyUid === keyUid && record.account === account;
+  return isOfOwner && record.model === model && record.createdMs >= sinceMs;
 }

@@ -25,7 +25,9 @@ export type UsageSource = (typeof USAGE_SOURCES)[number];
  * Refunded: it made a job that failed at the provider, and what it cost was given back.
  * The journal stores the place in this list: additions go to the end.
  */
-export const CALL_STATUSES = ['Running', 'Succeeded', 'Failed', 'ClientClosed', 'ProviderCut', 'Abandoned', 'Refunded'] as const;
+export const CALL_STATUSES = [
+  'Running', 'Succeeded', 'Failed', 'ClientClosed', 'ProviderCut', 'Abandoned', 'Refunded',
+] as const;
 export type CallStatus = (typeof CALL_STATUSES)[number];
 
 /** What is known of a call while it runs: what a reaper would bill. */

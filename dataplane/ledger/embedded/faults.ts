@@ -26,7 +26,8 @@ type Moment = 'BeforeWrite' | 'AfterWrite' | 'AfterSync' | 'WithinCheckpoint';
 
 /** Where each fault happens, and what is said of it. */
 const FAILING: Readonly<Record<Moment, readonly number[]>> = {
-  BeforeWrite: [FAULT.commitFails, FAULT.writeTears], AfterWrite: [FAULT.answerFails], AfterSync: [FAULT.syncFails], WithinCheckpoint: [FAULT.fileFails],
+  BeforeWrite: [FAULT.commitFails, FAULT.writeTears], AfterWrite: [FAULT.answerFails],
+  AfterSync: [FAULT.syncFails], WithinCheckpoint: [FAULT.fileFails],
 };
 
 export function injectFault(faults: Int32Array | undefined, moment: Moment, tear?: () => void): void {

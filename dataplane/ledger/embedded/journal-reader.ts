@@ -73,8 +73,7 @@ export interface RecordVisitor {
   held?(record: HeldRecord): void;
   withdrawn?(callId: string): void;
   renewed?(record: RenewedRecord): void;
-  /** `offset`: where the record stands in its segment. */
-  settled?(record: SettledRecord, offset: number): void;
+  settled?(record: SettledRecord): void;
   job?(record: JobStateRecord): void;
   key?(state: KeyState): void;
   account?(state: AccountState): void;
@@ -87,8 +86,6 @@ export interface SegmentEnd {
   readonly torn: boolean;
   /** A frame follows that: it is not a torn end, but damage within. */
   readonly damaged: boolean;
-  /** What was named in it, by number. */
-  readonly names: readonly string[];
 }
 
 /** Reads the frames after the header, up to the first that is not whole. */
@@ -101,7 +98,7 @@ export function readFrames(bytes: Buffer, visitor: RecordVisitor): SegmentEnd {
     at = end;
   }
   const torn = at < bytes.length;
-  return { bytes: at, torn, damaged: torn && hasFrameAfter(bytes, at), names };
+  return { bytes: at, torn, damaged: torn && hasFrameAfter(bytes, at) };
 }
 
 const FRAME_MARK = Buffer.alloc(4);
@@ -120,25 +117,34 @@ export function recordLength(bytes: Buffer, at: number): number {
 
 /** A settlement by itself, at the beginning of these bytes. */
 export function readSettlement(bytes: Buffer, names: readonly string[]): SettledRecord {
-  if (bytes.readUInt8(0) !== KIND.settled) throw new Error('the journal has another record where a settlement was written');
+  if (bytes.readUInt8(0) !== KIND.settled)
+    throw new Error('the journal has another record where a settlement was written');
   return readSettled(new FieldReader(bytes, RECORD_HEADER_BYTES, names));
 }
+
+type Visit = (read: FieldReader, visitor: RecordVisitor) => void;
+
+const VISITS: Readonly<Record<number, Visit>> = {
+  [KIND.held]: (read, visitor) => visitor.held?.(readHeld(read)),
+  [KIND.withdrawn]: (read, visitor) => visitor.withdrawn?.(read.text()),
+  [KIND.renewed]: (read, visitor) => visitor.renewed?.(readRenewed(read)),
+  [KIND.settled]: (read, visitor) => visitor.settled?.(readSettled(read)),
+  [KIND.job]: (read, visitor) => visitor.job?.(readJob(read)),
+  [KIND.key]: (read, visitor) => visitor.key?.(readKey(read)),
+  [KIND.account]: (read, visitor) => visitor.account?.({ id: read.name(), spentNanoUsd: read.amount() }),
+};
 
 /** The name that a record gives is added. */
 function readRecord(bytes: Buffer, { at, names }: { at: number; names: string[] }, visitor: RecordVisitor): void {
   const kind = bytes.readUInt8(at);
   const read = new FieldReader(bytes, at + RECORD_HEADER_BYTES, names);
-  switch (kind) {
-    case KIND.name: return void names.push(read.text());
-    case KIND.held: return visitor.held?.(readHeld(read));
-    case KIND.withdrawn: return visitor.withdrawn?.(read.text());
-    case KIND.renewed: return visitor.renewed?.(readRenewed(read));
-    case KIND.settled: return visitor.settled?.(readSettled(read), at);
-    case KIND.job: return visitor.job?.(readJob(read));
-    case KIND.key: return visitor.key?.(readKey(read));
-    case KIND.account: return visitor.account?.({ id: read.name(), spentNanoUsd: read.amount() });
-    default: throw new Error(`a record of unknown kind ${kind}: the journal was written by a newer program`);
+  if (kind === KIND.name) {
+    names.push(read.text());
+    return;
   }
+  const visit = VISITS[kind];
+  if (!visit) throw new Error(`a record of unknown kind ${kind}: the journal was written by a newer program`);
+  visit(read, visitor);
 }
 
 function readHeld(read: FieldReader): HeldRecord {

@@ -34,6 +34,13 @@ export interface SegmentRange {
   readonly nowMs: number;
 }
 
+/** A job by the key that made it, or by its channel. */
+export interface JobName {
+  readonly by: 'Key' | 'Channel';
+  readonly owner: string;
+  readonly jobId: string;
+}
+
 /** Records that leave per segment beyond twice what it adds: pruning keeps up and never takes long. */
 const PRUNE_STEP = 64;
 
@@ -106,9 +113,9 @@ export class LedgerFile {
     return seq === undefined ? undefined : rowsOf(this.#findUsage.all(seq))[0];
   }
 
-  /** The row of a job, by the key that made it or by its channel. */
-  findJob(by: 'Key' | 'Channel', of: string, jobId: string): Row | undefined {
-    return rowsOf(this.#findJob[by].all(of, jobId))[0];
+  /** The row of a job. */
+  findJob({ by, owner, jobId }: JobName): Row | undefined {
+    return rowsOf(this.#findJob[by].all(owner, jobId))[0];
   }
 
   close(): void {
@@ -122,7 +129,8 @@ export class LedgerFile {
 
   #take(number: number, nowMs: number): void {
     const segment = readSegment(this.#settings.path, number);
-    if (segment.whole) this.#db.exec('DELETE FROM keys; DELETE FROM accounts; DELETE FROM jobs WHERE state = \'Running\'');
+    if (segment.whole)
+      this.#db.exec('DELETE FROM keys; DELETE FROM accounts; DELETE FROM jobs WHERE state = \'Running\'');
     let added = 0;
     // its end may be torn if an earlier process wrote it: which one is the last was checked at the start
     visitSegment(segment, true, {

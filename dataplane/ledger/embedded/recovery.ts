@@ -7,7 +7,9 @@ import type { Balances, Hold, KeyBalance, SettledCall, Window } from '../balance
 import { addJob, jobOfChannel } from '../jobs.ts';
 import { dropHold, endJob } from '../ledger-core.ts';
 import type { Limits } from '../ledger.ts';
-import type { AccountState, HeldRecord, JobStateRecord, KeyState, RecordVisitor, SettledRecord, WindowState } from './journal-reader.ts';
+import type {
+  AccountState, HeldRecord, JobStateRecord, KeyState, RecordVisitor, SettledRecord, WindowState,
+} from './journal-reader.ts';
 import { decodeAccount, decodeHold, decodeJob, decodeKey } from './rows.ts';
 import type { StoredBalances } from './rows.ts';
 import { segmentsAfter, visitSegment } from './segments.ts';
@@ -66,12 +68,8 @@ export function restoreBalances(balances: Balances, stored: StoredBalances, nowM
   for (const row of stored.jobs) addJob(balances.jobs, decodeJob(row));
 }
 
-/** What applies a journal's records to the balances, which log nothing meanwhile. */
-export interface Replay extends Omit<Required<RecordVisitor>, 'settled'> {
-  settled(record: SettledRecord): void;
-}
-
-export function replayInto(balances: Balances, nowMs: number): Replay {
+/** Applies a journal's records to the balances, which log nothing meanwhile. */
+export function replayInto(balances: Balances, nowMs: number): Required<RecordVisitor> {
   return {
     held: (record) => replayHold(balances, record, nowMs),
     withdrawn: (callId) => forgetHold(balances, callId),

@@ -48,7 +48,8 @@ export function keyRow({ uid, day, month, totalSpentNanoUsd, lastUsedMs, past }:
   return [uid, ...windows, totalSpentNanoUsd, lastUsedMs, formatPast(past)];
 }
 
-export function settledRow({ record, keySpentNanoUsd, keyRemainingNanoUsd, settledMs }: SettledRecord | SettledCall): Value[] {
+export function settledRow(call: SettledRecord | SettledCall): Value[] {
+  const { record, keySpentNanoUsd, keyRemainingNanoUsd, settledMs } = call;
   const { costNanoUsd, tokens, usageSource, status, unbilledNanoUsd, durationMs } = record;
   const counts = [tokens.input, tokens.cached, tokens.cacheWrite5m, tokens.cacheWrite1h, tokens.output];
   return [

@@ -34,7 +34,8 @@ const MIGRATIONS: readonly string[] = [
      unbilled_nano_usd INTEGER NOT NULL, duration_ms INTEGER NOT NULL, key_spent_nano_usd INTEGER NOT NULL,
      key_remaining_nano_usd INTEGER, settled_ms INTEGER NOT NULL) STRICT;`,
   // holds are kept in the journal from here on: the table has those of a process that knew no journal
-  `CREATE TABLE journal (id INTEGER PRIMARY KEY CHECK (id = 1), ledger_id TEXT NOT NULL, folded INTEGER NOT NULL) STRICT;
+  `CREATE TABLE journal (id INTEGER PRIMARY KEY CHECK (id = 1), ledger_id TEXT NOT NULL,
+     folded INTEGER NOT NULL) STRICT;
    INSERT INTO journal VALUES (1, lower(hex(randomblob(8))), 0);
    CREATE TABLE jobs (call_id TEXT NOT NULL, key_uid TEXT NOT NULL, account TEXT NOT NULL, created_ms INTEGER NOT NULL,
      group_name TEXT NOT NULL, model TEXT NOT NULL, channel TEXT NOT NULL, catalog TEXT NOT NULL,

@@ -1,7 +1,9 @@
 /**
  * A segment of the journal that this process writes, or has written and keeps for its readers.
  */
-import { closeSync, fdatasync, fstatSync, ftruncateSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync, fdatasync, fstatSync, ftruncateSync, openSync, readSync, renameSync, rmSync, writeSync,
+} from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';

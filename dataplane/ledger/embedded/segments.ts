@@ -77,10 +77,10 @@ export function readSegment(ledgerPath: string, number: number): Segment {
   return segment;
 }
 
-/** Visits the records of a segment, and returns its names. Throws where it is damaged; only the last may be torn. */
-export function visitSegment({ bytes, path }: Segment, isLast: boolean, visitor: RecordVisitor): readonly string[] {
+/** Visits the records of a segment. Throws where it is damaged; only the last may be torn. */
+export function visitSegment({ bytes, path }: Segment, isLast: boolean, visitor: RecordVisitor): void {
   const end = readFrames(bytes, visitor);
-  if (!end.damaged && (isLast || !end.torn)) return end.names;
+  if (!end.damaged && (isLast || !end.torn)) return;
   throw new Error(`the journal ${path} is damaged at byte ${end.bytes} of ${bytes.length}, and goes on after that. `
     + remedy(path));
 }

@@ -3,7 +3,7 @@
  * thread reads the journal.
  */
 import { Worker } from 'node:worker_threads';
-import type { FileSettings, SegmentRange } from './ledger-file.ts';
+import type { FileSettings, JobName, SegmentRange } from './ledger-file.ts';
 import type { FileState } from './recovery.ts';
 import type { Row } from './rows.ts';
 
@@ -15,7 +15,7 @@ export interface ThreadSettings extends FileSettings {
 export type FileRequest =
   | { readonly type: 'Checkpoint'; readonly seq: number; readonly range: SegmentRange }
   | { readonly type: 'FindCall'; readonly seq: number; readonly callId: string }
-  | { readonly type: 'FindJob'; readonly seq: number; readonly by: 'Key' | 'Channel'; readonly of: string; readonly jobId: string }
+  | { readonly type: 'FindJob'; readonly seq: number; readonly job: JobName }
   | { readonly type: 'Close'; readonly seq: number };
 
 export type FileAnswer =
@@ -60,9 +60,9 @@ export class FileThread {
     return this.#ask({ type: 'FindCall', callId });
   }
 
-  /** The row of a job, by the key that made it or by its channel. */
-  findJob(by: 'Key' | 'Channel', of: string, jobId: string): Promise<Row | undefined> {
-    return this.#ask({ type: 'FindJob', by, of, jobId });
+  /** The row of a job. */
+  findJob(job: JobName): Promise<Row | undefined> {
+    return this.#ask({ type: 'FindJob', job });
   }
 
   /** Resolves when the file is closed. */
@@ -80,7 +80,7 @@ export class FileThread {
     const caller: Caller = Promise.withResolvers();
     const seq = ++this.#seq;
     this.#callers.set(seq, caller);
-    this.#worker.postMessage({ ...request, seq });
+    this.#worker.postMessage({ ...request, seq }, []);
     return caller.promise;
   }
 

@@ -40,9 +40,13 @@ function answer(file: LedgerFile, request: FileRequest): FileAnswer {
 function perform(file: LedgerFile, request: FileRequest): Row | undefined {
   switch (request.type) {
     case 'FindCall': return file.findCall(request.callId);
-    case 'FindJob': return file.findJob(request.by, request.of, request.jobId);
-    case 'Checkpoint': return void file.checkpoint(request.range);
-    case 'Close': return void file.close();
+    case 'FindJob': return file.findJob(request.job);
+    case 'Checkpoint':
+      file.checkpoint(request.range);
+      return undefined;
+    case 'Close':
+      file.close();
+      return undefined;
   }
 }
 
@@ -64,5 +68,5 @@ if (!parentPort) throw new Error('the ledger\'s worker was started outside a wor
 try {
   serve(parentPort, workerData);
 } catch (error) {
-  parentPort.postMessage({ type: 'NotOpened', reason: messageOf(error) } satisfies FileAnswer);
+  parentPort.postMessage({ type: 'NotOpened', reason: messageOf(error) } satisfies FileAnswer, []);
 }

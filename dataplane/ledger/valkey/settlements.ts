@@ -30,27 +30,31 @@ export async function settle(instance: Instance, settlement: Settlement): Promis
   // those in other buckets
   instance.slots.release(callId);
   if (held && limits && settlement.progress.costNanoUsd > held.heldNanoUsd) see(bucket, held.request.origin, limits);
-  const delivery = { settlement, held, slots, account };
-  const note = once(() => instance.journal.addPending(pendingOf(delivery)));
+  const reply = await deliver(instance, bucket, { settlement, held, slots, account });
+  instance.held.delete(callId);
+  return understand(reply, parseSettled);
+}
+
+/** The final reply. Until it is there, the settlement is written to the journal where that takes long or fails. */
+async function deliver(instance: Instance, bucket: Bucket, delivery: Delivery): Promise<Reply> {
+  const { settlement, held } = delivery;
+  const pending = (): PendingSettlement => pendingOf(delivery);
+  const note = once(() => instance.journal.addPending(pending()));
   // a process that is killed before the answer has told its client nothing: only what waits for long must outlive it
   const timer = setTimeout(note, JOURNAL_AFTER_MS).unref();
-  let reply: Reply;
   try {
-    const first = await bucket.askUntilAnswered(operationOf(delivery));
+    const reply = await bucket.askUntilAnswered(operationOf(delivery));
     // two more operations from here: the ledger may be closed in between
-    if (first[0] === 'unknown' && held) note();
-    const isBooked = held && first[0] === 'booked';
-    const full = isBooked ? understand(first, (booked) => expandBooked(booked, held, settlement)) : first;
-    const pending = (): PendingSettlement => pendingOf(delivery);
-    reply = await complete(instance, bucket, { reply: full, job: jobArgs(settlement), pending });
+    if (reply[0] === 'unknown' && held) note();
+    const isBooked = held && reply[0] === 'booked';
+    const full = isBooked ? understand(reply, (booked) => expandBooked(booked, held, settlement)) : reply;
+    return await complete(instance, bucket, { reply: full, job: jobArgs(settlement), pending });
   } catch (error) {
     note();
     throw error;
   } finally {
     clearTimeout(timer);
   }
-  instance.held.delete(callId);
-  return understand(reply, parseSettled);
 }
 
 /** Delivers what the process before this one could not. */
