@@ -1,10 +1,10 @@
--- The ledger's steps. One call of this script is one atomic batch of steps on one bucket: all that belongs to the bucket's
--- accounts lives under KEYS[1], which carries the hash tag, so that everything here is in one hash slot.
--- docs/design/valkey.md says what is kept where. Money is exact: two limbs of whole USD and nano-USD, each far below 2^53;
--- it enters and leaves as decimal text.
---
--- It is used as a library of functions, which is made once, or as a script, which is made for each batch: main, at the end, sets
--- what follows for the batch at hand. A batch is one argument and one reply: words end at \0, replies at \30.
+-- The ledger's operations. One call of main (at the end) executes one batch of them, atomically, on one bucket. All
+-- keys of a bucket begin with KEYS[1], which has the hash tag, so that they are in one hash slot.
+-- docs/design/valkey.md says which keys there are. Money is exact: two limbs of whole USD and nano-USD, each far
+-- below 2^53, outside decimal text. Replicas of two versions run side by side during an upgrade: names, arguments,
+-- replies and key formats are a contract. The file is loaded as a library of functions or run as a script. In a
+-- library these variables outlive a batch, so main sets them for each. A batch is one argument and one reply:
+-- arguments end with \0, replies with \30.
 local base, head, now, today, thisMonth, changes, epoch, refilling, call
 local DAY_MS = 86400000
 local INSTANCE_MS = 86400000
@@ -16,7 +16,7 @@ local TRIM_AT_ONCE = 4
 
 local function whole(number) return string.format('%d', number) end
 
--- Money -----------------------------------------------------------------------------------------------------------------
+-- Money --------------------------------------------------------------------------------------------------------------
 local LIMB = 1000000000
 local ZERO = { 0, 0 }
 local MAX = { 9223372036, 854775807 }
@@ -34,7 +34,7 @@ end
 local function less(a, b) return a[1] < b[1] or (a[1] == b[1] and a[2] < b[2]) end
 local function least(a, b) if less(b, a) then return b end return a end
 local function notNegative(a) if a[1] < 0 then return ZERO end return a end
--- The two of an amount, as a usual call has them: as numbers of their own, since each table is garbage of every call.
+-- The two limbs of an amount.
 local function limbs(text)
   -- far below 2^53, so that the quotient is never rounded up to the next whole number
   if #text <= 15 then
@@ -46,7 +46,7 @@ local function limbs(text)
   if string.byte(text) ~= 45 or low == 0 then return high, low end
   return high - 1, LIMB - low
 end
--- Of what is not negative. Below 2^53 it is one number.
+-- The text of limbs that are not negative. Below 2^53 they are one number.
 local function decimal(high, low)
   if high < 9000000 then return string.format('%d', high * LIMB + low) end
   return string.format('%d%09d', high, low)
@@ -57,12 +57,12 @@ local function money(text)
   return { limbs(text) }
 end
 
--- Values ----------------------------------------------------------------------------------------------------------------
--- Books and calls are read and written once a batch, however many of its steps have to do with them: `known` are as the store has
--- them, `changed` are as they are after the steps so far. What a step changes is `staged` until it is done, so that one that fails
--- leaves no book half changed. `lives`: of values that end by themselves, in milliseconds; such a value is no book's and no hold's.
+-- Values -------------------------------------------------------------------------------------------------------------
+-- Balances and calls are read and written once per batch. `known` has them as the store does, `changed` as they are
+-- after the operations so far. What an operation changes is `staged` until it is done, so that one that fails leaves
+-- no balance half changed. `lives` has the lifetime (ms) of values that expire; balances and holds never do.
 local known, changed, staged, lives
--- Sets that the batch changes: of calls by instance, and of calls by slot.
+-- Sets of calls that the batch changes: by instance, and by slot.
 local lists, slots
 
 local function get(name)
@@ -73,7 +73,7 @@ local function get(name)
   end
   return text
 end
--- Reads at once what the batch will ask for one by one.
+-- Reads values with one command.
 local function fetch(names)
   if #names == 0 then return end
   local texts = call('MGET', unpack(names))
@@ -97,14 +97,15 @@ local function write()
   if count > 0 then call('MSET', unpack(plain)) end
 end
 
--- Books -----------------------------------------------------------------------------------------------------------------
+-- Balances -----------------------------------------------------------------------------------------------------------
 local function dayOf(ms) return math.floor(ms / DAY_MS) end
--- Months since year 0, from days since 1970 (the usual civil-from-days reckoning, in years that begin in March).
+-- Months since year 0, from days since 1970 (the civil-from-days algorithm, with years that begin in March).
 local function monthOf(ms)
   local shifted = dayOf(ms) + 719468
   local era = math.floor(shifted / 146097)
   local dayOfEra = shifted - era * 146097
-  local yearOfEra = math.floor((dayOfEra - math.floor(dayOfEra / 1460) + math.floor(dayOfEra / 36524) - math.floor(dayOfEra / 146096)) / 365)
+  local leapDays = math.floor(dayOfEra / 1460) - math.floor(dayOfEra / 36524) + math.floor(dayOfEra / 146096)
+  local yearOfEra = math.floor((dayOfEra - leapDays) / 365)
   local dayOfYear = dayOfEra - (365 * yearOfEra + math.floor(yearOfEra / 4) - math.floor(yearOfEra / 100))
   local march = math.floor((5 * dayOfYear + 2) / 153)
   local month = march < 10 and march + 2 or march - 10
@@ -124,8 +125,8 @@ local function trimPast(key)
   key.past = result
 end
 
--- Limits as last seen, with when that was. A generation that nobody has presented for long counts no more, so that an object
--- that was deleted and made again is not refused for ever. Packed behind what they belong to.
+-- Limits as last seen, and when. A generation that nobody has presented for a while does not count, so that an object
+-- that was deleted and created again is not refused for ever. They are packed behind the balance that they belong to.
 local SEEN = '<c1BdddBc0'
 local UNSEEN = '-'
 
@@ -137,11 +138,12 @@ end
 local function writeSeen(seen)
   if not seen then return UNSEEN end
   local limit = seen.limit or ZERO
-  return struct.pack(SEEN, seen.period, seen.limit and 0 or 1, limit[1], limit[2], seen.ms, #seen.generation, seen.generation)
+  return struct.pack(SEEN, seen.period, seen.limit and 0 or 1, limit[1], limit[2], seen.ms, #seen.generation,
+    seen.generation)
 end
 
--- A key's book is packed: day, month (index, spent, held, calls), spent and held of all time, last use, filled up to, limits as
--- last seen, past windows.
+-- A key's balance, packed: day and month (index, spent, held, calls), spent and held in total, last use, change
+-- number of the last refill, limits as last seen, past windows.
 local KEY = '<I4ddddI4I4ddddI4dddddd'
 local PAST = '<c1I4ddddI4'
 
@@ -149,11 +151,14 @@ local function loadKey(uid)
   local name = base .. 'k:' .. uid
   local text = get(name)
   if not text then
-    return { name = name, d = window('d', today), m = window('m', thisMonth), total = { spent = ZERO, held = ZERO }, past = {}, last = 0, refilled = -1 }
+    return { name = name, d = window('d', today), m = window('m', thisMonth), total = { spent = ZERO, held = ZERO },
+      past = {}, last = 0, refilled = -1 }
   end
-  local di, ds, dsl, dh, dhl, dc, mi, ms, msl, mh, mhl, mc, ts, tsl, th, thl, last, refilled, at = struct.unpack(KEY, text)
+  local di, ds, dsl, dh, dhl, dc, mi, ms, msl, mh, mhl, mc, ts, tsl, th, thl, last, refilled, at =
+    struct.unpack(KEY, text)
   local key = {
-    name = name, known = true, d = window('d', di, { ds, dsl }, { dh, dhl }, dc), m = window('m', mi, { ms, msl }, { mh, mhl }, mc),
+    name = name, known = true,
+    d = window('d', di, { ds, dsl }, { dh, dhl }, dc), m = window('m', mi, { ms, msl }, { mh, mhl }, mc),
     total = { spent = { ts, tsl }, held = { th, thl } }, past = {}, last = last, refilled = refilled,
   }
   key.seen, at = readSeen(text, at)
@@ -177,7 +182,7 @@ local function openWindow(key, kind, index)
   key.past[#key.past + 1] = found
   return found
 end
--- Makes the window of this moment the current one.
+-- Makes the window with this index the current one.
 local function turn(key, kind, index)
   if key[kind].index == index then return end
   local found, past = nil, { key[kind] }
@@ -191,13 +196,16 @@ local function saveKey(key)
   local d, m, t, past = key.d, key.m, key.total, ''
   if #key.past > 0 then
     trimPast(key)
-    for _, w in ipairs(key.past) do past = past .. struct.pack(PAST, w.kind, w.index, w.spent[1], w.spent[2], w.held[1], w.held[2], w.calls) end
+    for _, w in ipairs(key.past) do
+      past = past .. struct.pack(PAST, w.kind, w.index, w.spent[1], w.spent[2], w.held[1], w.held[2], w.calls)
+    end
   end
-  put(key.name, struct.pack(KEY, d.index, d.spent[1], d.spent[2], d.held[1], d.held[2], d.calls, m.index, m.spent[1], m.spent[2], m.held[1], m.held[2], m.calls,
+  put(key.name, struct.pack(KEY, d.index, d.spent[1], d.spent[2], d.held[1], d.held[2], d.calls, m.index, m.spent[1],
+    m.spent[2], m.held[1], m.held[2], m.calls,
     t.spent[1], t.spent[2], t.held[1], t.held[2], key.last, key.refilled) .. writeSeen(key.seen) .. past)
 end
 
--- An account's book: spent, held, filled up to, limits as last seen.
+-- An account's balance, packed: spent, held, change number of the last refill, limits as last seen.
 local ACCOUNT = '<ddddd'
 
 local function loadAccount(id)
@@ -205,11 +213,13 @@ local function loadAccount(id)
   local text = get(name)
   if not text then return { id = id, name = name, spent = ZERO, held = ZERO, refilled = -1 } end
   local s, sl, h, hl, refilled, at = struct.unpack(ACCOUNT, text)
-  return { id = id, name = name, known = true, spent = { s, sl }, held = { h, hl }, refilled = refilled, seen = (readSeen(text, at)) }
+  return { id = id, name = name, known = true, spent = { s, sl }, held = { h, hl }, refilled = refilled,
+    seen = (readSeen(text, at)) }
 end
 local function saveAccount(account)
   local spent, held = account.spent, account.held
-  put(account.name, struct.pack(ACCOUNT, spent[1], spent[2], held[1], held[2], account.refilled) .. writeSeen(account.seen))
+  put(account.name, struct.pack(ACCOUNT, spent[1], spent[2], held[1], held[2], account.refilled)
+    .. writeSeen(account.seen))
   if not account.known then
     call('SADD', base .. 'accounts', account.id)
     account.known = true
@@ -221,9 +231,9 @@ local function tallyOf(key, period, day, month)
   if period == 'M' then return month end
   return key.total
 end
--- What a limit is: nil for none.
+-- nil: unlimited.
 local function limitOf(text) if text ~= '-' then return money(text) end end
--- Negative where more is spent and held than the limit allows.
+-- What is free under a limit; negative where more is spent and held than it allows.
 local function under(limit, tally)
   if not limit then return MAX end
   return sub(sub(limit, tally.spent), tally.held)
@@ -236,11 +246,12 @@ local function isOlder(generation, seen)
 end
 local function sameAmount(a, b) return a == b or (a and b and a[1] == b[1] and a[2] == b[2]) end
 local function sameLimit(seen, limit, period) return seen.period == period and sameAmount(seen.limit, limit) end
--- Processes that read files count generations by themselves: there, an older one with the same limits is none that is stale.
+-- Processes that read manifests from files count generations for themselves (lenient): an older generation with the
+-- same limits is not stale there.
 local function isStale(generation, seen, limit, period)
   return isOlder(generation, seen) and not (head.lenient and sameLimit(seen, limit, period))
 end
--- What was seen before, where nothing is new in it.
+-- The limits to remember: the same table where nothing is new, so that the balance is not written for it.
 local function seeing(seen, generation, limit, period)
   if seen and isOlder(generation, seen) then return seen end
   local same = seen and seen.generation == generation and sameLimit(seen, limit, period)
@@ -266,31 +277,35 @@ local function moveAll(tallies, field, amount, back)
     tally[field] = moved(tally[field], amount)
   end
 end
--- Nothing that is spent can be given back twice, but a store that was put together again may know less than was spent.
+-- A store that was refilled may have less than what was spent, so it is never more than all.
 local function giveBack(tallies, amount)
   for _, tally in ipairs(tallies) do tally.spent = notNegative(sub(tally.spent, amount)) end
 end
 
--- Calls and records -----------------------------------------------------------------------------------------------------
--- What is known of a call is one value, its state first. Hold: it runs. Settled: where its record is. Reaped: both, since its
--- process may settle it yet. Withdrawn: it must not begin.
+-- Calls and records --------------------------------------------------------------------------------------------------
+-- A call is one value, whose first letter is its state. H: it runs, and this is its hold. S: settled, where its
+-- record is. R: reaped, both of these, since its process may still settle it. W: withdrawn, a hold that comes later
+-- is refused.
 local HOLD_TO_ROUTE = '<ddddBddc1I4I4ddI2c0I2c0I2c0I2c0I2c0'
 local HOLD = HOLD_TO_ROUTE .. 'I2c0'
--- The letter of one that runs; whose it is, and where its value says that.
+-- The letter H; the format of key and account in a hold, and their position.
 local HELD = 72
 local WHOSE, WHOSE_AT = '<I2c0I2c0', 76
 
--- a: what is held, L: the key's limit (nil for none), C: the account's credit, P: the quota's period, d and m: its windows, t: when it
--- was admitted, r: when its progress came, k: key, A: account, I: instance, c: its cost so far, o: origin, p: tokens so far.
+-- a: amount held, L: the key's limit (nil: none), C: the account's credit, P: quota period, d and m: day and month
+-- indexes, t: admitted at, r: progress recorded at, k: key, A: account, I: instance, c: cost so far, o: route, p:
+-- tokens so far.
 local function readHold(text, at)
   local ah, al, lh, ll, unlimited, ch, cl, P, d, m, t, r, k, A, I, c, o, p = struct.unpack(HOLD, text, at)
-  return { a = { ah, al }, L = unlimited == 0 and { lh, ll } or nil, C = { ch, cl }, P = P, d = d, m = m, t = t, r = r, k = k, A = A, I = I, c = c, o = o, p = p }
+  return { a = { ah, al }, L = unlimited == 0 and { lh, ll } or nil, C = { ch, cl }, P = P, d = d, m = m, t = t, r = r,
+    k = k, A = A, I = I, c = c, o = o, p = p }
 end
 local function packHold(h)
   local a, L, C = h.a, h.L or ZERO, h.C
-  return struct.pack(HOLD, a[1], a[2], L[1], L[2], h.L and 0 or 1, C[1], C[2], h.P, h.d, h.m, h.t, h.r, #h.k, h.k, #h.A, h.A, #h.I, h.I, #h.c, h.c, #h.o, h.o, #h.p, h.p)
+  return struct.pack(HOLD, a[1], a[2], L[1], L[2], h.L and 0 or 1, C[1], C[2], h.P, h.d, h.m, h.t, h.r, #h.k, h.k,
+    #h.A, h.A, #h.I, h.I, #h.c, h.c, #h.o, h.o, #h.p, h.p)
 end
--- Its state (a letter, or nil), its hold, and where its record is.
+-- A call's state (a letter, or nil), its hold, and the pointer to its record.
 local function loadCall(id)
   local text = get(base .. 'c:' .. id)
   if not text then return nil end
@@ -307,7 +322,7 @@ local function saveHold(id, hold) put(base .. 'c:' .. id, 'H' .. packHold(hold))
 
 local RECORD = { 'i', 'k', 't', 'o', 'p', 'c', 'u', 's', 'd', 'ks', 'kr' }
 
--- Streams that the batch has appended to.
+-- How many entries the batch has appended to each stream.
 local grown
 
 local function forgetOldRecords(stream, entries)
@@ -321,7 +336,7 @@ local function forgetOldRecords(stream, entries)
   end
 end
 
--- Where the text is then, as a call's value says it.
+-- Returns the pointer to the new record.
 local function append(account, text)
   local stream = base .. 's:' .. account
   local id = call('XADD', stream, '*', 'r', text)
@@ -329,7 +344,7 @@ local function append(account, text)
   return id .. '|' .. account
 end
 
--- Appends a call's record; `hold`: of a call that was reaped.
+-- Appends a call's record. `hold` is given for a call that is reaped.
 local function writeRecord(account, record, hold)
   local fields = {}
   for i, name in ipairs(RECORD) do fields[i] = record[name] end
@@ -339,7 +354,7 @@ local function writeRecord(account, record, hold)
   put(base .. 'c:' .. record.i, state)
 end
 
--- The record that a pointer leads to; nil where it is forgotten already.
+-- The record at a pointer; nil: it is forgotten.
 local function readRecord(pointer)
   local id, account = string.match(pointer, '^([^|]+)|(.*)$')
   local found = call('XRANGE', base .. 's:' .. account, id, id)[1]
@@ -361,7 +376,7 @@ local function replaceRecord(record)
   writeRecord(record.account, record)
 end
 
--- Whether a call that is not known, and that ended then by its process's clock, may have been settled and be forgotten since.
+-- Whether an unknown call, which ended then by its process's clock, may have been settled and forgotten since.
 local function mayBeForgotten(account, endedMs)
   local stream = base .. 's:' .. account
   if now - endedMs < DEDUP_MS - SKEW_MS or call('EXISTS', stream) == 0 then return false end
@@ -383,36 +398,38 @@ local function answerOf(hold, key, day, month)
   return digits(spent), hold.L and digits(notNegative(sub(hold.L, spent))) or '-'
 end
 
--- The number of a change to what is spent; written once a batch.
+-- Numbers the changes of what is spent. Written once per batch.
 local function count()
   changes = (changes or tonumber(epoch[4] or '0')) + 1
   return changes
 end
 
--- A settlement's answer, and what the books say after it: what journals keep.
+-- A settlement's reply: the record, and the balances after it, for the journal.
 local function settled(record, key, account, day, month)
   record.account = account.id
   local reply = tell(record)
   reply[1] = 'settled'
-  for _, value in ipairs({ whole(count()), digits(account.spent), digits(key.total.spent), digits(day.spent), digits(month.spent), whole(day.index), whole(month.index) }) do
+  for _, value in ipairs({ whole(count()), digits(account.spent), digits(key.total.spent), digits(day.spent),
+    digits(month.spent), whole(day.index), whole(month.index) }) do
     reply[#reply + 1] = value
   end
   return reply
 end
 
--- Fails where addJob would: asked before what is not taken back.
+-- Fails where addJob would. Called before anything that cannot be undone.
 local function seeJobs() call('ZCARD', base .. 'jq') end
 local function addJob(job, record, account, day, month)
   local name = base .. 'j:' .. job.channel .. '\n' .. job.id
   if call('EXISTS', name) == 1 then return end
-  call('HSET', name, 'id', job.id, 'ch', job.channel, 'i', record.i, 'k', record.k, 'A', account, 't', record.t, 'o', record.o, 's', 'Running',
+  call('HSET', name, 'id', job.id, 'ch', job.channel, 'i', record.i, 'k', record.k, 'A', account, 't', record.t, 'o',
+    record.o, 's', 'Running',
     'c', record.c, 'd', day, 'm', month)
   call('PEXPIRE', name, head.keepMs)
   call('SET', base .. 'jk:' .. record.k .. '\n' .. job.id, job.channel, 'PX', head.keepMs)
   call('ZADD', base .. 'jq', job.pollMs, job.channel .. '\n' .. job.id)
 end
 
--- The calls that an instance holds: a set that is changed once a batch. The first step that has to do with it fails where it is none.
+-- The set of calls that an instance holds, changed once per batch. SCARD fails here if the key is not a set.
 local function listOf(instance)
   local list = lists[instance]
   if not list then
@@ -424,7 +441,7 @@ local function listOf(instance)
   return list
 end
 local function enlist(instance, id) listOf(instance).changes[id] = true end
--- Neither this nor a record is taken back, so a step that does both asks for the list before it writes the record.
+-- Neither this nor a record can be undone, so an operation that does both calls listOf before it writes the record.
 local function strike(instance, id) listOf(instance).changes[id] = false end
 local function writeList(list)
   local entering, leaving = {}, {}
@@ -449,17 +466,18 @@ local function bookHold(id, hold, cost, record, reaped)
   day.calls, month.calls = day.calls - 1, month.calls - 1
   saveKey(key)
   saveAccount(account)
-  record.i, record.k, record.t, record.c, record.u = id, hold.k, whole(hold.t), digits(billed), digits(sub(cost, billed))
+  record.i, record.k, record.t = id, hold.k, whole(hold.t)
+  record.c, record.u = digits(billed), digits(sub(cost, billed))
   record.ks, record.kr = answerOf(hold, key, day, month)
   hold.a = ZERO
   listOf(hold.I)
   writeRecord(account.id, record, reaped and hold)
-  -- last, as it is not taken back: who is in no list is never reaped
+  -- last, as it cannot be undone: a call that is in no list is never reaped
   strike(hold.I, id)
   return key, account, day, month
 end
 
--- A reaper billed a call, and its process settles it after all: the difference is taken from what is free, or given back.
+-- Settles a call that was reaped: the difference is taken from what is free, or given back.
 local function settleLate(id, hold, cost, record, before)
   local key, account = loadKey(hold.k), loadAccount(hold.A)
   local day, month = openWindow(key, 'd', hold.d), openWindow(key, 'm', hold.m)
@@ -474,7 +492,8 @@ local function settleLate(id, hold, cost, record, before)
   end
   saveKey(key)
   saveAccount(account)
-  record.i, record.k, record.t, record.c, record.u = id, hold.k, whole(hold.t), digits(billed), digits(sub(cost, billed))
+  record.i, record.k, record.t = id, hold.k, whole(hold.t)
+  record.c, record.u = digits(billed), digits(sub(cost, billed))
   record.ks, record.kr = answerOf(hold, key, day, month)
   record.account, record.streamId = account.id, before.streamId
   replaceRecord(record)
@@ -494,9 +513,10 @@ local function enter(id, hold, amount, key, account, day, month, previous)
   if not previous then enlist(head.instance, id) end
 end
 
--- Slots -----------------------------------------------------------------------------------------------------------------
--- Of each, a sorted set of calls with the end of their lease. What a batch changes of it is written once: `changes`, by call, the
--- end of its lease, or false. `most`: how many calls have it at most, those that leave still counted; nil: not asked yet.
+-- Slots --------------------------------------------------------------------------------------------------------------
+-- Each slot is a sorted set of calls by the end of their lease, written once per batch. `changes` has, by call, the
+-- end of its lease, or false for a release. `most` is an upper bound of its members, releases not deducted; nil: not
+-- read yet.
 local function slotOf(id)
   local slot = slots[id]
   if not slot then
@@ -532,7 +552,7 @@ local function isFull(id, slot, limit)
   slot.most = call('ZCARD', slot.name)
   return slot.most >= limit
 end
--- The first that is full, counted from 0; nil where the call can have all of them. They are the words from there to there.
+-- The index (from 0) of the first slot that is full, among the id-limit pairs words[from..to]; nil: none is.
 local function firstFull(id, words, from, to)
   for i = from, to, 2 do
     if isFull(id, slotOf(words[i]), tonumber(words[i + 1])) then return (i - from) / 2 end
@@ -547,10 +567,11 @@ local function enterSlots(id, words, from, to)
   end
 end
 
--- Steps -----------------------------------------------------------------------------------------------------------------
-local step = {}
+-- Operations ---------------------------------------------------------------------------------------------------------
+local operation = {}
 
-function step.hold(id, uid, accountId, t, o, limit, period, keyGeneration, credit, accountGeneration, amount, minimum, cost, p)
+function operation.hold(id, uid, accountId, t, o, limit, period, keyGeneration, credit, accountGeneration, amount,
+  minimum, cost, p)
   local state, previous = loadCall(id)
   if state and state ~= 'H' then return { 'over' } end
   if previous and (previous.k ~= uid or previous.A ~= accountId) then return { 'other' } end
@@ -559,8 +580,10 @@ function step.hold(id, uid, accountId, t, o, limit, period, keyGeneration, credi
   turn(key, 'm', thisMonth)
   local keySeen, accountSeen = key.seen, account.seen
   local ceiling, funds = limitOf(limit), money(credit)
-  if isStale(keyGeneration, keySeen, ceiling, period) or isStale(accountGeneration, accountSeen, funds, 'N') then return { 'stale' } end
-  key.seen, account.seen = seeing(keySeen, keyGeneration, ceiling, period), seeing(accountSeen, accountGeneration, funds, 'N')
+  if isStale(keyGeneration, keySeen, ceiling, period) then return { 'stale' } end
+  if isStale(accountGeneration, accountSeen, funds, 'N') then return { 'stale' } end
+  key.seen = seeing(keySeen, keyGeneration, ceiling, period)
+  account.seen = seeing(accountSeen, accountGeneration, funds, 'N')
   local day, month = key.d, key.m
   if previous then day, month = openWindow(key, 'd', previous.d), openWindow(key, 'm', previous.m) end
   local own = previous and previous.a or ZERO
@@ -578,8 +601,8 @@ function step.hold(id, uid, accountId, t, o, limit, period, keyGeneration, credi
   return { 'held', digits(granted), whole(day.index), whole(month.index) }
 end
 
--- As if the call had never asked; also where its hold has yet to come, from a connection that was slower.
-function step.withdraw(id)
+-- Undoes a hold that was not answered, also one that arrives later from a slower connection.
+function operation.withdraw(id)
   local state, hold = loadCall(id)
   if state and state ~= 'H' then return { 'ok' } end
   lives.W = DEDUP_MS
@@ -595,8 +618,8 @@ function step.withdraw(id)
   return { 'ok' }
 end
 
--- Limits that are in force.
-function step.see(uid, accountId, limit, period, keyGeneration, credit, accountGeneration)
+-- Remembers the limits in force.
+function operation.see(uid, accountId, limit, period, keyGeneration, credit, accountGeneration)
   local key, account = loadKey(uid), loadAccount(accountId)
   if not key.known or not account.known then return { 'ok' } end
   key.seen = seeing(key.seen, keyGeneration, limitOf(limit), period)
@@ -606,7 +629,7 @@ function step.see(uid, accountId, limit, period, keyGeneration, credit, accountG
   return { 'ok' }
 end
 
-function step.progress(id, cost, p)
+function operation.progress(id, cost, p)
   local state, hold = loadCall(id)
   if state ~= 'H' then return { 'ok' } end
   hold.c, hold.p, hold.r = cost, p, now
@@ -614,7 +637,7 @@ function step.progress(id, cost, p)
   return { 'ok' }
 end
 
-function step.settle(id, cost, p, o, status, duration, jobId, pollMs, channel, ...)
+function operation.settle(id, cost, p, o, status, duration, jobId, pollMs, channel, ...)
   for _, slot in ipairs({ ... }) do leave(slot, id) end
   local state, hold, pointer = loadCall(id)
   if not state or state == 'W' then return { 'unknown' } end
@@ -626,25 +649,30 @@ function step.settle(id, cost, p, o, status, duration, jobId, pollMs, channel, .
   if jobId ~= '' then seeJobs() end
   if before then key, account, day, month = settleLate(id, hold, money(cost), record, before)
   else key, account, day, month = bookHold(id, hold, money(cost), record) end
-  if jobId ~= '' then addJob({ id = jobId, pollMs = pollMs, channel = channel }, record, account.id, whole(hold.d), whole(hold.m)) end
+  if jobId ~= '' then
+    addJob({ id = jobId, pollMs = pollMs, channel = channel }, record, account.id, whole(hold.d), whole(hold.m))
+  end
   return settled(record, key, account, day, month)
 end
 
--- The settlement of a call that its process holds, which is told only what it does not know; otherwise everything. `o` is empty
--- where the call ended where its hold says.
-function step.book(id, cost, p, o, status, duration, ...)
+-- The settlement of a call by the process that holds it: the reply has only what that process does not know.
+-- Otherwise it is `settle`. `o` is empty where the route is the hold's.
+function operation.book(id, cost, p, o, status, duration, ...)
   local state, hold = loadCall(id)
-  if state ~= 'H' or hold.I ~= head.instance then return step.settle(id, cost, p, o, status, duration, '', '0', '', ...) end
+  if state ~= 'H' or hold.I ~= head.instance then
+    return operation.settle(id, cost, p, o, status, duration, '', '0', '', ...)
+  end
   for _, slot in ipairs({ ... }) do leave(slot, id) end
   local record = { p = p, o = o ~= '' and o or hold.o, s = status, d = duration }
   local key, account, day, month = bookHold(id, hold, money(cost), record)
-  local reply = { 'booked', whole(count()), digits(account.spent), digits(key.total.spent), digits(day.spent), digits(month.spent) }
+  local reply = { 'booked', whole(count()), digits(account.spent), digits(key.total.spent), digits(day.spent),
+    digits(month.spent) }
   if record.u ~= '0' then reply[7], reply[8] = record.c, record.u end
   return reply
 end
 
--- Holds of instances that have not been heard of: each billed at its last progress. At most so many at once. Told as JSON.
-function step.reap(most)
+-- Bills the holds of dead instances at their last progress, at most so many. Each reply within the reply is JSON.
+function operation.reap(most)
   local left, reply = tonumber(most), { 'ok' }
   local seen = call('HGETALL', base .. 'i')
   for i = 1, #seen, 2 do
@@ -673,29 +701,29 @@ function step.reap(most)
   return reply
 end
 
-function step.take(id, ...)
+function operation.take(id, ...)
   local wanted = { ... }
   local full = firstFull(id, wanted, 1, #wanted)
   if full then return { 'full', whole(full) } end
   enterSlots(id, wanted, 1, #wanted)
   return { 'taken' }
 end
--- Slots and money: both, or neither. `words`: how many of the slots follow; after them what `hold` takes.
-function step.admit(words, ...)
+-- Slots and money: both, or neither. `words`: how many arguments the slots are; those of `hold` follow.
+function operation.admit(words, ...)
   local args, count = { ... }, tonumber(words)
   local id = args[count + 1]
   local full = firstFull(id, args, 1, count)
   if full then return { 'full', whole(full) } end
-  local reply = step.hold(unpack(args, count + 1))
+  local reply = operation.hold(unpack(args, count + 1))
   if reply[1] == 'held' then enterSlots(id, args, 1, count) end
   return reply
 end
-function step.give(id, ...)
+function operation.give(id, ...)
   for _, slot in ipairs({ ... }) do leave(slot, id) end
   return { 'ok' }
 end
--- `again`: also what the store has lost.
-function step.keep(slot, again, ...)
+-- Renews leases. `again` is 1: also restores those that the store has lost.
+function operation.keep(slot, again, ...)
   local kept, till, args = slotOf(slot), whole(now + head.leaseMs), {}
   local name = kept.name
   writeSlot(kept)
@@ -706,11 +734,11 @@ function step.keep(slot, again, ...)
   return { 'ok' }
 end
 
--- That this instance is alive; every batch says so.
-function step.beat() return { 'ok' } end
+-- Does nothing: every batch tells that its instance is alive.
+function operation.beat() return { 'ok' } end
 
 -- Reading
-function step.key(uid)
+function operation.key(uid)
   local key = loadKey(uid)
   local day, month = findWindow(key, 'd', today) or window('d', 0), findWindow(key, 'm', thisMonth) or window('m', 0)
   local reply = { key.known and 'key' or 'none', whole(now), key.last > 0 and whole(key.last) or '' }
@@ -720,29 +748,30 @@ function step.key(uid)
   end
   return reply
 end
-function step.account(id)
+function operation.account(id)
   local account = loadAccount(id)
   return { 'account', digits(account.spent), digits(account.held) }
 end
-function step.usage(id)
+function operation.usage(id)
   local _, hold, pointer = loadCall(id)
   local record = pointer and readRecord(pointer)
   if record then return tell(record) end
   if pointer or not hold then return { 'none' } end
-  return { 'running', hold.A, id, hold.k, whole(hold.t), hold.o, hold.p, hold.c, '0', 'Running', whole(math.max(0, now - hold.t)), '0', '-' }
+  local duration = whole(math.max(0, now - hold.t))
+  return { 'running', hold.A, id, hold.k, whole(hold.t), hold.o, hold.p, hold.c, '0', 'Running', duration, '0', '-' }
 end
 
 -- Jobs
 local function tellJob(job) return { 'job', job.id, job.s, job.A, job.i, job.k, job.t, job.o } end
 
-function step.job(uid, jobId)
+function operation.job(uid, jobId)
   local channel = call('GET', base .. 'jk:' .. uid .. '\n' .. jobId)
   if not channel then return { 'none' } end
   local job, exists = hash(base .. 'j:' .. channel .. '\n' .. jobId)
   if not exists or job.k ~= uid then return { 'none' } end
   return tellJob(job)
 end
-function step.due(nowMs, againMs, most)
+function operation.due(nowMs, againMs, most)
   local reply = { 'jobs' }
   if tonumber(most) <= 0 then return reply end
   for _, id in ipairs(call('ZRANGEBYSCORE', base .. 'jq', '-inf', nowMs, 'LIMIT', 0, most)) do
@@ -754,7 +783,7 @@ function step.due(nowMs, againMs, most)
   end
   return reply
 end
--- What it cost goes back to where it was billed.
+-- Gives a job's cost back where it was billed.
 local function refund(job)
   local key, account = loadKey(job.k), loadAccount(job.A)
   local tallies = { key.total, account }
@@ -771,7 +800,7 @@ local function refund(job)
     replaceRecord(record)
   end
 end
-function step.finish(channel, jobId, state)
+function operation.finish(channel, jobId, state)
   local name = base .. 'j:' .. channel .. '\n' .. jobId
   local job, exists = hash(name)
   if not exists then return { 'none' } end
@@ -783,30 +812,33 @@ function step.finish(channel, jobId, state)
   return tellJob(job)
 end
 
--- Putting a store together again that has lost something
--- A hold that the store does not know, as its process knows it: it was granted once, and is not measured again. `ended`: of a call
--- that waits for its settlement.
-function step.adopt(id, uid, accountId, t, o, limit, period, credit, amount, cost, p, day, month, ended)
+-- Refilling a store that has lost something Restores a hold that its process knows. It was granted once, and is not
+-- measured again. `ended` is given for a call whose settlement follows.
+function operation.adopt(id, uid, accountId, t, o, limit, period, credit, amount, cost, p, day, month, ended)
   if loadCall(id) then return { 'known' } end
   if ended and mayBeForgotten(accountId, tonumber(ended)) then return { 'forgotten' } end
   local key, account = loadKey(uid), loadAccount(accountId)
   local hold = { k = uid, t = tonumber(t), o = o, L = limitOf(limit), P = period, C = money(credit), c = cost, p = p }
-  enter(id, hold, money(amount), key, account, openWindow(key, 'd', tonumber(day)), openWindow(key, 'm', tonumber(month)), nil)
+  local dayWindow, monthWindow = openWindow(key, 'd', tonumber(day)), openWindow(key, 'm', tonumber(month))
+  enter(id, hold, money(amount), key, account, dayWindow, monthWindow, nil)
   return { 'adopted' }
 end
 
--- How far a book was filled up, where a status knew more than the journals until then.
+-- In place of a change number: a status knew more than the journals until then.
 local BY_STATUS = 0
 
--- How a settlement from a journal comes into a book: its cost is added where the book has what was before, `since`: also as it is
--- no older than the epoch. In a store that begins anew the book is set to what it was after it; what statuses said is only raised.
--- Later the book has gone on, without what was before, which joins it then; nil: it is in there.
-local function wayOf(book, n, anew, since)
+-- How a settlement from a journal enters a balance. add: its cost, where the balance has what was before (`since`: it
+-- is no older than the epoch). set: the balance becomes what it was after the settlement (a store that begins anew).
+-- raise: the same, but never lower (statuses came first). join: what was before is added as well. nil: the balance
+-- has it already.
+local function wayOf(balance, n, anew, since)
   if epoch[2] ~= 'set' or since == '1' then return 'add' end
-  if book.refilled == BY_STATUS then return 'raise' end
-  -- a store that was restored begins with books
-  if not anew and book.refilled < 0 then return tonumber(call('HGET', base .. 'e', 'from') or '0') > 0 and 'add' or 'join' end
-  if n <= book.refilled then return nil end
+  if balance.refilled == BY_STATUS then return 'raise' end
+  -- a store that was restored begins with balances
+  if not anew and balance.refilled < 0 then
+    return tonumber(call('HGET', base .. 'e', 'from') or '0') > 0 and 'add' or 'join'
+  end
+  if n <= balance.refilled then return nil end
   return anew and 'set' or 'add'
 end
 local function raise(tally, spent)
@@ -821,7 +853,7 @@ local function reckon(way, tally, after, cost)
   elseif way == 'add' then move(tally, 'spent', money(cost)) end
 end
 
--- The store had lost a settlement, and the call's hold was reaped: the books are put right to what had been acknowledged.
+-- The store had lost a settlement, and the call was reaped: the balances become what had been acknowledged.
 local function refillReaped(hold, before, record)
   local key, account = loadKey(hold.k), loadAccount(hold.A)
   local tallies = { openWindow(key, 'd', hold.d), openWindow(key, 'm', hold.m), key.total, account }
@@ -835,10 +867,12 @@ local function refillReaped(hold, before, record)
   return { 'refilled' }
 end
 
--- A settlement that was acknowledged, from a journal.
-function step.refill(id, uid, accountId, t, o, p, cost, unbilled, status, duration, spent, remaining, n, accountSpent, total, daySpent, monthSpent, day, month, jobId, pollMs, channel, since)
+-- Restores a settlement that was acknowledged, from a journal.
+function operation.refill(id, uid, accountId, t, o, p, cost, unbilled, status, duration, spent, remaining, n,
+  accountSpent, total, daySpent, monthSpent, day, month, jobId, pollMs, channel, since)
   local state, hold, pointer = loadCall(id)
-  local record = { i = id, k = uid, t = t, o = o, p = p, c = cost, u = unbilled, s = status, d = duration, ks = spent, kr = remaining }
+  local record = { i = id, k = uid, t = t, o = o, p = p, c = cost, u = unbilled, s = status, d = duration, ks = spent,
+    kr = remaining }
   if state == 'R' and status ~= 'Abandoned' then
     local before = readRecord(pointer)
     if before then return refillReaped(hold, before, record) end
@@ -873,8 +907,8 @@ function step.refill(id, uid, accountId, t, o, p, cost, unbilled, status, durati
   if n > count() then changes = n end
   return { 'refilled' }
 end
--- What a status says was spent at least; only while a store begins anew.
-function step.least(accountId, accountSpent, uid, total, period, index, spent)
+-- Raises balances to what a status says was spent at least; only while a store begins anew.
+function operation.least(accountId, accountSpent, uid, total, period, index, spent)
   if not (epoch[2] == 'set' and refilling) then return { 'late' } end
   if accountId ~= '' then
     local account = loadAccount(accountId)
@@ -886,17 +920,20 @@ function step.least(accountId, accountSpent, uid, total, period, index, spent)
   if uid ~= '' then
     local key = loadKey(uid)
     local more = raise(key.total, money(total))
-    if period ~= 'N' then more = raise(openWindow(key, period == 'D' and 'd' or 'm', tonumber(index)), money(spent)) or more end
+    if period ~= 'N' then
+      more = raise(openWindow(key, period == 'D' and 'd' or 'm', tonumber(index)), money(spent)) or more
+    end
     if more then key.refilled = BY_STATUS end
     saveKey(key)
   end
   return { 'ok' }
 end
 
--- The usual call ---------------------------------------------------------------------------------------------------------
--- What nearly every call is, in the same terms without their tables: a new call whose money is there, of a key and an account that are
--- known with these limits, in this day and month; and its settlement within its hold, by its process, in the same day and month. nil:
--- it is another, nothing was done, and the steps above tell. Nothing is changed before all that can fail.
+-- The fast path ------------------------------------------------------------------------------------------------------
+-- Nearly every call, by the same arithmetic without tables, in 0.6 of the server's time: a new call whose money is
+-- there, of a key and an account that are known with these limits in this day and month; and its settlement within
+-- its hold. nil: it is another call, nothing was changed, and the general operation follows. All that can fail comes
+-- before any change.
 local function seenAgain(text, at, generation, high, low, period)
   if string.byte(text, at) == 45 then return nil end
   local seenPeriod, unlimited, seenHigh, seenLow, ms, seenGeneration, past = struct.unpack(SEEN, text, at)
@@ -908,12 +945,14 @@ local function seenAgain(text, at, generation, high, low, period)
   return struct.pack(SEEN, period, unlimited, seenHigh, seenLow, now, #generation, generation) .. string.sub(text, past)
 end
 
-local function holdUsual(id, uid, accountId, t, o, limit, period, keyGeneration, credit, accountGeneration, amount, minimum, cost, p)
+local function holdUsual(id, uid, accountId, t, o, limit, period, keyGeneration, credit, accountGeneration, amount,
+  minimum, cost, p)
   local name, keyName, accountName = base .. 'c:' .. id, base .. 'k:' .. uid, base .. 'a:' .. accountId
   if get(name) then return nil end
   local keyText, accountText = get(keyName), get(accountName)
   if not keyText or not accountText then return nil end
-  local di, ds, dsl, dh, dhl, dc, mi, ms, msl, mh, mhl, mc, ts, tsl, th, thl, _, refilled, keyAt = struct.unpack(KEY, keyText)
+  local di, ds, dsl, dh, dhl, dc, mi, ms, msl, mh, mhl, mc, ts, tsl, th, thl, _, refilled, keyAt =
+    struct.unpack(KEY, keyText)
   if di ~= today or mi ~= thisMonth then return nil end
   local s, sl, h, hl, accountRefilled, accountAt = struct.unpack(ACCOUNT, accountText)
   local own, ownLow = limbs(amount)
@@ -934,15 +973,18 @@ local function holdUsual(id, uid, accountId, t, o, limit, period, keyGeneration,
   local keySeen = seenAgain(keyText, keyAt, keyGeneration, L, Ll, period)
   local accountSeen = keySeen and seenAgain(accountText, accountAt, accountGeneration, C, Cl, 'N')
   if not accountSeen then return nil end
-  dh, dhl, mh, mhl, th, thl, h, hl = dh + own, dhl + ownLow, mh + own, mhl + ownLow, th + own, thl + ownLow, h + own, hl + ownLow
+  dh, dhl, mh, mhl, th, thl, h, hl = dh + own, dhl + ownLow, mh + own, mhl + ownLow, th + own, thl + ownLow, h + own,
+    hl + ownLow
   if dhl >= LIMB then dh, dhl = dh + 1, dhl - LIMB end
   if mhl >= LIMB then mh, mhl = mh + 1, mhl - LIMB end
   if thl >= LIMB then th, thl = th + 1, thl - LIMB end
   if hl >= LIMB then h, hl = h + 1, hl - LIMB end
   local instance = head.instance
-  local hold = 'H' .. struct.pack(HOLD, own, ownLow, L or 0, Ll or 0, L and 0 or 1, C, Cl, period, di, mi, tonumber(t), now, #uid, uid, #accountId, accountId,
+  local hold = 'H' .. struct.pack(HOLD, own, ownLow, L or 0, Ll or 0, L and 0 or 1, C, Cl, period, di, mi, tonumber(t),
+    now, #uid, uid, #accountId, accountId,
     #instance, instance, #cost, cost, #o, o, #p, p)
-  local key = struct.pack(KEY, di, ds, dsl, dh, dhl, dc + 1, mi, ms, msl, mh, mhl, mc + 1, ts, tsl, th, thl, now, refilled) .. keySeen
+  local key = struct.pack(KEY, di, ds, dsl, dh, dhl, dc + 1, mi, ms, msl, mh, mhl, mc + 1, ts, tsl, th, thl, now,
+    refilled) .. keySeen
   local account = struct.pack(ACCOUNT, s, sl, h, hl, accountRefilled) .. accountSeen
   enlist(instance, id)
   changed[name], changed[keyName], changed[accountName] = hold, key, account
@@ -953,27 +995,32 @@ local function bookUsual(id, cost, p, o, status, duration)
   local name = base .. 'c:' .. id
   local hold = get(name)
   if not hold or string.byte(hold) ~= HELD then return nil end
-  local own, ownLow, L, Ll, unlimited, _, _, period, day, month, t, _, uid, accountId, instance, _, route = struct.unpack(HOLD_TO_ROUTE, hold, 2)
+  local own, ownLow, L, Ll, unlimited, _, _, period, day, month, t, _, uid, accountId, instance, _, route =
+    struct.unpack(HOLD_TO_ROUTE, hold, 2)
   if instance ~= head.instance then return nil end
   local billed, billedLow = limbs(cost)
   if billed < 0 or (own - billed) * LIMB + (ownLow - billedLow) < 0 then return nil end
   local keyName, accountName = base .. 'k:' .. uid, base .. 'a:' .. accountId
   local keyText, accountText = get(keyName), get(accountName)
   if not keyText or not accountText then return nil end
-  local di, ds, dsl, dh, dhl, dc, mi, ms, msl, mh, mhl, mc, ts, tsl, th, thl, last, refilled, keyAt = struct.unpack(KEY, keyText)
+  local di, ds, dsl, dh, dhl, dc, mi, ms, msl, mh, mhl, mc, ts, tsl, th, thl, last, refilled, keyAt =
+    struct.unpack(KEY, keyText)
   if di ~= day or mi ~= month then return nil end
   local s, sl, h, hl, accountRefilled, accountAt = struct.unpack(ACCOUNT, accountText)
-  dh, dhl, mh, mhl, th, thl, h, hl = dh - own, dhl - ownLow, mh - own, mhl - ownLow, th - own, thl - ownLow, h - own, hl - ownLow
+  dh, dhl, mh, mhl, th, thl, h, hl = dh - own, dhl - ownLow, mh - own, mhl - ownLow, th - own, thl - ownLow, h - own,
+    hl - ownLow
   if dhl < 0 then dh, dhl = dh - 1, dhl + LIMB end
   if mhl < 0 then mh, mhl = mh - 1, mhl + LIMB end
   if thl < 0 then th, thl = th - 1, thl + LIMB end
   if hl < 0 then h, hl = h - 1, hl + LIMB end
-  ds, dsl, ms, msl, ts, tsl, s, sl = ds + billed, dsl + billedLow, ms + billed, msl + billedLow, ts + billed, tsl + billedLow, s + billed, sl + billedLow
+  ds, dsl, ms, msl, ts, tsl, s, sl = ds + billed, dsl + billedLow, ms + billed, msl + billedLow, ts + billed,
+    tsl + billedLow, s + billed, sl + billedLow
   if dsl >= LIMB then ds, dsl = ds + 1, dsl - LIMB end
   if msl >= LIMB then ms, msl = ms + 1, msl - LIMB end
   if tsl >= LIMB then ts, tsl = ts + 1, tsl - LIMB end
   if sl >= LIMB then s, sl = s + 1, sl - LIMB end
-  local key = struct.pack(KEY, di, ds, dsl, dh, dhl, dc - 1, mi, ms, msl, mh, mhl, mc - 1, ts, tsl, th, thl, last, refilled) .. string.sub(keyText, keyAt)
+  local key = struct.pack(KEY, di, ds, dsl, dh, dhl, dc - 1, mi, ms, msl, mh, mhl, mc - 1, ts, tsl, th, thl, last,
+    refilled) .. string.sub(keyText, keyAt)
   local account = struct.pack(ACCOUNT, s, sl, h, hl, accountRefilled) .. string.sub(accountText, accountAt)
   local total, daily, monthly = decimal(ts, tsl), decimal(ds, dsl), decimal(ms, msl)
   local spent, spentHigh, spentLow = total, ts, tsl
@@ -987,7 +1034,8 @@ local function bookUsual(id, cost, p, o, status, duration)
   end
   if o == '' then o = route end
   listOf(instance)
-  local state = 'S' .. append(accountId, id .. '\t' .. uid .. '\t' .. whole(t) .. '\t' .. o .. '\t' .. p .. '\t' .. decimal(billed, billedLow) .. '\t0\t' .. status .. '\t' .. duration
+  local state = 'S' .. append(accountId, id .. '\t' .. uid .. '\t' .. whole(t) .. '\t' .. o .. '\t' .. p .. '\t'
+    .. decimal(billed, billedLow) .. '\t0\t' .. status .. '\t' .. duration
     .. '\t' .. spent .. '\t' .. remaining)
   strike(instance, id)
   lives[state] = head.keepMs
@@ -1011,13 +1059,15 @@ function usual.book(words)
   return bookUsual(unpack(words, 1, 6))
 end
 
--- The batch -------------------------------------------------------------------------------------------------------------
--- Where the head of a batch ends.
+-- The batch ----------------------------------------------------------------------------------------------------------
+-- Reads the head of a batch; returns where it ends.
 local function begin(keys, text)
   call, base, changes = redis.call, keys[1], nil
   known, changed, staged, lives, grown, lists, slots = {}, {}, {}, {}, {}, {}, {}
-  local clock, instance, epochKnown, acked, seq, mode, leaseMs, keepMs, records, generationMs, lenient, at = struct.unpack('sssssssssss', text)
-  head = { instance = instance, epoch = epochKnown, acked = tonumber(acked), seq = tonumber(seq), mode = mode, leaseMs = tonumber(leaseMs),
+  local clock, instance, epochKnown, acked, seq, mode, leaseMs, keepMs, records, generationMs, lenient,
+    at = struct.unpack('sssssssssss', text)
+  head = { instance = instance, epoch = epochKnown, acked = tonumber(acked), seq = tonumber(seq), mode = mode,
+    leaseMs = tonumber(leaseMs),
     keepMs = keepMs, records = tonumber(records), generationMs = tonumber(generationMs), lenient = lenient == '1' }
   now = tonumber(clock)
   if not now then
@@ -1035,7 +1085,7 @@ local function tellEpoch(word)
   return { word, epoch[1] or '', epoch[2] or '', whole(refilling and tonumber(epoch[3]) - now or 0) }
 end
 
--- A new epoch, where the store has none or has lost writes. `from`: changes that it begins with, those of a backup.
+-- Founds a new epoch, where the store has none or has lost writes. `from`: the number of changes that it begins with.
 local function found(id, after, refillMs)
   if (epoch[1] or '') ~= after then return tellEpoch('epoch') end
   if not epoch[1] then call('HSET', base .. 'e', 'from', call('HGET', base .. 'e', 'n') or '0') end
@@ -1043,7 +1093,7 @@ local function found(id, after, refillMs)
   return { 'founded' }
 end
 
--- Why nothing of the batch may be taken; nil: it may.
+-- Why the batch may not be executed; nil: it may.
 local function refusal()
   if not epoch[1] then return tellEpoch('empty') end
   if head.mode == 'read' then return refilling and tellEpoch('refilling') or nil end
@@ -1060,7 +1110,7 @@ end
 
 local WORD_END, REPLY_END = '\0', '\30'
 
--- The format of so many words.
+-- The format of so many arguments.
 local formats = {}
 local function formatOf(words)
   local format = formats[words]
@@ -1071,8 +1121,8 @@ local function formatOf(words)
   return format
 end
 
--- The steps' names, and the words of each.
-local function stepsOf(text, at)
+-- The operations' names, and the arguments of each.
+local function operationsOf(text, at)
   local names, words, count = {}, {}, 0
   while at <= #text do
     local name, length
@@ -1086,7 +1136,7 @@ local function stepsOf(text, at)
   return names, words
 end
 
--- Calls and books that the steps will ask for, each once.
+-- Reads the calls and balances that the operations will need.
 local function prefetch(names, words)
   local wanted, calls = {}, {}
   local function want(name)
@@ -1124,7 +1174,7 @@ local function take(name, words)
   local quick = usual[name]
   local reply = quick and quick(words)
   if reply then return reply end
-  reply = table.concat(step[name](unpack(words)), WORD_END)
+  reply = table.concat(operation[name](unpack(words)), WORD_END)
   commit()
   return reply
 end
@@ -1135,8 +1185,8 @@ local function main(keys, argv)
   if head.mode == 'found' then return table.concat(found(struct.unpack('sss', text, at)), REPLY_END) end
   local refused = refusal()
   if refused then return table.concat(refused, REPLY_END) end
-  local names, words = stepsOf(text, at)
-  -- where a step's words are none, that step fails, and what it asks for is read one by one
+  local names, words = operationsOf(text, at)
+  -- where arguments are missing, that operation fails, and the others read what they need one by one
   if not pcall(prefetch, names, words) then known = {} end
   local replies = { 'ok' }
   for i, name in ipairs(names) do
@@ -1150,7 +1200,7 @@ local function main(keys, argv)
   if changes then call('HSET', base .. 'e', 'n', whole(changes)) end
   write()
   for _, list in pairs(lists) do writeList(list) end
-  -- what fails here ends by itself: a lease, and a stream that is too long with the next record
+  -- what fails here mends itself: a lease ends, and the next record trims the stream
   for _, slot in pairs(slots) do pcall(writeSlot, slot) end
   for stream, entries in pairs(grown) do pcall(forgetOldRecords, stream, entries) end
   return table.concat(replies, REPLY_END)
