@@ -1,7 +1,7 @@
 /**
  * Keeps the holds of running calls: tells the ledger regularly what each has cost so far, all in one step. When that
- * has not succeeded for so long that the ledger may give the holds away, the calls are told that they are lost. Time is
- * monotonic, so that a process that was stopped and goes on notices at once.
+ * has failed for so long that the ledger may give the holds away, it tells the calls that they are lost. Time is
+ * monotonic, so that a process that was stopped notices at once when it goes on.
  */
 import { CallMap } from './call-map.ts';
 import type { Ledger } from './ledger.ts';

@@ -1,16 +1,11 @@
 /**
- * The ledger: what every call may spend, has spent and holds, for keys and accounts; and the concurrency slots.
- * Interface and promises only. embedded.ts keeps it in a file; every implementation passes
- * test/dataplane/ledger/contract.ts.
- *
- * Promises (docs/concepts/money.md has them in the users' words):
- * 1. A hold is granted only if spent + held + hold ≤ limit, for the key's period and the account's credit, in one
- * atomic step. What is granted is durable when the promise resolves.
- * 2. settle replaces the hold by the cost, exactly once per call id, and is durable when it resolves. A cost beyond the
- * hold is taken from what is free under both limits; the rest is `unbilled`.
- * 3. A hold whose process died is settled at its last recorded progress (embedded: at the next start).
- * 4. No slot is taken beyond the limit that it is asked for with; slots die with their process. Every method rejects
- * with LedgerUnavailable, and with nothing else, when the ledger cannot promise. Money is BigInt nano-USD throughout.
+ * The ledger: what keys and accounts have spent and hold, and the concurrency slots. Money is BigInt nano-USD. Promises:
+ * 1. A hold is granted, and durable then, only if spent + held + hold ≤ limit for key and account, in one atomic step.
+ * 2. settle replaces the hold by the cost, durably, once per call id. What exceeds the hold is taken from what is free
+ *    under both limits; the rest is `unbilled`.
+ * 3. A hold whose process died is settled at its last recorded progress. Its slots are free then.
+ * 4. No slot is taken beyond the limit that it is asked for with.
+ * Methods reject with LedgerUnavailable, and with nothing else. test/dataplane/ledger/contract.ts tests every ledger.
  */
 import type { CallOrigin, CallProgress, CallStatus, UsageRecord } from './usage-record.ts';
 
@@ -46,7 +41,7 @@ export interface Limits {
 export interface HoldRequest {
   readonly origin: CallOrigin;
   readonly limits: Limits;
-  /** The call's worst case. */
+  /** What the call costs at most. */
   readonly amountNanoUsd: bigint;
   /** The least that helps the caller, ≤ amount: granted is min(amount, free), if that is at least this. */
   readonly minimumNanoUsd: bigint;
@@ -125,9 +120,9 @@ export interface AccountSpending {
   readonly heldNanoUsd: bigint;
 }
 
-/** Whose spending may be another than at a mark; without names: everybody's, as the mark says nothing. */
+/** Whose spending may have changed since a mark. Without names: everybody's, as the mark is not the latest. */
 export interface SpendingChanges {
-  /** For the next time. Whatever comes after it is told then. */
+  /** To be given next time: the answer has everything that changes after it. */
   readonly mark: object;
   /** By uid. */
   readonly keys?: readonly string[];
@@ -137,7 +132,7 @@ export interface SpendingChanges {
 
 /** What the operator reads, for statuses. */
 export interface LedgerReader {
-  /** `account`: the key's, where the caller knows it: a ledger in many places then looks in one. */
+  /** `account`: the key's, where the caller knows it: a ledger of many buckets then asks one. */
   readKey(keyUid: string, period: QuotaPeriod, account?: string): Promise<KeySpending>;
   /** `account`: "namespace/name". */
   readAccount(account: string): Promise<AccountSpending>;

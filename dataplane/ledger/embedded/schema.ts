@@ -57,9 +57,6 @@ const MIGRATIONS: readonly string[] = [
    CREATE TABLE usage_blocks (block INTEGER PRIMARY KEY, ids BLOB NOT NULL) STRICT;`,
 ];
 
-/** What an acknowledged step survives: the end of the process (normal), or of the machine too (full). */
-export type LedgerSync = 'normal' | 'full';
-
 /**
  * Records are found by call id. Ids are random: in one index of them all, each record would touch a page of its own,
  * which costs several times what the record itself does. In an index by blocks of records, all new ones touch the same

@@ -8,7 +8,7 @@ import { LedgerUnavailable } from '../ledger.ts';
 import type { LedgerHealth } from '../ledger.ts';
 import { Bucket } from './bucket.ts';
 import type { BucketSettings, RejoinReason } from './bucket.ts';
-import type { Journal } from './journal.ts';
+import type { SettlementJournal } from './journal.ts';
 import type { Link } from './link.ts';
 import { bucketBases, bucketOf, describeLocation } from './location.ts';
 import type { ValkeyLocation } from './location.ts';
@@ -20,7 +20,7 @@ import { parseNestedReply } from './replies.ts';
 import type { Reply } from './replies.ts';
 import { SlotLeases } from './slot-leases.ts';
 
-/** What people are told of. */
+/** What an operator must know. */
 export type LedgerEvent =
   /** Calls are refused, or accepted again. */
   | { readonly kind: 'Failing' | 'Working'; readonly reason: string }
@@ -34,7 +34,7 @@ export interface InstanceDeps {
   readonly location: ValkeyLocation;
   readonly link: Link;
   readonly settings: BucketSettings;
-  readonly journal: Journal;
+  readonly journal: SettlementJournal;
   readonly onEvent: (event: LedgerEvent) => void;
   readonly refill: RefillSource | undefined;
 }
@@ -54,7 +54,7 @@ export class Instance {
   readonly buckets: readonly Bucket[];
   readonly held = new CallMap<HeldCall>();
   readonly slots: SlotLeases;
-  readonly journal: Journal;
+  readonly journal: SettlementJournal;
   readonly #deps: InstanceDeps;
   /** The account of each key that was seen; a key never changes it. */
   readonly #accounts = new Map<string, string>();

@@ -25,7 +25,7 @@ export interface JournalPart {
   readonly accepts: (account: string) => boolean;
 }
 
-export interface Journal {
+export interface SettlementJournal {
   /** Of the process before this one. */
   readonly left: readonly PendingSettlement[];
   addPending(settlement: PendingSettlement): void;
@@ -57,13 +57,13 @@ type Committed = readonly ['C', callId: string, reply: Reply, job: readonly stri
 const MAX_EPOCHS = 8;
 
 /** Keeps nothing: for tests, and for ledgers that live as long as their process. */
-export const NO_JOURNAL: Journal = {
+export const NO_JOURNAL: SettlementJournal = {
   left: [], addPending: () => undefined, addSettled: () => undefined, addDropped: () => undefined,
   beginEpoch: () => undefined, refills: async () => [], close: async () => undefined,
 };
 
 /** Opens the folder's journal. Only one process may have it. */
-export async function openJournal(options: JournalOptions): Promise<Journal> {
+export async function openJournal(options: JournalOptions): Promise<SettlementJournal> {
   const { folder, onFault, monotonicMs = () => performance.now() } = options;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const { waiting, epochs } = readKept(journalPaths(folder));

@@ -58,9 +58,9 @@ local function money(text)
 end
 
 -- Values -------------------------------------------------------------------------------------------------------------
--- Balances and calls are read and written once per batch. `known` has them as the store does, `changed` as they are
--- after the operations so far. What an operation changes is `staged` until it is done, so that one that fails leaves
--- no balance half changed. `lives` has the lifetime (ms) of values that expire; balances and holds never do.
+-- Balances and calls are read and written once per batch: `known` is as in the store, `changed` as after the operations
+-- so far, `staged` what the current operation changes, dropped if it fails. `lives` has the lifetime (ms) of values
+-- that expire; balances and holds never do.
 local known, changed, staged, lives
 -- Sets of calls that the batch changes: by instance, and by slot.
 local lists, slots
@@ -283,9 +283,8 @@ local function giveBack(tallies, amount)
 end
 
 -- Calls and records --------------------------------------------------------------------------------------------------
--- A call is one value, whose first letter is its state. H: it runs, and this is its hold. S: settled, where its
--- record is. R: reaped, both of these, since its process may still settle it. W: withdrawn, a hold that comes later
--- is refused.
+-- A call is one value, whose first letter is its state. H: it runs, followed by its hold. S: settled, the pointer to
+-- its record. R: reaped, both of these, since its process may still settle it. W: withdrawn; a later hold is refused.
 local HOLD_TO_ROUTE = '<ddddBddc1I4I4ddI2c0I2c0I2c0I2c0I2c0'
 local HOLD = HOLD_TO_ROUTE .. 'I2c0'
 -- The letter H; the format of key and account in a hold, and their position.
@@ -514,9 +513,8 @@ local function enter(id, hold, amount, key, account, day, month, previous)
 end
 
 -- Slots --------------------------------------------------------------------------------------------------------------
--- Each slot is a sorted set of calls by the end of their lease, written once per batch. `changes` has, by call, the
--- end of its lease, or false for a release. `most` is an upper bound of its members, releases not deducted; nil: not
--- read yet.
+-- Each slot is a sorted set of calls by the end of their lease, written once per batch. `changes`: by call, the end of
+-- its lease, or false for a release. `most`: an upper bound of its members, releases not deducted; nil: not read yet.
 local function slotOf(id)
   local slot = slots[id]
   if not slot then
@@ -827,10 +825,9 @@ end
 -- In place of a change number: a status knew more than the journals until then.
 local BY_STATUS = 0
 
--- How a settlement from a journal enters a balance. add: its cost, where the balance has what was before (`since`: it
--- is no older than the epoch). set: the balance becomes what it was after the settlement (a store that begins anew).
--- raise: the same, but never lower (statuses came first). join: what was before is added as well. nil: the balance
--- has it already.
+-- How a settlement from a journal enters a balance. add: its cost (`since`: it is no older than the epoch). set: the
+-- balance becomes what it was after it (a store that begins anew). raise: the same, never lower (statuses came first).
+-- join: what was before is added as well. nil: the balance has it already.
 local function wayOf(balance, n, anew, since)
   if epoch[2] ~= 'set' or since == '1' then return 'add' end
   if balance.refilled == BY_STATUS then return 'raise' end
@@ -930,10 +927,9 @@ function operation.least(accountId, accountSpent, uid, total, period, index, spe
 end
 
 -- The fast path ------------------------------------------------------------------------------------------------------
--- Nearly every call, by the same arithmetic without tables, which are most of a call's cost: a new call whose money is
--- there, of a key and an account that are known with these limits in this day and month; and its settlement within its
--- hold. nil: it is another call, nothing was changed, and the general operation follows. All that can fail comes
--- before any change.
+-- Nearly every call, by the same arithmetic without tables, which are most of its cost: a new call whose money is free
+-- of a known key and account with these limits this day and month; and its settlement within its hold. nil: it is
+-- another call, nothing was changed, and the general operation follows. All that can fail comes before any change.
 local function seenAgain(text, at, generation, high, low, period)
   if string.byte(text, at) == 45 then return nil end
   local seenPeriod, unlimited, seenHigh, seenLow, ms, seenGeneration, past = struct.unpack(SEEN, text, at)

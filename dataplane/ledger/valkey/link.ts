@@ -22,7 +22,7 @@ export interface Link {
   close(): void;
 }
 
-/** Sends to whoever has the key. */
+/** Sends a command to the node that has the key. */
 type Send = (key: string, args: readonly string[], readonly: boolean) => Promise<unknown>;
 
 const SOURCE = readFileSync(join(import.meta.dirname, 'ledger.lua'), 'utf8');
@@ -34,7 +34,7 @@ const LIBRARY = `#!lua name=${FUNCTION}\n${SOURCE}\nredis.register_function('${F
 
 const CONNECT_MS = 2_000;
 const PING_MS = 500;
-/** A server that says nothing for so long is given up, and looked for anew. */
+/** A connection that is silent for so long is given up. */
 const SILENT_MS = 3_000;
 const RECONNECT_MS = 500;
 const WAIT_MS = 200;

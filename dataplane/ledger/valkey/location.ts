@@ -16,7 +16,7 @@ export interface ValkeyLocation {
   readonly database: number;
   /** Begins every key's name. */
   readonly prefix: string;
-  /** Replicas that must have a step before it is acknowledged. */
+  /** How many replicas must have an operation before it is acknowledged. */
   readonly wait: number;
   /** Usage records that are kept of each account, at least those of the last hour. */
   readonly records: number;

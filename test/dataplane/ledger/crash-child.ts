@@ -4,7 +4,7 @@
  */
 import { openSync, writeSync } from 'node:fs';
 import { openEmbeddedLedger } from '#ledger/embedded.ts';
-import type { LedgerSync } from '#ledger/embedded/schema.ts';
+import type { LedgerSync } from '#ledger/embedded/committer.ts';
 import { holdRequest, origin, progress, settlement } from './calls.ts';
 import { PATIENT } from './embedded-subject.ts';
 

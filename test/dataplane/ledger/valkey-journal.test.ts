@@ -7,13 +7,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { openJournal } from '#ledger/valkey/journal.ts';
-import type { Journal, JournalPart, PendingSettlement } from '#ledger/valkey/journal.ts';
+import type { SettlementJournal, JournalPart, PendingSettlement } from '#ledger/valkey/journal.ts';
 
 let folder: string;
 let nowMs: number;
 const faults: unknown[] = [];
 
-const open = (): Promise<Journal> => openJournal({ folder, onFault: (error) => faults.push(error), monotonicMs: () => nowMs });
+const open = (): Promise<SettlementJournal> => openJournal({ folder, onFault: (error) => faults.push(error), monotonicMs: () => nowMs });
 const pending = (callId: string): PendingSettlement => ({ callId, account: 'team/a', adopt: { name: 'adopt', args: [callId] }, settle: { name: 'settle', args: [callId] } });
 /** As the script tells it. */
 const reply = (callId: string, account = 'team/a'): string[] => ['settled', account, callId, 'key-1', 'rest'];
@@ -111,7 +111,7 @@ describe('the journal', () => {
   });
 
   test('knows which settlements are not older than an epoch, also after its files took turns and in the next process', async () => {
-    const since = async (journal: Journal, over: Partial<JournalPart>): Promise<string[]> => (
+    const since = async (journal: SettlementJournal, over: Partial<JournalPart>): Promise<string[]> => (
       (await journal.refills(part(over))).filter(({ args }) => args.at(-1) === '1').map(({ args: [id = ''] }) => id)
     );
     const journal = await open();
