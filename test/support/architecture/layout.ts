@@ -53,7 +53,6 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/errors.ts': { may: [] },
   'dataplane/clock.ts': { may: [] },
   'dataplane/listen.ts': { may: [] },
-  'dataplane/turn.ts': { may: [] },
   'dataplane/snapshot': { may: [], packages: ['@bufbuild/protobuf'] },
   'dataplane/protocol': { may: [] },
   'dataplane/ledger': { may: ['dataplane/snapshot'], packages: ['@redis/client'] },
