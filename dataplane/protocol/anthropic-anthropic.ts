@@ -4,17 +4,14 @@
 import { EventMeter, meterMessage } from './anthropic/stream-meter.ts';
 import type { Converter, Meter, RequestPlan, StreamEnd, StreamRequest, UpstreamBody } from './converter.ts';
 import { failStream } from './error-words.ts';
-import type { EventPattern } from './event-pattern.ts';
-import { AS_IT_IS, openEventStream } from './event-stream.ts';
+import { openEventStream } from './event-stream.ts';
 import type { EventHandler } from './event-stream.ts';
 import type { JsonRecord } from './fields.ts';
 import { editObject } from './json-edit.ts';
 import type { JsonEdit } from './json-edit.ts';
 import { parseAnswer, parseEventData } from './json-text.ts';
-import { deltaPattern } from './anthropic/delta-pattern.ts';
 import { MESSAGE_STOP } from './anthropic/events.ts';
 import { readStreamError } from './provider-errors.ts';
-import type { Skimming } from './skim.ts';
 import type { SseEvent } from './sse.ts';
 
 export const anthropicToAnthropic: Converter = {
@@ -36,11 +33,9 @@ function editRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): U
   return { path: '/v1/messages', body: editObject(body, edits, plan.scanned) };
 }
 
-class PassingEvents implements EventHandler, Skimming {
+class PassingEvents implements EventHandler {
   readonly #request: StreamRequest;
   readonly #events = new EventMeter();
-  /** The latest event, if it held generated text. */
-  #latest: { readonly data: JsonRecord; readonly outputBytes: number } | undefined;
   /** What the stream ended with. */
   #end: StreamEnd | undefined;
 
@@ -56,33 +51,17 @@ class PassingEvents implements EventHandler, Skimming {
     return this.#events.meter;
   }
 
-  get skimming(): this {
-    return this;
-  }
-
   take(event: SseEvent): readonly Uint8Array[] {
-    this.#latest = undefined;
     const data = event.data === undefined ? undefined : parseEventData(event.data);
     if (event.event === 'error' || data?.['type'] === 'error') {
       this.#end = failStream('Anthropic', readStreamError(data ?? event.data), this.#request.id);
       return [];
     }
-    if (!data) return AS_IT_IS;
-    const outputBytes = this.#events.take(data);
-    if (outputBytes > 0) this.#latest = { data, outputBytes };
-    if (data['type'] !== 'message_stop') return AS_IT_IS;
+    if (!data) return [event.raw];
+    this.#events.take(data);
+    if (data['type'] !== 'message_stop') return [event.raw];
     this.#end = { outcome: 'Complete', last: event.raw };
     return [];
-  }
-
-  learn(event: SseEvent): EventPattern | undefined {
-    const latest = this.#latest;
-    this.#latest = undefined;
-    return latest && deltaPattern(event, latest);
-  }
-
-  skimmed(outputBytes: number): void {
-    this.#events.produce(outputBytes);
   }
 
   /** A provider that says why it stopped but sends no message_stop has said all there is. */

@@ -1,34 +1,26 @@
 /**
- * What every stream converter shares: bytes in pieces of any size become events, one handler decides what the client gets for
- * each, and only whole events leave.
+ * What all stream converters share: bytes in pieces of any size become events, a handler decides what the client gets for each
+ * event, and only whole events are sent.
  */
 import type { Dialect } from './call-facts.ts';
 import type { Meter, StreamConverter, StreamEnd } from './converter.ts';
 import { failStream } from './error-words.ts';
-import { Outgoing } from './outgoing.ts';
-import { Skim } from './skim.ts';
-import type { Skimming } from './skim.ts';
-import { FramedEvent, SseFramer } from './sse.ts';
+import { SseFramer } from './sse.ts';
 import type { SseEvent } from './sse.ts';
 
-/** The largest event that is believed in: chat events are small, images in one piece are not. */
+/** Default limit of one event. Chat events are small; an endpoint that sends images in events sets its own. */
 export const MAX_EVENT_BYTES = 16 * 1024 * 1024;
 
-const NOTHING = Buffer.alloc(0);
+const EMPTY = Buffer.alloc(0);
 
-/** The client gets the event as it is. */
-export const AS_IT_IS: readonly Uint8Array[] = [];
-
-/** One pair's state machine. */
+/** The state machine of one stream. */
 export interface EventHandler {
-  /** What the client gets for this event now. Not called once `terminal`. */
+  /** Returns what the client gets for this event: `[event.raw]` to pass it on. Not called once `terminal`. */
   take(event: SseEvent): readonly Uint8Array[];
-  /** Absent: every event must be taken. */
-  readonly skimming?: Skimming;
-  /** The terminal event, or the provider's error, was taken. */
+  /** The terminal event, or the provider's error, has been taken. */
   readonly terminal: boolean;
   readonly meter: Meter;
-  /** The stream is over. */
+  /** Called once the provider's stream is over. */
   finish(): StreamEnd;
 }
 
@@ -46,16 +38,13 @@ class EventStream implements StreamConverter {
   readonly #handler: EventHandler;
   readonly #options: EventStreamOptions;
   readonly #framer: SseFramer;
-  readonly #outgoing = new Outgoing();
-  readonly #skim: Skim | undefined;
-  /** Why nothing of the stream can be used any more. */
+  /** Why the rest of the stream cannot be used. */
   #fault: string | undefined;
 
   constructor(handler: EventHandler, options: EventStreamOptions) {
     this.#handler = handler;
     this.#options = options;
     this.#framer = new SseFramer(options.maxEventBytes ?? MAX_EVENT_BYTES);
-    this.#skim = handler.skimming && new Skim(handler.skimming, this.#outgoing);
   }
 
   get terminal(): boolean {
@@ -66,48 +55,41 @@ class EventStream implements StreamConverter {
     return this.#handler.meter;
   }
 
-  push(chunk: Uint8Array): Uint8Array {
-    if (this.terminal) return NOTHING;
-    const framer = this.#framer;
-    framer.append(chunk);
-    for (let event = this.#next(); event; event = this.#next()) {
-      this.#take(event);
+  push(bytes: Uint8Array): Uint8Array {
+    if (this.terminal) return EMPTY;
+    const output: Uint8Array[] = [];
+    this.#framer.append(bytes);
+    for (let event = this.#framer.next(); event; event = this.#framer.next()) {
+      this.#take(event, output);
       if (this.terminal) break;
     }
-    if (framer.overflowed) this.#fault ??= 'The provider sent an event too large to pass on.';
-    return this.#outgoing.take();
+    if (this.#framer.overflowed) this.#fault ??= 'The provider sent an event too large to pass on.';
+    return join(output);
   }
 
   end(): StreamEnd {
-    const left = this.terminal ? undefined : this.#framer.end();
-    if (left) this.#take(left);
+    const output: Uint8Array[] = [];
+    const rest = this.terminal ? undefined : this.#framer.end();
+    if (rest) this.#take(rest, output);
     const { client, requestId } = this.#options;
-    if (this.#fault !== undefined && !this.#handler.terminal) return failStream(client, { message: this.#fault, type: undefined, code: undefined }, requestId);
+    if (this.#fault !== undefined && !this.#handler.terminal)
+      return failStream(client, { message: this.#fault, type: undefined, code: undefined }, requestId);
     const end = this.#handler.finish();
-    const rest = this.#outgoing.take();
-    return end.outcome === 'Cut' || rest.length === 0 ? end : { ...end, last: Buffer.concat([rest, end.last]) };
+    return end.outcome === 'Cut' || output.length === 0 ? end : { ...end, last: join([...output, end.last]) };
   }
 
-  /** The next event that must be read. */
-  #next(): FramedEvent | undefined {
-    if (this.#skim) this.#framer.skim(this.#skim);
-    return this.#framer.next();
-  }
-
-  #take(event: SseEvent): void {
+  #take(event: SseEvent, output: Uint8Array[]): void {
     try {
-      this.#send(event, this.#handler.take(event));
+      output.push(...this.#handler.take(event));
     } catch (error) {
-      // an event that nests beyond reason cannot be written again
+      // JSON that nests too deeply to be written again
       if (!(error instanceof SyntaxError || error instanceof RangeError)) throw error;
       this.#fault = 'The provider sent an event that cannot be converted.';
     }
   }
+}
 
-  #send(event: SseEvent, pieces: readonly Uint8Array[]): void {
-    if (pieces !== AS_IT_IS) for (const piece of pieces) this.#outgoing.write(piece);
-    else if (event instanceof FramedEvent) this.#outgoing.pass(event.store, event.from, event.to);
-    else this.#outgoing.write(event.raw);
-    if (this.#skim && !this.terminal) this.#skim.learn(event, pieces === AS_IT_IS ? event.raw : pieces[0]);
-  }
+function join(pieces: readonly Uint8Array[]): Uint8Array {
+  const [first = EMPTY] = pieces;
+  return pieces.length <= 1 ? first : Buffer.concat(pieces);
 }

@@ -4,8 +4,7 @@
  */
 import type { Converter, Meter, RequestPlan, StreamEnd, StreamRequest, UpstreamBody } from './converter.ts';
 import { failStream } from './error-words.ts';
-import type { EventPattern } from './event-pattern.ts';
-import { AS_IT_IS, openEventStream } from './event-stream.ts';
+import { openEventStream } from './event-stream.ts';
 import type { EventHandler } from './event-stream.ts';
 import { isGiven, isRecord } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
@@ -13,10 +12,8 @@ import { editObject, memberBytes } from './json-edit.ts';
 import type { JsonEdit } from './json-edit.ts';
 import { parseAnswer, parseEventData, textOfBytes } from './json-text.ts';
 import { DONE, isDone } from './openai/chunks.ts';
-import { chunkPattern } from './openai/chunk-pattern.ts';
 import { ChunkMeter, meterCompletion } from './openai/stream-meter.ts';
 import { readStreamError } from './provider-errors.ts';
-import type { Skimming } from './skim.ts';
 import { writeEvent } from './sse.ts';
 import type { SseEvent } from './sse.ts';
 
@@ -53,13 +50,9 @@ function editStreamOptions(edits: Map<string, JsonEdit>, body: Uint8Array, optio
   edits.set('stream_options', own ? editObject(own, new Map([['include_usage', 'true']])) : '{"include_usage":true}');
 }
 
-class PassingChunks implements EventHandler, Skimming {
+class PassingChunks implements EventHandler {
   readonly #request: StreamRequest;
   readonly #chunks = new ChunkMeter();
-  /** The latest chunk, if it held generated text. */
-  #latest: { readonly chunk: JsonRecord; readonly outputBytes: number } | undefined;
-  /** Of the latest chunk that a pattern was made from. */
-  #created: unknown;
   /** What the stream ended with. */
   #end: StreamEnd | undefined;
 
@@ -75,13 +68,8 @@ class PassingChunks implements EventHandler, Skimming {
     return this.#chunks.meter;
   }
 
-  get skimming(): this {
-    return this;
-  }
-
   take(event: SseEvent): readonly Uint8Array[] {
-    this.#latest = undefined;
-    if (event.data === undefined) return AS_IT_IS;
+    if (event.data === undefined) return [event.raw];
     if (isDone(event.data)) {
       // with spaces around it clients would take it for a chunk that cannot be read
       this.#end = { outcome: 'Complete', last: event.data === '[DONE]' ? event.raw : DONE };
@@ -92,24 +80,9 @@ class PassingChunks implements EventHandler, Skimming {
       this.#end = failStream('OpenAI', readStreamError(chunk ?? event.data), this.#request.id);
       return [];
     }
-    if (!chunk) return AS_IT_IS;
-    const outputBytes = this.#chunks.take(chunk);
-    if (outputBytes > 0) this.#latest = { chunk, outputBytes };
-    return this.#request.wantsStreamUsage ? AS_IT_IS : withoutUsage(event, chunk);
-  }
-
-  learn(event: SseEvent, passed: Uint8Array | undefined): EventPattern | undefined {
-    const latest = this.#latest;
-    this.#latest = undefined;
-    if (!latest || !passed) return undefined;
-    const { created } = latest.chunk;
-    const timed = this.#created !== undefined && this.#created !== created;
-    this.#created = created;
-    return chunkPattern(event, { ...latest, passed, timed });
-  }
-
-  skimmed(outputBytes: number): void {
-    this.#chunks.produce(outputBytes);
+    if (!chunk) return [event.raw];
+    this.#chunks.take(chunk);
+    return this.#request.wantsStreamUsage ? [event.raw] : withoutUsage(event, chunk);
   }
 
   /** A provider that sends no [DONE]: its answers have finished, and so has the stream. */
@@ -123,16 +96,18 @@ function isError(event: SseEvent, chunk: JsonRecord | undefined): boolean {
   return chunk !== undefined && isGiven(chunk['error']) && !Array.isArray(chunk['choices']);
 }
 
-/** The client did not ask for usage: its own chunk goes, and elsewhere the member. */
-function withoutUsage(event: SseEvent, chunk: JsonRecord): readonly Uint8Array[] {
-  if (!Object.hasOwn(chunk, 'usage')) return AS_IT_IS;
-  const { choices, usage } = chunk;
-  if (isRecord(usage) && Array.isArray(choices) && choices.length === 0) return [];
+/**
+ * Only the gateway asked for usage: a chunk that holds nothing else is left out. Some providers put usage into chunks with
+ * choices; there the member is taken out. `"usage":null` stays.
+ */
+function withoutUsage(event: SseEvent, { choices, usage }: JsonRecord): readonly Uint8Array[] {
+  if (!isRecord(usage)) return [event.raw];
+  if (Array.isArray(choices) && choices.length === 0) return [];
   try {
     return [editEventData(event, (data) => editObject(data, new Map([['usage', undefined]])))];
   } catch {
-    // nested beyond reason: rather a figure too many than a broken stream
-    return AS_IT_IS;
+    // it nests too deeply to be edited, and clients ignore usage that they did not ask for
+    return [event.raw];
   }
 }
 

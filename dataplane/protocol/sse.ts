@@ -1,23 +1,17 @@
 /**
- * Server-sent events, cut out of bytes that come in pieces of any size (WHATWG HTML, 9.2). Each event keeps its own bytes, so that
- * it can be passed on exactly; joined in order they are the stream. Lines end in LF, CRLF or CR; a piece may end anywhere,
- * within a character too.
+ * Splits a byte stream into server-sent events (WHATWG HTML, 9.2). Pieces may have any size and may end anywhere, even within a
+ * character or a line end. Lines end in LF, CRLF or CR. Each event keeps its own bytes, so that it can be forwarded unchanged;
+ * joined in order they are the stream.
  */
 import { asBuffer } from './bytes.ts';
 
 export interface SseEvent {
-  /** The event's bytes with the blank line that ends it, comments and all. */
+  /** The event's bytes, with its comments and the blank line that ends it. */
   readonly raw: Uint8Array;
   /** Undefined: the event has no such line. */
   readonly event: string | undefined;
-  /** Lines joined by LF. Undefined: comments, an id, or blank lines only. */
+  /** All data lines, joined by LF. Undefined: the event has none. */
   readonly data: string | undefined;
-}
-
-/** Takes whole events off the front of bytes that begin with one, without anybody reading them as events. */
-export interface Skimmer {
-  /** Bytes from `from` to `to` are there; returns where the first event begins that it leaves. */
-  skim(store: Buffer, from: number, to: number): number;
 }
 
 const LF = 0x0a;
@@ -27,185 +21,146 @@ const SPACE = 0x20;
 const DATA = Buffer.from('data');
 const EVENT = Buffer.from('event');
 const BYTE_ORDER_MARK = Buffer.from('\ufeff');
-const NOTHING = Buffer.alloc(0);
+const EMPTY = Buffer.alloc(0);
 
-/** Where an event's bytes are; they are cut out only where somebody asks for them. */
-export class FramedEvent implements SseEvent {
-  readonly store: Buffer;
-  readonly from: number;
-  readonly to: number;
-  readonly event: string | undefined;
-  readonly data: string | undefined;
-
-  constructor(store: Buffer, [from, to]: readonly [number, number], { event, data }: Omit<SseEvent, 'raw'>) {
-    this.store = store;
-    this.from = from;
-    this.to = to;
-    this.event = event;
-    this.data = data;
-  }
-
-  get raw(): Buffer {
-    return this.store.subarray(this.from, this.to);
-  }
-}
-
-/** Append bytes, then take events until there are none; bytes of earlier pieces are copied only where an event began in them. */
+/** Append bytes, then call next() until it returns undefined. */
 export class SseFramer {
+  readonly #maxEventBytes: number;
   #overflowed = false;
-  /** Bytes from #from to #to are not taken yet. */
-  #store: Buffer = NOTHING;
-  #from = 0;
-  #to = 0;
-  /** The store is this framer's own: what is behind #to may be written to. */
+  /** The bytes from #start to #end have not been returned as an event yet. */
+  #buffer: Buffer = EMPTY;
+  #start = 0;
+  #end = 0;
+  /** The buffer is this framer's own, so it may write after #end. */
   #owned = false;
-  /** How far the pending event was looked at, and where its current line began; what its lines so far have said. */
-  #seen = 0;
+  /** Where the search for a line end goes on, where the current line began, and what the event's earlier lines hold. */
+  #scanned = 0;
   #lineStart = 0;
   #data: string | undefined;
   #event: string | undefined;
-  #first = true;
-  readonly #maxEventBytes: number;
+  #atStreamStart = true;
 
   constructor(maxEventBytes: number) {
     this.#maxEventBytes = maxEventBytes;
   }
 
-  /** An event was longer than allowed: nothing comes out any more. */
+  /** An event exceeded the limit: no more events are returned. */
   get overflowed(): boolean {
     return this.#overflowed;
   }
 
-  append(chunk: Uint8Array): void {
-    if (this.#overflowed || chunk.length === 0) return;
-    this.#add(asBuffer(chunk));
-  }
-
-  /** The next event that is there whole. */
-  next(): FramedEvent | undefined {
-    if (this.#from === this.#to) return this.#letGo();
-    const end = this.#findEnd();
-    if (end >= 0) return this.#take(end);
-    this.#overflowed = this.#to - this.#from > this.#maxEventBytes;
-    return this.#overflowed ? this.#letGo() : undefined;
-  }
-
-  /** Where an event is about to begin, lets the skimmer take what it knows. */
-  skim(skimmer: Skimmer): void {
-    if (this.#seen !== this.#from || this.#from === this.#to) return;
-    const at = skimmer.skim(this.#store, this.#from, this.#to);
-    if (at === this.#from) return;
-    this.#from = this.#seen = this.#lineStart = at;
-    this.#first = false;
-  }
-
-  /** What was left without a blank line when the stream ended, as an event; many providers leave the last one out. */
-  end(): SseEvent | undefined {
-    if (this.#overflowed || this.#from === this.#to) return undefined;
-    const left = this.#store.subarray(this.#from, this.#to);
-    const lineEnd = left.at(-1) === CR ? this.#to - 1 : this.#to;
-    if (lineEnd > this.#lineStart) this.#readLine(this.#lineStart, lineEnd);
-    const raw = Buffer.concat([left, Buffer.from(left.at(-1) === LF ? '\n' : '\n\n')]);
-    this.#from = this.#to;
-    return { raw, event: this.#event, data: this.#data };
-  }
-
-  /** Grows by doubling: an event of many megabytes may come in pieces of a few bytes. */
-  #add(chunk: Buffer): void {
-    const pending = this.#to - this.#from;
-    if (pending === 0) {
-      this.#store = chunk;
-      this.#from = this.#seen = this.#lineStart = 0;
-      this.#to = chunk.length;
-      this.#owned = false;
-      return;
+  append(bytes: Uint8Array): void {
+    if (this.#overflowed || bytes.length === 0) return;
+    const pendingBytes = this.#end - this.#start;
+    if (pendingBytes === 0) this.#reset(asBuffer(bytes));
+    else {
+      if (!this.#owned || this.#end + bytes.length > this.#buffer.length) this.#grow(pendingBytes, bytes.length);
+      this.#buffer.set(bytes, this.#end);
+      this.#end += bytes.length;
     }
-    if (!this.#owned || this.#to + chunk.length > this.#store.length) this.#move(pending, chunk.length);
-    chunk.copy(this.#store, this.#to);
-    this.#to += chunk.length;
   }
 
-  #move(pending: number, more: number): void {
-    const store = Buffer.allocUnsafe(Math.max(1024, (pending + more) * 2));
-    this.#store.copy(store, 0, this.#from, this.#to);
-    this.#seen -= this.#from;
-    this.#lineStart -= this.#from;
-    this.#store = store;
-    this.#from = 0;
-    this.#to = pending;
-    this.#owned = true;
+  /** The next complete event; undefined: more bytes are needed. */
+  next(): SseEvent | undefined {
+    while (this.#findLineEnd()) {
+      const lineStart = this.#lineStart;
+      const lineEnd = this.#scanned;
+      this.#scanned = this.#lineStart = this.#afterLineEnd(lineEnd);
+      if (lineStart === lineEnd) return this.#takeEvent();
+      this.#readLine(lineStart, lineEnd);
+    }
+    this.#overflowed = this.#end - this.#start > this.#maxEventBytes;
+    // a stream that waits for its next event holds no bytes
+    if (this.#overflowed || this.#start === this.#end) this.#reset(EMPTY);
+    return undefined;
   }
 
-  /** A stream that waits for its next event holds no bytes. */
-  #letGo(): undefined {
-    this.#store = NOTHING;
-    this.#from = this.#to = this.#seen = this.#lineStart = 0;
+  /** At the end of the stream: an event without its blank line, which many providers leave out, completed with one. */
+  end(): SseEvent | undefined {
+    if (this.#overflowed || this.#start === this.#end) return undefined;
+    const rest = this.#buffer.subarray(this.#start, this.#end);
+    const lineEnd = rest.at(-1) === CR ? this.#end - 1 : this.#end;
+    if (lineEnd > this.#lineStart) this.#readLine(this.#lineStart, lineEnd);
+    this.#start = this.#end;
+    return { raw: Buffer.concat([rest, Buffer.from(rest.at(-1) === LF ? '\n' : '\n\n')]), event: this.#event, data: this.#data };
+  }
+
+  #reset(bytes: Buffer): void {
+    this.#buffer = bytes;
+    this.#start = this.#scanned = this.#lineStart = 0;
+    this.#end = bytes.length;
     this.#owned = false;
   }
 
-  /** After the blank line that ends the pending event, or -1. */
-  #findEnd(): number {
-    for (let at = this.#findLineEnd(); at >= 0; at = this.#findLineEnd()) {
-      const start = this.#lineStart;
-      this.#seen = this.#lineStart = this.#store[at] === CR && at + 1 < this.#to && this.#store[at + 1] === LF ? at + 2 : at + 1;
-      if (at === start) return this.#seen;
-      this.#readLine(start, at);
-    }
-    return -1;
+  /** Doubles the buffer, so that a large event that comes in small pieces is copied only a few times. */
+  #grow(pendingBytes: number, moreBytes: number): void {
+    const buffer = Buffer.allocUnsafe(Math.max(1024, (pendingBytes + moreBytes) * 2));
+    this.#buffer.copy(buffer, 0, this.#start, this.#end);
+    this.#scanned -= this.#start;
+    this.#lineStart -= this.#start;
+    this.#buffer = buffer;
+    this.#start = 0;
+    this.#end = pendingBytes;
+    this.#owned = true;
   }
 
-  /** At the next CR or LF, or -1. A CR at the very end waits: an LF may belong to it. */
-  #findLineEnd(): number {
-    const bytes = this.#store;
-    const to = this.#to;
-    let at = this.#seen;
-    while (at < to && bytes[at] !== LF && bytes[at] !== CR) at++;
-    this.#seen = at;
-    return at === to || (bytes[at] === CR && at + 1 === to) ? -1 : at;
+  /** Moves #scanned to the next CR or LF. A CR at the very end has to wait: an LF may belong to it. */
+  #findLineEnd(): boolean {
+    const buffer = this.#buffer;
+    const end = this.#end;
+    let at = this.#scanned;
+    while (at < end && buffer[at] !== LF && buffer[at] !== CR) at++;
+    this.#scanned = at;
+    return at < end && (buffer[at] === LF || at + 1 < end);
   }
 
-  #take(end: number): FramedEvent {
-    const taken = new FramedEvent(this.#store, [this.#from, end], { event: this.#event, data: this.#data });
-    this.#from = end;
+  #afterLineEnd(at: number): number {
+    return this.#buffer[at] === CR && this.#buffer[at + 1] === LF && at + 1 < this.#end ? at + 2 : at + 1;
+  }
+
+  #takeEvent(): SseEvent {
+    const taken = { raw: this.#buffer.subarray(this.#start, this.#scanned), event: this.#event, data: this.#data };
+    this.#start = this.#scanned;
     this.#data = this.#event = undefined;
-    this.#first = false;
+    this.#atStreamStart = false;
     return taken;
   }
 
-  /** Fields other than these two change nothing for anybody here. */
-  #readLine(start: number, end: number): void {
-    const from = this.#first && start === this.#from && hasBytes(this.#store, BYTE_ORDER_MARK, start, end) ? start + BYTE_ORDER_MARK.length : start;
-    const data = this.#valueOf(DATA, from, end);
+  /** Fields other than these two matter to nobody here. */
+  #readLine(lineStart: number, end: number): void {
+    const marked = this.#atStreamStart && lineStart === this.#start && hasBytesAt(this.#buffer, BYTE_ORDER_MARK, lineStart, end);
+    const start = marked ? lineStart + BYTE_ORDER_MARK.length : lineStart;
+    const data = this.#valueOf(DATA, start, end);
     if (data !== undefined) this.#data = this.#data === undefined ? data : `${this.#data}\n${data}`;
-    else this.#event = this.#valueOf(EVENT, from, end) ?? this.#event;
+    else this.#event = this.#valueOf(EVENT, start, end) ?? this.#event;
   }
 
-  /** The line's value if its field has this name; a line without a colon is all name. */
-  #valueOf(name: Buffer, from: number, end: number): string | undefined {
-    const colon = from + name.length;
-    if (!hasBytes(this.#store, name, from, end)) return undefined;
+  /** The line's value, if its field has this name; a line without a colon is a name with an empty value. */
+  #valueOf(name: Buffer, start: number, end: number): string | undefined {
+    if (!hasBytesAt(this.#buffer, name, start, end)) return undefined;
+    const colon = start + name.length;
     if (colon === end) return '';
-    if (this.#store[colon] !== COLON) return undefined;
-    return this.#store.toString('utf8', this.#store[colon + 1] === SPACE && colon + 1 < end ? colon + 2 : colon + 1, end);
+    if (this.#buffer[colon] !== COLON) return undefined;
+    const valueStart = this.#buffer[colon + 1] === SPACE && colon + 1 < end ? colon + 2 : colon + 1;
+    return this.#buffer.toString('utf8', valueStart, end);
   }
 }
 
-/** An event; data of several lines takes as many. */
+/** An event as bytes; data of several lines takes as many data lines. */
 export function writeEvent(data: string, event?: string): Buffer {
   const lines = data.includes('\n') ? data.replaceAll('\n', '\ndata: ') : data;
   return Buffer.from(event === undefined ? `data: ${lines}\n\n` : `event: ${event}\ndata: ${lines}\n\n`);
 }
 
-/** `words` stand at `from`, and end by `end`. */
-function hasBytes(store: Buffer, words: Buffer, from: number, end: number): boolean {
-  if (from + words.length > end) return false;
-  for (let at = 0; at < words.length; at++) if (store[from + at] !== words[at]) return false;
+function hasBytesAt(buffer: Buffer, bytes: Buffer, start: number, end: number): boolean {
+  if (start + bytes.length > end) return false;
+  for (let offset = 0; offset < bytes.length; offset++) if (buffer[start + offset] !== bytes[offset]) return false;
   return true;
 }
 
 const EVENT_STREAM = /^text\/event-stream\b/i;
 
-/** By its content type, however a provider writes it: media types have no case (RFC 9110, 8.3.1). */
+/** Media types are case-insensitive (RFC 9110, 8.3.1). */
 export function isEventStream(contentType: string | undefined): boolean {
   return contentType !== undefined && EVENT_STREAM.test(contentType);
 }

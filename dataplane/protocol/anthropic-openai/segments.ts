@@ -38,7 +38,6 @@ export class BlockSequence {
   readonly #options: BlockOptions;
   #nextIndex = 0;
   #tools = 0;
-  #changes = 0;
 
   constructor(options: BlockOptions) {
     this.#options = options;
@@ -48,17 +47,11 @@ export class BlockSequence {
     return this.#tools > 0;
   }
 
-  /** Stays the same where nothing was done but to write more of the block that is open. */
-  get changes(): number {
-    return this.#changes;
-  }
-
   /** More of the answer's text or thinking. */
   addText(kind: 'text' | 'thinking', text: string): string {
     const last = this.#segments.at(-1);
     // by far the most usual: more of the block that is open
     if (last?.kind === kind && last.delta !== undefined && last.waiting === '') return writeDelta(last.delta, text);
-    this.#changes++;
     if (last?.kind === kind) last.waiting += text;
     else this.#segments.push({ kind, key: undefined, id: '', name: '', waiting: text, delta: undefined, index: -1 });
     return this.#drain();
@@ -69,7 +62,6 @@ export class BlockSequence {
     const segment = this.#toolOf(piece);
     const { delta } = segment;
     if (delta !== undefined && segment === this.#segments[0]) return piece.text === '' ? '' : writeDelta(delta, piece.text);
-    this.#changes++;
     if (segment.delta === undefined) {
       segment.id = piece.id ?? segment.id;
       if (segment.name === '') segment.name = piece.name ?? '';
@@ -136,9 +128,6 @@ export class BlockSequence {
 const DELTAS: Readonly<Record<Segment['kind'], string>> = {
   text: '{"type":"text_delta","text":', thinking: '{"type":"thinking_delta","thinking":', tool: '{"type":"input_json_delta","partial_json":',
 };
-
-/** What ends a delta, from the quote that closes its text. */
-export const AFTER_TEXT = '"}}\n\n';
 
 function writeDelta(delta: string, text: string): string {
   return `${delta}${JSON.stringify(text)}}}\n\n`;

@@ -5,22 +5,19 @@
 import { MESSAGE_STOP, writeMessageEvent } from '../anthropic/events.ts';
 import type { Meter, StreamEnd, StreamRequest } from '../converter.ts';
 import { failStream } from '../error-words.ts';
-import type { EventPattern } from '../event-pattern.ts';
 import type { EventHandler } from '../event-stream.ts';
 import { isGiven, isRecord, itemsOf, textOf, wordOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { parseEventData } from '../json-text.ts';
-import { chunkPattern } from '../openai/chunk-pattern.ts';
 import { isDone } from '../openai/chunks.ts';
 import { reasoningOf } from '../openai/output.ts';
 import { ChunkMeter } from '../openai/stream-meter.ts';
 import { readReasoningTokens } from '../openai/usage.ts';
 import { readStreamError } from '../provider-errors.ts';
-import type { Skimming } from '../skim.ts';
 import type { SseEvent } from '../sse.ts';
 import { fillUsage } from '../usage.ts';
 import { callIdPrefix, messageId, nameOf, stopOf, writeUsage } from './response.ts';
-import { AFTER_TEXT, BlockSequence } from './segments.ts';
+import { BlockSequence } from './segments.ts';
 import { FAILURES } from './table.ts';
 
 const COLON = 0x3a;
@@ -28,7 +25,7 @@ const COMMENT: Uint8Array = Buffer.from(': ping\n\n');
 const PING: Uint8Array = writeMessageEvent('ping', {});
 const NOTHING: readonly Uint8Array[] = [];
 
-export class EventsFromChunks implements EventHandler, Skimming {
+export class EventsFromChunks implements EventHandler {
   readonly #request: StreamRequest;
   readonly #chunks = new ChunkMeter();
   readonly #blocks: BlockSequence;
@@ -39,11 +36,6 @@ export class EventsFromChunks implements EventHandler, Skimming {
   #refusal: string | undefined;
   #reasoningTokens: number | undefined;
   #end: StreamEnd | undefined;
-  /** The latest chunk, if it did no more than to bring generated text for the block that is open. */
-  #latest: { readonly chunk: JsonRecord; readonly outputBytes: number } | undefined;
-  /** The time in the latest chunk that was learnt from. */
-  #created: unknown;
-  #outdated = false;
 
   constructor(request: StreamRequest) {
     this.#request = request;
@@ -58,18 +50,7 @@ export class EventsFromChunks implements EventHandler, Skimming {
     return this.#chunks.meter;
   }
 
-  get skimming(): this {
-    return this;
-  }
-
-  /** Another block was opened, or something waits for it. */
-  get outdated(): boolean {
-    return this.#outdated;
-  }
-
   take(event: SseEvent): readonly Uint8Array[] {
-    this.#latest = undefined;
-    this.#outdated = false;
     if (event.data === undefined) return this.#keepAlive(event.raw);
     if (isDone(event.data)) return this.#done();
     const chunk = parseEventData(event.data);
@@ -79,28 +60,9 @@ export class EventsFromChunks implements EventHandler, Skimming {
   }
 
   #takeChunk(chunk: JsonRecord): string {
-    const outputBytes = this.#chunks.take(chunk);
+    this.#chunks.take(chunk);
     if (isRecord(chunk['usage'])) this.#reasoningTokens = readReasoningTokens(chunk['usage']) ?? this.#reasoningTokens;
-    const { changes } = this.#blocks;
-    const refused = this.#refusal;
-    const events = this.#opening(textOf(chunk['model']), chunk['service_tier']) + this.#takeChoices(itemsOf(chunk['choices']));
-    this.#outdated = this.#blocks.changes !== changes;
-    if (!this.#outdated && outputBytes > 0 && this.#refusal === refused) this.#latest = { chunk, outputBytes };
-    return events;
-  }
-
-  learn(event: SseEvent, written: Uint8Array | undefined): EventPattern | undefined {
-    const latest = this.#latest;
-    this.#latest = undefined;
-    if (!latest || !written) return undefined;
-    const { created } = latest.chunk;
-    const timed = this.#created !== undefined && this.#created !== created;
-    this.#created = created;
-    return chunkPattern(event, { ...latest, passed: { written, after: AFTER_TEXT, heed: undefined }, timed });
-  }
-
-  skimmed(outputBytes: number): void {
-    this.#chunks.produce(outputBytes);
+    return this.#opening(textOf(chunk['model']), chunk['service_tier']) + this.#takeChoices(itemsOf(chunk['choices']));
   }
 
   /** A provider that sends no [DONE]: its answer has finished, and so has the stream. */

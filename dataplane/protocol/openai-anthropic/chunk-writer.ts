@@ -29,10 +29,6 @@ export class ChunkWriter {
     return `${this.#delta}{"${member}":${JSON.stringify(text)}}${this.#tail}`;
   }
 
-  /** Behind a text, and behind a piece of arguments, from the quote that closes it. */
-  get afterText(): string { return `"}${this.#tail}`; }
-  get afterArguments(): string { return `"}}]}${this.#tail}`; }
-
   /** A piece of a call's arguments. */
   arguments(index: number, text: string): string {
     return `${this.#delta}{"tool_calls":[{"index":${index},"function":{"arguments":${JSON.stringify(text)}}}]}${this.#tail}`;

@@ -2,20 +2,16 @@
  * Anthropic's events as OpenAI's chunks: the role first, then text, reasoning and tool calls as they come, the finish_reason, the
  * usage where the client asked for it, and [DONE], which is held back.
  */
-import { deltaPattern } from '../anthropic/delta-pattern.ts';
 import { EventMeter } from '../anthropic/stream-meter.ts';
 import { readReasoningTokens } from '../anthropic/usage.ts';
 import type { Meter, StreamEnd, StreamRequest } from '../converter.ts';
 import { failStream } from '../error-words.ts';
-import type { EventPattern } from '../event-pattern.ts';
-import type { Converted, Heed } from '../event-rewrite.ts';
 import type { EventHandler } from '../event-stream.ts';
 import { isRecord, textOf, wordOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { parseEventData } from '../json-text.ts';
 import { DONE } from '../openai/chunks.ts';
 import { readStreamError } from '../provider-errors.ts';
-import type { Skimming } from '../skim.ts';
 import type { SseEvent } from '../sse.ts';
 import { fillUsage } from '../usage.ts';
 import { openBlock } from './blocks.ts';
@@ -27,10 +23,7 @@ import { explanationOf, finishReasonOf, serviceTierOf, writeUsage } from './resp
 const KEEP_ALIVE: Uint8Array = Buffer.from(': ping\n\n');
 const NOTHING: readonly Uint8Array[] = [];
 
-/** The usual deltas, and where they have their text. */
-const TEXTS: ReadonlyMap<unknown, string> = new Map([['text_delta', 'text'], ['thinking_delta', 'thinking'], ['input_json_delta', 'partial_json']]);
-
-export class ChunksFromEvents implements EventHandler, Skimming {
+export class ChunksFromEvents implements EventHandler {
   readonly #request: StreamRequest;
   readonly #events = new EventMeter();
   readonly #open = new Map<unknown, OpenBlock>();
@@ -43,9 +36,6 @@ export class ChunksFromEvents implements EventHandler, Skimming {
   #serviceTier: string | undefined;
   #reasoningTokens: number | undefined;
   #end: StreamEnd | undefined;
-  /** The latest event, if it was a delta with generated text. */
-  #latest: { readonly data: JsonRecord; readonly outputBytes: number } | undefined;
-  #outdated = false;
 
   constructor(request: StreamRequest) {
     this.#request = request;
@@ -59,18 +49,7 @@ export class ChunksFromEvents implements EventHandler, Skimming {
     return this.#events.meter;
   }
 
-  get skimming(): this {
-    return this;
-  }
-
-  /** Deltas only bring more of their block; whatever else says something may begin or end one. */
-  get outdated(): boolean {
-    return this.#outdated;
-  }
-
   take(event: SseEvent): readonly Uint8Array[] {
-    this.#latest = undefined;
-    this.#outdated = false;
     if (event.data === undefined) return isComment(event.raw) ? [KEEP_ALIVE] : NOTHING;
     const data = parseEventData(event.data);
     if (event.event === 'error' || data?.['type'] === 'error') {
@@ -81,23 +60,10 @@ export class ChunksFromEvents implements EventHandler, Skimming {
   }
 
   #takeData(data: JsonRecord): readonly Uint8Array[] {
-    const outputBytes = this.#events.take(data);
+    this.#events.take(data);
     if (data['type'] === 'ping') return [KEEP_ALIVE];
-    if (data['type'] !== 'content_block_delta') this.#outdated = true;
-    else if (outputBytes > 0) this.#latest = { data, outputBytes };
     const chunks = this.#convert(data);
     return chunks === '' ? NOTHING : [Buffer.from(chunks)];
-  }
-
-  learn(event: SseEvent, written: Uint8Array | undefined): EventPattern | undefined {
-    const latest = this.#latest;
-    this.#latest = undefined;
-    const converted = latest && written && this.#convertedAs(latest.data, written);
-    return converted && deltaPattern(event, { ...latest, converted });
-  }
-
-  skimmed(outputBytes: number): void {
-    this.#events.produce(outputBytes);
   }
 
   finish(): StreamEnd {
@@ -121,21 +87,6 @@ export class ChunksFromEvents implements EventHandler, Skimming {
       // what is unknown has no counterpart
       default: return '';
     }
-  }
-
-  /** Undefined: a delta that is more than one text. */
-  #convertedAs({ index, delta }: JsonRecord, written: Uint8Array): Converted | undefined {
-    const writer = this.#writer;
-    const member = isRecord(delta) && Object.keys(delta).length === 2 ? TEXTS.get(delta['type']) : undefined;
-    if (!writer || member === undefined) return undefined;
-    return { written, after: member === 'partial_json' ? writer.afterArguments : writer.afterText, heed: this.#heedOf(member, index) };
-  }
-
-  /** What is remembered of a delta: how long the content is, and what was thought. */
-  #heedOf(member: string, index: unknown): Heed | undefined {
-    if (member === 'text') return ({ textLength }) => void (this.#contentLength += textLength);
-    const block = member === 'thinking' ? this.#open.get(index) : undefined;
-    return block && ((match, store) => void block.take({ thinking: match.readText(store) }));
   }
 
   #start(message: unknown): string {

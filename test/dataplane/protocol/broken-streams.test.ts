@@ -118,11 +118,16 @@ test('data that is no JSON passes through, and is left out of a conversion', () 
   assert.equal(run('Anthropic', 'OpenAI', text).outcome, 'Complete');
 });
 
-test('usage is taken out of a chunk and nothing else, whatever the chunk looks like', () => {
-  const text = 'id: 4\r\nevent: chunk\r\ndata: { "choices" : [ {"index":0,"delta":{"content":"\\u0041"},"x":1.10} ] , "usage" : null, "big":12345678901234567890 }\r\n\r\n';
-  assert.equal(run('OpenAI', 'OpenAI', text).sent, text.replace(' , "usage" : null', ' '.slice(1)));
-  const two = 'data: {"choices":[{"index":0,\ndata: "delta":{}}],"usage":null}\n\n';
+test('usage beside choices is taken out of a chunk and nothing else, whatever the chunk looks like', () => {
+  const text = 'id: 4\r\nevent: chunk\r\ndata: { "choices" : [ {"index":0,"delta":{"content":"\\u0041"},"x":1.10} ] , "usage" : {"a":1e400}, "big":12345678901234567890 }\r\n\r\n';
+  assert.equal(run('OpenAI', 'OpenAI', text).sent, text.replace(' , "usage" : {"a":1e400}', ''));
+  const two = 'data: {"choices":[{"index":0,\ndata: "delta":{}}],"usage":{}}\n\n';
   assert.equal(run('OpenAI', 'OpenAI', two).sent, 'data: {"choices":[{"index":0,\ndata: "delta":{}}]}\n\n');
+});
+
+test('a chunk whose usage is null passes unchanged', () => {
+  const text = 'id: 4\r\ndata: { "choices" : [ {"index":0,"delta":{"content":"\\u0041"}} ] , "usage" : null, "big":12345678901234567890 }\r\n\r\n';
+  assert.equal(run('OpenAI', 'OpenAI', text).sent, text);
 });
 
 /** Anthropic's clients throw on anything else. */

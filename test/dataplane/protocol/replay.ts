@@ -81,10 +81,10 @@ export function byEvent(bytes: Buffer): Buffer[] {
   return bytes.toString('latin1').split(/(?<=\n\r?\n)/).map((event) => Buffer.from(event, 'latin1'));
 }
 
-/** Bytes that come one by one are never there whole, so that every event is read; however else they come, all must be as it is then. */
-export function assertReadAlike(open: () => StreamConverter, bytes: Buffer, cuts: readonly number[]): void {
-  const read = replay(open(), byteByByte(bytes));
-  assert.deepEqual(replay(open(), [bytes]), read);
-  assert.deepEqual(replay(open(), splitAt(bytes, cuts)), read);
-  assert.deepEqual(replay(open(), byEvent(bytes)), read);
+/** A stream gives the same however it is cut into pieces. */
+export function assertCutAlike(open: () => StreamConverter, bytes: Buffer, cuts: readonly number[]): void {
+  const expected = replay(open(), byteByByte(bytes));
+  assert.deepEqual(replay(open(), [bytes]), expected);
+  assert.deepEqual(replay(open(), splitAt(bytes, cuts)), expected);
+  assert.deepEqual(replay(open(), byEvent(bytes)), expected);
 }

@@ -1,16 +1,11 @@
-/** Events that are converted unread: whatever a stream holds, its client and the meter see what they see where every event is read. */
+/** Whatever a stream holds and however it is cut into pieces, its client and its meter see the same. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { EventsFromChunks } from '../../../dataplane/protocol/anthropic-openai/stream.ts';
 import type { Dialect } from '../../../dataplane/protocol/call-facts.ts';
 import type { AnswerNotes } from '../../../dataplane/protocol/converter.ts';
-import { openEventStream } from '../../../dataplane/protocol/event-stream.ts';
-import type { EventHandler } from '../../../dataplane/protocol/event-stream.ts';
-import { findRewrite } from '../../../dataplane/protocol/event-rewrite.ts';
-import { ChunksFromEvents } from '../../../dataplane/protocol/openai-anthropic/stream.ts';
-import { changed, changes, DIALECTS, lineEnd, places, streams, text } from './odd-streams.ts';
-import { assertReadAlike, byEvent, openStream, recordings, replay, STREAM_REQUEST } from './replay.ts';
+import { changed, changes, DIALECTS, lineEnd, places, streams, text } from './arbitrary-streams.ts';
+import { assertCutAlike, byEvent, openStream, recordings, replay } from './replay.ts';
 
 const clientOf = (upstream: Dialect): Dialect => (upstream === 'OpenAI' ? 'Anthropic' : 'OpenAI');
 
@@ -36,7 +31,7 @@ const deltasOf = (index: number): fc.Arbitrary<string> => fc.oneof(
 );
 const block = indexOfBlock.chain((index) => fc.tuple(opened, fc.array(deltasOf(index), { maxLength: 4 }), fc.constantFrom(blockStop(index), blockStop(index), ''))
   .map(([content, inner, stop]) => anthropicEvent({ type: 'content_block_start', index, content_block: content }) + inner.join('') + stop));
-/** As providers do it, one block after the other, all of the same number: what was learnt of one must not be used for the next. */
+/** One block after the other, all with the same index. */
 const plainBlock = fc.constantFrom(
   [{ type: 'text', text: '' }, 'text_delta","text'], [{ type: 'thinking', thinking: '' }, 'thinking_delta","thinking'], [{ type: 'tool_use', id: 't', name: 'plain', input: {} }, 'input_json_delta","partial_json'],
 ).chain(([content, names]) => run((value) => `data: {"type":"content_block_delta","index":0,"delta":{"type":"${names}":"${value}"}}\n\n`)
@@ -59,7 +54,6 @@ const pieces = fc.constantFrom(
 );
 const chunks = fc.tuple(pieces, fc.constantFrom('', '', ',"usage":null', ',"obfuscation":"x"', ',"usage":{"completion_tokens":3}')).chain(([write, more]) => run((value) => openaiChunk(write(value), more)));
 const timed = fc.tuple(pieces, fc.nat(3)).chain(([write, step]) => fc.array(text, { maxLength: 6 }).map((texts) => texts.map((value, index) => openaiChunk(write(value)).replace('1700000000', String(1_700_000_000 + index * step))).join('')));
-/** What was learnt of a block must not be used once another was opened. */
 const turns = fc.array(fc.tuple(fc.constantFrom('content', 'content', 'reasoning_content'), text), { minLength: 3, maxLength: 8 }).map((said) => said.map(([name, value]) => openaiChunk(`{"${name}":"${value}"}`)).join(''));
 const openaiRest = fc.constantFrom(': alive\n\n', openaiChunk('{}'), openaiChunk('{}').replace('null', '"stop"'), openaiChunk('{"content":"other"}').replace('"index":0', '"index":1'), 'data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":6}}\n\n');
 
@@ -74,22 +68,37 @@ const ENDS = { Anthropic: anthropicEvent({ type: 'message_stop' }), OpenAI: 'dat
 const notes = fc.constantFrom<AnswerNotes>({}, { customTools: new Set(['custom']) }, { legacyFunctions: true }, { toolNames: new Map([['renamed', 'of the client']]) });
 const cutOff = fc.option(fc.nat(4000));
 
+for (const dialect of DIALECTS) {
+  test(`${dialect} passed through: odd streams, cut anywhere`, () => {
+    fc.assert(fc.property(streams[dialect], places, fc.boolean(), cutOff, (events, cuts, wantsStreamUsage, end) => {
+      const bytes = Buffer.from(events.join(''));
+      assertCutAlike(() => openStream(dialect, dialect, { wantsStreamUsage }), end === null ? bytes : bytes.subarray(0, end), cuts);
+    }), { numRuns: 200 });
+  });
+
+  test(`${dialect} passed through: odd streams, with bytes changed, removed or inserted`, () => {
+    fc.assert(fc.property(streams[dialect].filter((events) => events.length > 0), places, changes, (events, cuts, edits) => {
+      assertCutAlike(() => openStream(dialect, dialect), changed(Buffer.from(events.join('')), edits), cuts);
+    }), { numRuns: 200 });
+  });
+}
+
 for (const upstream of DIALECTS) {
   const assertSame = (bytes: Buffer, cuts: readonly number[], request: { wantsStreamUsage?: boolean; notes?: AnswerNotes } = {}): void =>
-    assertReadAlike(() => openStream(clientOf(upstream), upstream, request), bytes, cuts);
+    assertCutAlike(() => openStream(clientOf(upstream), upstream, request), bytes, cuts);
 
-  test(`from ${upstream}: blocks, calls and thoughts in any order, cut anywhere, are what they are when every event is read`, () => {
+  test(`converted from ${upstream}: blocks, tool calls and thinking in any order, cut anywhere`, () => {
     fc.assert(fc.property(fc.array(conversations[upstream], { maxLength: 8 }), places, notes, fc.boolean(), cutOff, (...[events, cuts, answerNotes, wantsStreamUsage, end]) => {
       const bytes = Buffer.from(events.join('') + ENDS[upstream]);
       assertSame(end === null ? bytes : bytes.subarray(0, end), cuts, { wantsStreamUsage, notes: answerNotes });
-    }), { numRuns: 500 });
+    }), { numRuns: 200 });
   });
 
-  test(`from ${upstream}: odd streams, with bytes changed, left out or put in, too`, () => {
+  test(`converted from ${upstream}: odd streams, with bytes changed, removed or inserted`, () => {
     fc.assert(fc.property(fc.array(fc.oneof(conversations[upstream], streams[upstream].map((events) => events.join(''))), { maxLength: 6 }), places, fc.option(changes), (events, cuts, edits) => {
       const bytes = Buffer.from(events.join(''));
       assertSame(edits === null ? bytes : changed(bytes, edits), cuts);
-    }), { numRuns: 400 });
+    }), { numRuns: 200 });
   });
 }
 
@@ -98,42 +107,11 @@ test('recordings whose events are repeated, with bytes changed', () => {
   fc.assert(fc.property(mangled, ([{ bytes, upstream }, bytesChanged, cuts]) => {
     const repeated = Buffer.concat(byEvent(bytes).flatMap((event) => (event.includes('delta') ? [event, event, event] : [event])));
     for (const [at, byte] of bytesChanged) repeated[at % repeated.length] = byte;
-    assertReadAlike(() => openStream(clientOf(upstream), upstream), repeated, cuts);
+    for (const client of DIALECTS) assertCutAlike(() => openStream(client, upstream), repeated, cuts);
   }), { numRuns: 100 });
 });
 
-/** How many events of a stream were read. */
-function countRead(handler: EventHandler, bytes: string): number {
-  let read = 0;
-  const counting: EventHandler = {
-    take: (event) => {
-      read++;
-      return handler.take(event);
-    },
-    get terminal() { return handler.terminal; },
-    get meter() { return handler.meter; },
-    ...(handler.skimming && { skimming: handler.skimming }),
-    finish: () => handler.finish(),
-  };
-  replay(openEventStream(counting, { client: 'OpenAI', requestId: 'r' }), [Buffer.from(bytes)]);
-  return read;
-}
-
-test('of the deltas of a block, one is read; an escape that would be written otherwise is, too', () => {
-  const delta = (index: number, names: string, value: string): string => `data: {"type":"content_block_delta","index":${index},"delta":{"type":"${names}":"${value}"}}\n\n`;
-  const blockOf = (index: number, type: object, names: string): string => anthropicEvent({ type: 'content_block_start', index, content_block: type })
-    + Array.from({ length: 100 }, (_none, place) => delta(index, names, place === 50 ? '\\/ \\u0041' : `ü\\n\\"${place}`)).join('') + anthropicEvent({ type: 'content_block_stop', index });
-  const answer = blockOf(0, { type: 'thinking', thinking: '' }, 'thinking_delta","thinking') + blockOf(1, { type: 'text', text: '' }, 'text_delta","text') + blockOf(2, { type: 'tool_use', id: 't', name: 'n', input: {} }, 'input_json_delta","partial_json');
-  assert.equal(countRead(new ChunksFromEvents(STREAM_REQUEST), answer), 3 * 4);
-
-  const hundred = (write: (value: string) => string): string => Array.from({ length: 100 }, (_none, place) => openaiChunk(write(place === 50 ? '\\/ \\u0041' : `ü\\n\\"${place}`))).join('');
-  const chunked = hundred((value) => `{"reasoning_content":"${value}"}`) + hundred((value) => `{"content":"${value}"}`)
-    + openaiChunk('{"tool_calls":[{"index":0,"id":"i","function":{"name":"n","arguments":""}}]}') + hundred((value) => `{"tool_calls":[{"index":0,"function":{"arguments":"${value}"}}]}`);
-  // the first chunk of text or thinking opens its block, and the next one is the lesson
-  assert.equal(countRead(new EventsFromChunks(STREAM_REQUEST), chunked), 3 * 3);
-});
-
-test('a place within the content is counted in UTF-16 units, read or not', () => {
+test('a place within the content is counted in UTF-16 units', () => {
   const start = anthropicEvent({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } });
   const texts = ['a', 'ü', '東京', '🗼', '\\n', 'é🗼\\"'].map((value) => `event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"${value}"}}\n\n`).join('');
   const cited = anthropicEvent({ type: 'content_block_delta', index: 0, delta: { type: 'citations_delta', citation: { url: 'https://example.com' } } });
@@ -141,11 +119,13 @@ test('a place within the content is counted in UTF-16 units, read or not', () =>
   assert.match(sent, /"start_index":0,"end_index":11\b/);
 });
 
-test('what was written is taken apart only where it is one event around the text as it came', () => {
-  const raw = Buffer.from('data: {"t":"tail"}\n\n');
-  const hole = { from: raw.indexOf('tail'), to: raw.indexOf('tail') + 4 };
-  const rewrite = (written: string, after = '"}\n\n'): ReturnType<typeof findRewrite> => findRewrite(raw, hole, { written: Buffer.from(written), after, heed: undefined });
-  assert.equal(Buffer.from(rewrite('data: {"tail":"tail"}\n\n')?.before ?? '').toString(), 'data: {"tail":"');
-  assert.equal(Buffer.from(rewrite('data: {"x":"tail"}\n\n')?.between ?? '').toString(), '"}\n\ndata: {"x":"');
-  for (const written of ['data: {"x":"other"}\n\n', 'data: 1\n\ndata: {"x":"tail"}\n\n', 'data: {"x":"tail","y":1}\n\n', '"}\n\n', 'tail"}\n\n', '']) assert.equal(rewrite(written), undefined, written);
+test('thousands of events in one piece leave as one piece, with the usage chunk taken out and every event metered', () => {
+  const events = Array.from({ length: 5000 }, (_none, index) => openaiChunk(`{"content":"word ${index}"}`, ',"usage":null'));
+  const stop = openaiChunk('{}').replace('null', '"stop"');
+  const end = `${stop}data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2}}\n\ndata: [DONE]\n\n`;
+  const { sent, outcome, meter } = replay(openStream('OpenAI', 'OpenAI'), [Buffer.from(events.join('') + end)]);
+  assert.equal(outcome, 'Complete');
+  assert.equal(sent, events.join('') + stop);
+  const outputBytes = events.reduce((sum, _event, index) => sum + `word ${index}`.length, 0);
+  assert.deepEqual([meter.final, meter.reported.output, meter.outputBytes], [true, 2, outputBytes]);
 });
