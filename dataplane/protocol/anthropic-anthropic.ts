@@ -9,7 +9,7 @@ import type { EventHandler } from './event-stream.ts';
 import type { JsonRecord } from './fields.ts';
 import { editObject } from './json-edit.ts';
 import type { JsonEdit } from './json-edit.ts';
-import { parseAnswer, parseEventData } from './json-text.ts';
+import { parseObject, parseEventData } from './json-value.ts';
 import { MESSAGE_STOP } from './anthropic/events.ts';
 import { readStreamError } from './provider-errors.ts';
 import type { SseEvent } from './sse.ts';
@@ -19,7 +19,7 @@ export const anthropicToAnthropic: Converter = {
   upstream: 'Anthropic',
   request: editRequest,
   response: (body) => {
-    const message = parseAnswer(body);
+    const message = parseObject(body);
     if (!Array.isArray(message['content'])) throw new SyntaxError('the answer is not a message');
     return { body, meter: meterMessage(message) };
   },

@@ -4,7 +4,7 @@
  */
 import type { AnswerContext, AnswerNotes, Converter, Meter, StreamConverter, StreamEnd, StreamRequest, UpstreamBody } from './converter.ts';
 import type { JsonRecord } from './fields.ts';
-import { parseAnswer } from './json-text.ts';
+import { parseObject } from './json-value.ts';
 
 /** `first`: from the client's dialect to the one in the middle; `second`: from there to the provider. */
 export function chain(first: Converter, second: Converter): Converter {
@@ -25,7 +25,7 @@ export function chain(first: Converter, second: Converter): Converter {
 }
 
 function parseMiddle({ body }: UpstreamBody): JsonRecord {
-  return parseAnswer(body);
+  return parseObject(body);
 }
 
 function withNotes(outer: AnswerNotes | undefined, sent: UpstreamBody): UpstreamBody {

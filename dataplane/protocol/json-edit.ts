@@ -6,75 +6,66 @@ import { Buffer } from 'node:buffer';
 import { scanObject } from './json-scan.ts';
 import type { JsonMember, JsonObject } from './json-scan.ts';
 
-/** The new value as JSON text, or undefined: the member is taken out. */
+/** The new value as JSON text; undefined: the member is removed. */
 export type JsonEdit = string | Uint8Array | undefined;
 
 /**
- * The same object with the named members replaced, added at its end, or removed. White space around the object stays.
- * Throws SyntaxError where the bytes hold no JSON object. `scanned`: spares a scan, if it is of these bytes.
+ * The same object with the named members replaced, removed, or added at its end. White space around the object stays.
+ * Throws SyntaxError where the bytes hold no JSON object. `scanned` spares a scan, if it is of these bytes.
  */
 export function editObject(bytes: Uint8Array, edits: ReadonlyMap<string, JsonEdit>, scanned?: JsonObject): Uint8Array {
   if (edits.size === 0) return bytes;
   const object = scanned?.bytes === bytes ? scanned : scanObject(bytes);
   if (!object) throw new SyntaxError('not a JSON object');
-  if (!object.members.some(({ name }) => edits.has(name))) return appendMembers(bytes, object, edits);
-  const pieces: Uint8Array[] = [bytes.subarray(0, object.start + 1)];
-  const kept = keepMembers(bytes, object, edits, pieces);
-  const added = addMembers(object, edits, kept);
-  if (added !== '') pieces.push(Buffer.from(added));
-  pieces.push(bytes.subarray(object.members.at(-1)?.valueEnd ?? object.start + 1));
-  return Buffer.concat(pieces);
-}
-
-/** The usual edit: nothing changes that is there. */
-function appendMembers(bytes: Uint8Array, object: JsonObject, edits: ReadonlyMap<string, JsonEdit>): Uint8Array {
-  let added = '';
-  for (const [name, edit] of edits) {
-    if (edit === undefined) continue;
-    const comma = added === '' && object.members.length === 0 ? '' : ',';
-    added += `${comma}${JSON.stringify(name)}:${typeof edit === 'string' ? edit : Buffer.from(edit).toString('utf8')}`;
+  const pieces: Uint8Array[] = [];
+  let copiedTo = 0;
+  for (const { from, to, text } of listChanges(object, edits)) {
+    pieces.push(bytes.subarray(copiedTo, from), Buffer.from(text));
+    copiedTo = to;
   }
-  const at = object.members.at(-1)?.valueEnd ?? object.start + 1;
-  const addedBytes = Buffer.byteLength(added);
-  const edited = Buffer.allocUnsafe(bytes.length + addedBytes);
-  edited.set(bytes);
-  edited.copyWithin(at + addedBytes, at, bytes.length);
-  edited.write(added, at);
-  return edited;
+  return Buffer.concat([...pieces, bytes.subarray(copiedTo)]);
 }
 
-/** One member's own bytes; undefined where it is not there. */
+/** The bytes from `from` to `to` become this text. */
+interface Change {
+  readonly from: number;
+  readonly to: number;
+  readonly text: string | Uint8Array;
+}
+
+/** In the order of the bytes. */
+function listChanges({ start, members }: JsonObject, edits: ReadonlyMap<string, JsonEdit>): readonly Change[] {
+  const changes: Change[] = [];
+  const missing = new Map(edits);
+  let kept = 0;
+  for (const [index, member] of members.entries()) {
+    missing.delete(member.name);
+    const edit = edits.get(member.name);
+    const removed = edit === undefined && edits.has(member.name);
+    if (edit !== undefined) changes.push({ from: member.valueStart, to: member.valueEnd, text: edit });
+    if (removed) changes.push(removeMember(members, index, kept > 0));
+    else kept++;
+  }
+  const end = members.at(-1)?.valueEnd ?? start + 1;
+  return [...changes, { from: end, to: end, text: writeMembers(missing, kept > 0) }];
+}
+
+/** With the comma before it, or with the one after it, where no member is left before it. */
+function removeMember(members: readonly JsonMember[], index: number, follows: boolean): Change {
+  const [before, member, after] = [members[index - 1], members[index], members[index + 1]];
+  const { nameStart = 0, valueEnd = 0 } = member ?? {};
+  const [from, to] = follows ? [before?.valueEnd ?? nameStart, valueEnd] : [nameStart, after?.nameStart ?? valueEnd];
+  return { from, to, text: '' };
+}
+
+function writeMembers(edits: ReadonlyMap<string, JsonEdit>, follows: boolean): string {
+  const written = [...edits].filter(([, edit]) => edit !== undefined)
+    .map(([name, edit]) => `${JSON.stringify(name)}:${Buffer.from(edit ?? '').toString('utf8')}`);
+  return (written.length > 0 && follows ? ',' : '') + written.join(',');
+}
+
+/** One member's value as its own bytes; undefined: there is none of this name. */
 export function memberBytes(bytes: Uint8Array, name: string): Uint8Array | undefined {
   const member = scanObject(bytes)?.members.find((candidate) => candidate.name === name);
   return member && bytes.subarray(member.valueStart, member.valueEnd);
-}
-
-/** Appends the members that stay, with their separators; returns how many there are. */
-function keepMembers(bytes: Uint8Array, object: JsonObject, edits: ReadonlyMap<string, JsonEdit>, pieces: Uint8Array[]): number {
-  let kept = 0;
-  for (const [index, member] of object.members.entries()) {
-    const edit = edits.get(member.name);
-    if (edit === undefined && edits.has(member.name)) continue;
-    // the first that stays takes over the opening white space; later ones bring their own comma
-    pieces.push(kept === 0 ? leadingSpace(bytes, object) : bytes.subarray(object.members[index - 1]?.valueEnd, member.nameStart));
-    pieces.push(...memberPieces(bytes, member, edit));
-    kept++;
-  }
-  return kept;
-}
-
-function leadingSpace(bytes: Uint8Array, object: JsonObject): Uint8Array {
-  return bytes.subarray(object.start + 1, object.members[0]?.nameStart);
-}
-
-function memberPieces(bytes: Uint8Array, member: JsonMember, edit: JsonEdit): Uint8Array[] {
-  if (edit === undefined) return [bytes.subarray(member.nameStart, member.valueEnd)];
-  return [bytes.subarray(member.nameStart, member.valueStart), typeof edit === 'string' ? Buffer.from(edit) : edit];
-}
-
-function addMembers(object: JsonObject, edits: ReadonlyMap<string, JsonEdit>, kept: number): string {
-  const present = new Set(object.members.map((member) => member.name));
-  const added = [...edits].filter(([name, edit]) => edit !== undefined && !present.has(name))
-    .map(([name, edit]) => `${JSON.stringify(name)}:${typeof edit === 'string' ? edit : Buffer.from(edit ?? []).toString('utf8')}`);
-  return added.length > 0 && kept > 0 ? `,${added.join(',')}` : added.join(',');
 }

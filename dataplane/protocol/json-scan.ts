@@ -1,13 +1,13 @@
 /**
- * Finds the members of a JSON object in bytes, without making values of them: what an edit at byte level needs, and a guard
- * against bodies that would cost more to parse than they are worth. Iterative, so that no nesting exhausts the stack; strings
- * are skipped natively. It takes malformed text for granted (undefined): saying what is wrong is the parser's part.
+ * Scans JSON in bytes without making values of it. The scan of a request tells where its members are, which an edit at byte level
+ * needs, and refuses bodies that would cost more to parse than they are worth. A second, thorough scan says what is wrong with a
+ * body that is to be refused. Iterative, so that no nesting exhausts the stack.
  */
-import type { Buffer } from 'node:buffer';
+import { Buffer } from 'node:buffer';
 import { RequestFault } from './call-facts.ts';
 import { asBuffer } from './bytes.ts';
 
-/** One member of an object: offsets into the bytes that were scanned. */
+/** One member of an object, as offsets into the scanned bytes. */
 export interface JsonMember {
   readonly name: string;
   /** At the name's opening quote. */
@@ -18,131 +18,229 @@ export interface JsonMember {
 }
 
 export interface JsonObject {
-  /** What was scanned. */
+  /** The scanned bytes. */
   readonly bytes: Uint8Array;
   /** At the opening brace. */
   readonly start: number;
   /** After the closing brace. */
   readonly end: number;
   readonly members: readonly JsonMember[];
-  /** Members of the objects within them. */
-  readonly nestedMembers: number;
+  /** Members of this object and of all objects within it. */
+  readonly memberCount: number;
 }
 
-/** Deeper nesting than any API's schema; recursive code behind this one relies on it. */
+/** Deeper than any API's schema; recursive code that reads bodies relies on it. */
 export const MAX_DEPTH = 512;
-/** Every value costs tens of bytes of heap once parsed, however few it has in the text: `[[],[],…]`. */
+/** Every value costs tens of bytes of heap once parsed, however short it is in the text: `[[],[],…]`. */
 export const MAX_VALUES = 2_000_000;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const COLON = 0x3a;
+const MINUS = 0x2d;
+const PLUS = 0x2b;
+const DOT = 0x2e;
+const ZERO = 0x30;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
+const LOWER_U = 0x75;
+const SIMPLE_ESCAPES: ReadonlySet<number | undefined> = new Set(Buffer.from('"\\/bfnrt'));
+const NO_NAMES: Set<string> = new Set();
+const LITERALS = ['true', 'false', 'null'].map((literal) => Buffer.from(literal));
 
-/** Strings up to this length are cheaper to walk than to search natively. */
+/** Strings up to this length are walked; in longer ones, such as images, the closing quote is searched for natively. */
 const SHORT_STRING = 48;
 
-/** Values seen so far in one scan. */
-interface Budget {
-  values: number;
-  members: number;
-}
-
 /**
- * The object that starts at `from` (white space before it is skipped); undefined where there is none, or malformed text.
+ * The object that starts at `from`, white space before it aside; undefined where there is none, or it is malformed. Strings are
+ * only skipped: that their characters and escapes are valid is for JSON.parse to check.
  * Throws RequestFault where it nests too deeply or holds too many values.
  */
 export function scanObject(bytes: Uint8Array, from = 0): JsonObject | undefined {
   const text = asBuffer(bytes);
   const start = skipSpace(text, from);
   if (text[start] !== OPEN_BRACE) return undefined;
-  const members: JsonMember[] = [];
-  const budget: Budget = { values: 0, members: 0 };
-  let at = skipSpace(text, start + 1);
-  if (text[at] === CLOSE_BRACE) return { bytes, start, end: at + 1, members, nestedMembers: budget.members };
-  for (;;) {
-    const member = scanMember(text, at, budget);
-    if (!member) return undefined;
-    members.push(member);
-    at = skipSpace(text, member.valueEnd);
-    if (text[at] === CLOSE_BRACE) return { bytes, start, end: at + 1, members, nestedMembers: budget.members };
-    if (text[at] !== COMMA) return undefined;
-    at = skipSpace(text, at + 1);
+  const scanner = new Scanner(text, start, false);
+  if (!scanner.scanValue()) return undefined;
+  return { bytes, start, end: scanner.at, members: scanner.members, memberCount: scanner.memberCount };
+}
+
+/** Throws RequestFault where the text, valid or not, nests too deeply or holds too many values to be parsed. */
+export function checkSize(bytes: Uint8Array): void {
+  new Scanner(asBuffer(bytes), 0, false).scanValue();
+}
+
+/**
+ * Offset of the first byte that no JSON text could have there; the length, where the text ends too early; undefined: it is JSON.
+ * The engine's own message cannot be used: it quotes the text, and a prompt has no business in an error message.
+ */
+export function findSyntaxFault(bytes: Uint8Array): number | undefined {
+  const text = asBuffer(bytes);
+  const scanner = new Scanner(text, 0, true);
+  if (!scanner.scanValue()) return scanner.at;
+  const end = skipSpace(text, scanner.at);
+  return end < text.length ? end : undefined;
+}
+
+/** Path of the first member that is given twice in one object, at any depth, of a text that is JSON; undefined: there is none. */
+export function findDuplicate(bytes: Uint8Array): string | undefined {
+  const scanner = new Scanner(asBuffer(bytes), 0, true);
+  scanner.scanValue();
+  return scanner.duplicate;
+}
+
+interface Container {
+  readonly closing: number;
+  /** The object's names so far, where they are compared. */
+  readonly names: Set<string>;
+  /** Of an object: its latest member. */
+  name: string;
+  nameStart: number;
+  valueStart: number;
+  /** Of an array: how many items precede. */
+  index: number;
+}
+
+class Scanner {
+  /** Of the outermost object. */
+  readonly members: JsonMember[] = [];
+  /** Of all objects. */
+  memberCount = 0;
+  duplicate: string | undefined;
+  /** After the value, once it is scanned; at the fault, where it is malformed. */
+  at: number;
+  readonly #text: Buffer;
+  /** Checks every character of strings, and compares the names of every object. */
+  readonly #thorough: boolean;
+  readonly #open: Container[] = [];
+  #expect: 'Value' | 'Name' | 'Colon' | 'Comma' | 'Nothing' = 'Value';
+  /** The innermost container may also end here. */
+  #mayClose = false;
+  #values = 0;
+
+  constructor(text: Buffer, at: number, thorough: boolean) {
+    this.#text = text;
+    this.at = at;
+    this.#thorough = thorough;
+  }
+
+  /** False: the value is malformed. */
+  scanValue(): boolean {
+    while (this.#expect !== 'Nothing') {
+      this.at = skipSpace(this.#text, this.at);
+      if (!this.#scanToken()) return false;
+    }
+    return true;
+  }
+
+  #scanToken(): boolean {
+    const byte = this.#text[this.at];
+    if (this.#mayClose && byte === this.#open.at(-1)?.closing) return this.#close();
+    if (this.#expect === 'Value') return this.#scanItem(byte);
+    if (this.#expect === 'Name') return byte === QUOTE && this.#scanName();
+    if (this.#expect === 'Colon') return byte === COLON && this.#advance('Value');
+    return byte === COMMA && this.#scanComma();
+  }
+
+  #advance(expect: 'Value' | 'Name', mayClose = false): true {
+    this.at++;
+    this.#expect = expect;
+    this.#mayClose = mayClose;
+    return true;
+  }
+
+  #scanItem(byte: number | undefined): boolean {
+    const container = this.#open.at(-1);
+    if (container) container.valueStart = this.at;
+    if (++this.#values > MAX_VALUES) throw new RequestFault('invalid_json', `The body holds more than ${MAX_VALUES} values.`);
+    if (byte === OPEN_BRACE || byte === OPEN_BRACKET) return this.#openContainer(byte === OPEN_BRACE);
+    if (!this.#skip(byte === QUOTE ? this.#endOfString() : endOfScalar(this.#text, this.at))) return false;
+    return this.#endItem();
+  }
+
+  #openContainer(isObject: boolean): boolean {
+    if (this.#open.length >= MAX_DEPTH) throw new RequestFault('invalid_json', `The body nests deeper than ${MAX_DEPTH} levels.`);
+    const names = this.#thorough ? new Set<string>() : NO_NAMES;
+    this.#open.push({ closing: isObject ? CLOSE_BRACE : CLOSE_BRACKET, names, name: '', nameStart: 0, valueStart: 0, index: 0 });
+    return this.#advance(isObject ? 'Name' : 'Value', true);
+  }
+
+  #close(): boolean {
+    this.#open.pop();
+    this.at++;
+    return this.#endItem();
+  }
+
+  #endItem(): true {
+    const [outermost] = this.#open;
+    this.#expect = outermost ? 'Comma' : 'Nothing';
+    this.#mayClose = true;
+    if (outermost?.closing === CLOSE_BRACE && this.#open.length === 1) {
+      const { name, nameStart, valueStart } = outermost;
+      this.members.push({ name, nameStart, valueStart, valueEnd: this.at });
+    }
+    return true;
+  }
+
+  #scanComma(): boolean {
+    const container = this.#open.at(-1);
+    if (container) container.index++;
+    return this.#advance(container?.closing === CLOSE_BRACE ? 'Name' : 'Value');
+  }
+
+  #scanName(): boolean {
+    const start = this.at;
+    if (!this.#skip(this.#endOfString())) return false;
+    this.memberCount++;
+    this.#expect = 'Colon';
+    this.#mayClose = false;
+    return this.#thorough || this.#open.length === 1 ? this.#readName(start) : true;
+  }
+
+  #readName(start: number): boolean {
+    const container = this.#open.at(-1);
+    const name = decodeName(this.#text, start, this.at);
+    if (!container || name === undefined) return false;
+    container.name = name;
+    container.nameStart = start;
+    if (!this.#thorough) return true;
+    if (container.names.has(name)) this.duplicate ??= pathOf(this.#open);
+    container.names.add(name);
+    return true;
+  }
+
+  /** `end`: after what is skipped; where that is malformed, -1 less the offset of the fault. */
+  #skip(end: number): boolean {
+    this.at = end < 0 ? -1 - end : end;
+    return end >= 0;
+  }
+
+  #endOfString(): number {
+    return this.#thorough ? endOfCheckedString(this.#text, this.at) : endOfString(this.#text, this.at);
   }
 }
 
-/** Throws RequestFault where the text, whatever it is, nests too deeply or holds too many values to be parsed. */
-export function checkSize(bytes: Uint8Array): void {
-  const text = asBuffer(bytes);
-  skipValue(text, skipSpace(text, 0), { values: 0, members: 0 });
-}
-
-function scanMember(text: Buffer, at: number, budget: Budget): JsonMember | undefined {
-  if (text[at] !== QUOTE) return undefined;
-  const nameEnd = skipString(text, at);
-  if (nameEnd < 0) return undefined;
-  const colon = skipSpace(text, nameEnd);
-  if (text[colon] !== COLON) return undefined;
-  const name = decodeName(text, at, nameEnd);
-  const valueStart = skipSpace(text, colon + 1);
-  count(budget);
-  const valueEnd = skipValue(text, valueStart, budget);
-  return name === undefined || valueEnd < 0 ? undefined : { name, nameStart: at, valueStart, valueEnd };
-}
-
 function decodeName(text: Buffer, start: number, end: number): string | undefined {
-  const plain = text.toString('utf8', start + 1, end - 1);
-  if (!plain.includes('\\')) return plain;
+  const name = text.toString('utf8', start + 1, end - 1);
+  if (!name.includes('\\')) return name;
   try {
-    return String(JSON.parse(`"${plain}"`));
+    return String(JSON.parse(`"${name}"`));
   } catch {
-    // a bad escape: the parser says where
+    // a bad escape: findSyntaxFault says where
     return undefined;
   }
 }
 
-/** After the value at `at`, or -1 where it does not end. */
-function skipValue(text: Buffer, at: number, budget: Budget): number {
-  const first = text[at];
-  if (first === QUOTE) return skipString(text, at);
-  if (first === OPEN_BRACE || first === OPEN_BRACKET) return skipContainer(text, at, budget);
-  let end = at;
-  while (end < text.length && !isDelimiter(text[end])) end++;
-  return end > at ? end : -1;
+/** `messages[1].content` */
+function pathOf(open: readonly Container[]): string {
+  return open.map(({ closing, name, index }) => (closing === CLOSE_BRACE ? `.${name}` : `[${index}]`)).join('').replace(/^\./, '');
 }
 
-function skipContainer(text: Buffer, start: number, budget: Budget): number {
-  let depth = 0;
-  let at = start;
-  while (at < text.length) {
-    const byte = text[at];
-    if (byte === QUOTE) {
-      at = skipString(text, at);
-      if (at < 0) return -1;
-      continue;
-    }
-    const change = depthChange(byte);
-    depth += change;
-    if (change > 0 || byte === COMMA) count(budget);
-    else if (byte === COLON) budget.members++;
-    if (depth >= MAX_DEPTH) throw new RequestFault('invalid_json', `The body nests deeper than ${MAX_DEPTH} levels.`);
-    at++;
-    if (depth === 0) return at;
-  }
-  return -1;
-}
-
-function depthChange(byte: number | undefined): number {
-  if (byte === OPEN_BRACE || byte === OPEN_BRACKET) return 1;
-  return byte === CLOSE_BRACE || byte === CLOSE_BRACKET ? -1 : 0;
-}
-
-/** After the closing quote of the string that opens at `start`, or -1. */
-function skipString(text: Buffer, start: number): number {
+/** After the closing quote of the string that opens at `start`. */
+function endOfString(text: Buffer, start: number): number {
   let at = start + 1;
   const near = Math.min(text.length, at + SHORT_STRING);
   while (at < near) {
@@ -152,33 +250,80 @@ function skipString(text: Buffer, start: number): number {
   }
   for (;;) {
     const quote = text.indexOf(QUOTE, at);
-    if (quote < 0) return -1;
+    if (quote < 0) return -1 - text.length;
     if (!isEscaped(text, at, quote)) return quote + 1;
     at = quote + 1;
   }
 }
 
-/** An odd number of backslashes stands before it; `from` is where no escape is open. */
+/** An odd number of backslashes precedes; `from` is where no escape is open. */
 function isEscaped(text: Buffer, from: number, quote: number): boolean {
   let at = quote;
   while (at > from && text[at - 1] === BACKSLASH) at--;
   return (quote - at) % 2 === 1;
 }
 
-function skipSpace(text: Buffer, from: number): number {
+/** The same, with every character and escape checked. */
+function endOfCheckedString(text: Buffer, start: number): number {
+  let at = start + 1;
+  for (;;) {
+    const byte = text[at];
+    if (byte === QUOTE) return at + 1;
+    if (byte === undefined || byte < 0x20) return -1 - at;
+    at = byte === BACKSLASH ? endOfEscape(text, at) : at + 1;
+    if (at < 0) return at;
+  }
+}
+
+function endOfEscape(text: Buffer, at: number): number {
+  const letter = text[at + 1];
+  if (SIMPLE_ESCAPES.has(letter)) return at + 2;
+  if (letter !== LOWER_U) return -1 - (at + 1);
+  for (let digit = at + 2; digit < at + 6; digit++) if (!isHexDigit(text[digit])) return -1 - digit;
+  return at + 6;
+}
+
+function endOfScalar(text: Buffer, at: number): number {
+  const byte = text[at];
+  if (byte === MINUS || isDigit(byte)) return endOfNumber(text, at);
+  const literal = LITERALS.find(([first]) => first === byte);
+  if (!literal) return -1 - at;
+  const wrong = literal.findIndex((letter, index) => text[at + index] !== letter);
+  return wrong < 0 ? at + literal.length : -1 - (at + wrong);
+}
+
+function endOfNumber(text: Buffer, start: number): number {
+  let at = text[start] === MINUS ? start + 1 : start;
+  if (!isDigit(text[at])) return -1 - at;
+  at = text[at] === ZERO ? at + 1 : skipDigits(text, at);
+  if (text[at] === DOT) {
+    if (!isDigit(text[at + 1])) return -1 - (at + 1);
+    at = skipDigits(text, at + 1);
+  }
+  return text[at] === 0x65 || text[at] === 0x45 ? endOfExponent(text, at + 1) : at;
+}
+
+function endOfExponent(text: Buffer, start: number): number {
+  const at = text[start] === MINUS || text[start] === PLUS ? start + 1 : start;
+  return isDigit(text[at]) ? skipDigits(text, at) : -1 - at;
+}
+
+function skipDigits(text: Buffer, from: number): number {
   let at = from;
-  while (isSpace(text[at])) at++;
+  while (isDigit(text[at])) at++;
   return at;
 }
 
-function isSpace(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+function skipSpace(text: Buffer, from: number): number {
+  let at = from;
+  while (text[at] === 0x20 || text[at] === 0x0a || text[at] === 0x0d || text[at] === 0x09) at++;
+  return at;
 }
 
-function isDelimiter(byte: number | undefined): boolean {
-  return byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET || isSpace(byte);
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= ZERO && byte <= 0x39;
 }
 
-function count(budget: Budget): void {
-  if (++budget.values > MAX_VALUES) throw new RequestFault('invalid_json', `The body holds more than ${MAX_VALUES} values.`);
+function isHexDigit(byte: number | undefined): boolean {
+  return isDigit(byte) || (byte !== undefined && ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66));
 }

@@ -10,7 +10,8 @@ import { isGiven, isRecord } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
 import { editObject, memberBytes } from './json-edit.ts';
 import type { JsonEdit } from './json-edit.ts';
-import { parseAnswer, parseEventData, textOfBytes } from './json-text.ts';
+import { decodeUtf8 } from './bytes.ts';
+import { parseObject, parseEventData } from './json-value.ts';
 import { DONE, isDone } from './openai/chunks.ts';
 import { ChunkMeter, meterCompletion } from './openai/stream-meter.ts';
 import { readStreamError } from './provider-errors.ts';
@@ -22,7 +23,7 @@ export const openaiToOpenai: Converter = {
   upstream: 'OpenAI',
   request: editRequest,
   response: (body) => {
-    const completion = parseAnswer(body);
+    const completion = parseObject(body);
     if (!Array.isArray(completion['choices'])) throw new SyntaxError('the answer is not a chat completion');
     return { body, meter: meterCompletion(completion) };
   },
@@ -116,6 +117,6 @@ function editEventData(event: SseEvent, edit: (data: Uint8Array) => Uint8Array):
   const data = Buffer.from(event.data ?? '');
   const raw = Buffer.from(event.raw);
   const at = raw.indexOf(data);
-  if (at < 0) return writeEvent(textOfBytes(edit(data)), event.event);
+  if (at < 0) return writeEvent(decodeUtf8(edit(data)), event.event);
   return Buffer.concat([raw.subarray(0, at), edit(data), raw.subarray(at + data.length)]);
 }

@@ -6,9 +6,7 @@
 import { RequestFault } from './call-facts.ts';
 import { isRecord } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
-import { describePosition, findSyntaxFault } from './json-position.ts';
-import { countMembers, findDuplicate } from './json-duplicates.ts';
-import { checkSize, scanObject } from './json-scan.ts';
+import { checkSize, findDuplicate, findSyntaxFault, scanObject } from './json-scan.ts';
 import type { JsonObject } from './json-scan.ts';
 
 /** Top-level members that the gateway reads, in any endpoint. */
@@ -36,7 +34,7 @@ export function readBody(bytes: Uint8Array): ReadBody {
   if (bytes.length === 0) throw new RequestFault('invalid_json', 'The body is empty; it must be a JSON object.');
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf)
     throw new RequestFault('invalid_json', 'The body starts with a byte order mark; send UTF-8 without one.');
-  // before anything is parsed: nesting and sheer numbers are what makes a small body expensive
+  // before anything is parsed: deep nesting and many values make a small body expensive
   const object = scanObject(bytes);
   if (!object) checkSize(bytes);
   const parsed = parseText(bytes);
@@ -56,6 +54,17 @@ function parseText(bytes: Uint8Array): unknown {
   }
 }
 
+/** "byte 17 (line 2, column 4)", counted from 1 for people. */
+function describePosition(bytes: Uint8Array, offset: number): string {
+  let line = 1;
+  let lineStart = 0;
+  for (let at = bytes.indexOf(0x0a); at >= 0 && at < offset; at = bytes.indexOf(0x0a, at + 1)) {
+    line++;
+    lineStart = at + 1;
+  }
+  return `byte ${offset + 1} (line ${line}, column ${offset - lineStart + 1})`;
+}
+
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 function decode(bytes: Uint8Array): string {
@@ -67,7 +76,8 @@ function decode(bytes: Uint8Array): string {
 }
 
 function checkNames(bytes: Uint8Array, object: JsonObject, parsed: JsonRecord): void {
-  if (countMembers(parsed) !== object.members.length + object.nestedMembers) throw duplicate(findDuplicate(bytes) ?? '');
+  // JSON.parse keeps the last of several members of one name, so that the value has fewer than the text
+  if (countMembers(parsed) !== object.memberCount) throw givenTwice(findDuplicate(bytes) ?? '');
   for (const name of Object.keys(parsed)) {
     // they are written as they fold
     if (READ_MEMBERS.has(name)) continue;
@@ -77,7 +87,19 @@ function checkNames(bytes: Uint8Array, object: JsonObject, parsed: JsonRecord): 
   }
 }
 
-function duplicate(param: string): RequestFault {
+/** Members of a value and of everything within it. */
+function countMembers(value: object): number {
+  const pending: object[] = [value];
+  let count = 0;
+  for (let container = pending.pop(); container; container = pending.pop()) {
+    const values: readonly unknown[] = Array.isArray(container) ? container : Object.values(container);
+    if (!Array.isArray(container)) count += values.length;
+    for (const inner of values) if (typeof inner === 'object' && inner !== null) pending.push(inner);
+  }
+  return count;
+}
+
+function givenTwice(param: string): RequestFault {
   const shown = param.length > 100 ? `${param.slice(0, 100)}…` : param;
   return new RequestFault('invalid_request', `The field "${shown}" is given twice.`, shown);
 }

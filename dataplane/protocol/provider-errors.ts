@@ -5,7 +5,7 @@
 import type { ProviderError } from './converter.ts';
 import { isRecord, textOf } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
-import { textOfBytes } from './json-text.ts';
+import { decodeUtf8 } from './bytes.ts';
 
 const MAX_MESSAGE = 1000;
 const MAX_WORD = 100;
@@ -45,7 +45,7 @@ export function redactMessage(text: string): string {
 
 function parse(bytes: Uint8Array): unknown {
   if (bytes.length === 0 || bytes.length > MAX_BODY_BYTES) return undefined;
-  const text = textOfBytes(bytes).trim();
+  const text = decodeUtf8(bytes).trim();
   try {
     return JSON.parse(text);
   } catch {

@@ -3,13 +3,12 @@
  * searched for an object of that name.
  */
 import { readFigures as readAnthropic, reportAnthropic } from './anthropic/usage.ts';
-import { asBuffer } from './bytes.ts';
+import { asBuffer, decodeUtf8 } from './bytes.ts';
 import type { Dialect } from './call-facts.ts';
 import type { Meter, ReportedUsage } from './converter.ts';
 import { isRecord } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
 import { scanObject } from './json-scan.ts';
-import { textOfBytes } from './json-text.ts';
 import { readFigures as readOpenAi, reportOpenAi } from './openai/usage.ts';
 import { meterOf, NOTHING_REPORTED } from './usage.ts';
 
@@ -50,7 +49,7 @@ function objectAfter(text: Buffer, from: number): JsonRecord | undefined {
   if (colon < 0 || text.toString('latin1', from, colon).trim() !== '') return undefined;
   try {
     const object = scanObject(text, colon + 1);
-    const value: unknown = object && JSON.parse(textOfBytes(text.subarray(object.start, object.end)));
+    const value: unknown = object && JSON.parse(decodeUtf8(text.subarray(object.start, object.end)));
     return isRecord(value) ? value : undefined;
   } catch {
     // cut off, or no JSON after all

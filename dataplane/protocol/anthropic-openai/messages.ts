@@ -5,7 +5,7 @@
 import { readKind, readObject } from '../field-table.ts';
 import { isGiven, isRecord, readMessages, readRecords, textOf, wordOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { writeJson } from '../json-lossless.ts';
+import { writeJson } from '../json-value.ts';
 import { fromToolUseId } from '../tool-ids.ts';
 import type { ToolNames } from '../tool-ids.ts';
 import { malformed } from '../unsupported.ts';

@@ -7,7 +7,7 @@ import { readObject } from '../field-table.ts';
 import type { View } from '../field-table.ts';
 import { isGiven, isRecord, itemsOf, textOf, wordOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { parsedLosslessly, writeJson } from '../json-lossless.ts';
+import { reparseLosslessly, writeJson } from '../json-value.ts';
 import { takesEffort, wantsReasoningBack } from '../openai/quirks.ts';
 import { ToolNames } from '../tool-ids.ts';
 import { malformed, unsupported } from '../unsupported.ts';
@@ -26,7 +26,7 @@ const MOST_NAME_LENGTH = 64;
 const BUDGETS = [[4096, 'low'], [16_384, 'medium']] as const;
 
 export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): UpstreamBody {
-  const request = readObject(REQUEST, parsedLosslessly(body, parsed), at(''));
+  const request = readObject(REQUEST, reparseLosslessly(body, parsed), at(''));
   refuseContextEdits(request.context_management);
   const names = new ToolNames(MOST_NAME_LENGTH);
   const tools = convertTools(request.tools, request.tool_choice, names);

@@ -5,8 +5,7 @@ import type { AnswerContext, AnswerNotes, ConvertedResponse, ReportedUsage } fro
 import { viewOf } from '../field-table.ts';
 import { isGiven, isRecord, itemsOf, textOf, wordOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { parseLossless, writeJson } from '../json-lossless.ts';
-import { parseAnswer } from '../json-text.ts';
+import { parseLossless, parseObject, writeJson } from '../json-value.ts';
 import { reasoningOf } from '../openai/output.ts';
 import { meterCompletion } from '../openai/stream-meter.ts';
 import { readReasoningTokens } from '../openai/usage.ts';
@@ -30,7 +29,7 @@ export function stopOf({ finishReason, calledTools, refusal }: Ending): JsonReco
 
 /** Throws SyntaxError where it is no chat completion, or one that broke off. */
 export function convertResponse(body: Uint8Array, answer?: AnswerContext): ConvertedResponse {
-  const completion = parseAnswer(body);
+  const completion = parseObject(body);
   const { id, model, choices, service_tier: tier, usage } = viewOf(COMPLETION, completion);
   const first: unknown = itemsOf(choices)[0];
   const { message: answered, finish_reason: finishReason } = viewOf(CHOICE, isRecord(first) ? first : {});

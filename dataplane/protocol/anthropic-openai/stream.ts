@@ -8,7 +8,7 @@ import { failStream } from '../error-words.ts';
 import type { EventHandler } from '../event-stream.ts';
 import { isGiven, isRecord, itemsOf, textOf, wordOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { parseEventData } from '../json-text.ts';
+import { parseEventData } from '../json-value.ts';
 import { isDone } from '../openai/chunks.ts';
 import { reasoningOf } from '../openai/output.ts';
 import { ChunkMeter } from '../openai/stream-meter.ts';

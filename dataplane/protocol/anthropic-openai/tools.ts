@@ -5,7 +5,7 @@ import { isCustomTool } from '../anthropic/tool-types.ts';
 import { readObject } from '../field-table.ts';
 import { isGiven, isRecord, itemsOf, readRecords, textOf, wordOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { writeJson } from '../json-lossless.ts';
+import { writeJson } from '../json-value.ts';
 import type { ToolNames } from '../tool-ids.ts';
 import { malformed, unsupported } from '../unsupported.ts';
 import { at } from './blocks.ts';

@@ -4,7 +4,7 @@
  */
 import { isGiven, isRecord, itemsOf, textOf, wordOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { writeJson } from '../json-lossless.ts';
+import { writeJson } from '../json-value.ts';
 
 export interface CountedTexts {
   readonly texts: readonly string[];

@@ -2,7 +2,7 @@
  * The events that a stream of a message is made of.
  */
 import type { JsonRecord } from '../fields.ts';
-import { writeJson } from '../json-lossless.ts';
+import { writeJson } from '../json-value.ts';
 import { writeEvent } from '../sse.ts';
 
 /** Each event's line says its type once more. */

@@ -3,7 +3,7 @@
  */
 import { isRecord, utf8Bytes } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { writeJson } from '../json-lossless.ts';
+import { writeJson } from '../json-value.ts';
 
 /** Of a whole content block. */
 export function blockBytes(block: JsonRecord): number {

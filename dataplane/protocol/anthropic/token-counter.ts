@@ -2,7 +2,8 @@
  * Counting the tokens of a message: an endpoint of its own, which takes the message as it would be sent.
  */
 import { editObject } from '../json-edit.ts';
-import { parseEventData, textOfBytes } from '../json-text.ts';
+import { decodeUtf8 } from '../bytes.ts';
+import { parseEventData } from '../json-value.ts';
 import type { TokenCounter } from '../provider.ts';
 import { readTokenCount } from '../usage.ts';
 
@@ -11,5 +12,5 @@ export const tokenCounter: TokenCounter = {
     path: '/v1/messages/count_tokens',
     body: parsed['model'] === upstreamModel ? body : editObject(body, new Map([['model', JSON.stringify(upstreamModel)]])),
   }),
-  read: (body) => readTokenCount(parseEventData(textOfBytes(body))?.['input_tokens']),
+  read: (body) => readTokenCount(parseEventData(decodeUtf8(body))?.['input_tokens']),
 };

@@ -4,7 +4,7 @@
 import type { AnswerNotes } from '../converter.ts';
 import { isRecord, textOf, wordOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { writeJson } from '../json-lossless.ts';
+import { writeJson } from '../json-value.ts';
 import type { ChunkWriter } from './chunk-writer.ts';
 import { convertCitations } from './citations.ts';
 import { writeReasoning } from './reasoning.ts';

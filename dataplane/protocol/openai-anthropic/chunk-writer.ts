@@ -2,7 +2,7 @@
  * Writes the chunks of one answer: what they have in common is written once, and a chunk's JSON is put together around its delta.
  */
 import type { JsonRecord } from '../fields.ts';
-import { writeJson } from '../json-lossless.ts';
+import { writeJson } from '../json-value.ts';
 
 export interface ChunkHead {
   readonly id: string;

@@ -7,7 +7,7 @@ import { readKind, readObject } from '../field-table.ts';
 import type { View } from '../field-table.ts';
 import { isGiven, isRecord, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { parsedLosslessly, writeJson } from '../json-lossless.ts';
+import { reparseLosslessly, writeJson } from '../json-value.ts';
 import { malformed, unsupported } from '../unsupported.ts';
 import { convertMessages, shortest } from './messages.ts';
 import { at, cacheOf } from './parts.ts';
@@ -25,7 +25,7 @@ const LEAST_THINKING_TOP_P = 0.95;
 const JSON_ONLY = 'Answer with one valid JSON object and nothing else: no explanation, no code fence.';
 
 export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): UpstreamBody {
-  const request = readObject(REQUEST, parsedLosslessly(body, parsed), at(''));
+  const request = readObject(REQUEST, reparseLosslessly(body, parsed), at(''));
   if (isRecord(request.stream_options)) readObject(STREAM_OPTIONS, request.stream_options, at('stream_options'));
   const requestTools = new RequestTools();
   const tools = requestTools.convertTools(request.tools, request.functions, request.tool_choice);

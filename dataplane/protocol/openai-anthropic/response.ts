@@ -7,8 +7,7 @@ import type { AnswerContext, AnswerNotes, ConvertedResponse, ReportedUsage } fro
 import { viewOf } from '../field-table.ts';
 import { isRecord, itemsOf, textOf, wordOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { parseLossless, writeJson } from '../json-lossless.ts';
-import { parseAnswer } from '../json-text.ts';
+import { parseLossless, parseObject, writeJson } from '../json-value.ts';
 import { fromToolUseId } from '../tool-ids.ts';
 import { fillUsage } from '../usage.ts';
 import { convertCitations } from './citations.ts';
@@ -24,7 +23,7 @@ export function finishReasonOf(stopReason: string | undefined, notes: AnswerNote
 /** Throws SyntaxError where it is no message. */
 export function convertResponse(body: Uint8Array, answer: Partial<AnswerContext> = {}): ConvertedResponse {
   const { id: ownId, createdSeconds = 0, estimatedInputTokens = 0, notes } = answer;
-  const message = parseAnswer(body, parseLossless);
+  const message = parseObject(body, parseLossless);
   const { id, model, content, stop_reason: stopReason, stop_details: details, usage } = viewOf(MESSAGE, message);
   if (!Array.isArray(content)) throw new SyntaxError('the answer is not a message');
   const meter = meterMessage(message);

@@ -9,7 +9,7 @@ import { failStream } from '../error-words.ts';
 import type { EventHandler } from '../event-stream.ts';
 import { isRecord, textOf, wordOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { parseEventData } from '../json-text.ts';
+import { parseEventData } from '../json-value.ts';
 import { DONE } from '../openai/chunks.ts';
 import { readStreamError } from '../provider-errors.ts';
 import type { SseEvent } from '../sse.ts';

@@ -5,7 +5,7 @@ import type { AnswerNotes } from '../converter.ts';
 import { readKind, readObject } from '../field-table.ts';
 import { isGiven, isRecord, itemsOf, readRecords, textOf, wordOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { parseLossless } from '../json-lossless.ts';
+import { parseLossless } from '../json-value.ts';
 import { toToolUseId, ToolNames } from '../tool-ids.ts';
 import { malformed, unsupported } from '../unsupported.ts';
 import { at, cacheOf } from './parts.ts';

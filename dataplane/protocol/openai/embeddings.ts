@@ -6,7 +6,7 @@ import type { Converter, RequestPlan, UpstreamBody } from '../converter.ts';
 import { isRecord, readModel } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { editObject } from '../json-edit.ts';
-import { parseAnswer } from '../json-text.ts';
+import { parseObject } from '../json-value.ts';
 import { meterOf } from '../usage.ts';
 import { NO_FIGURES, readFigures, reportOpenAi } from './usage.ts';
 
@@ -44,7 +44,7 @@ export const embeddingsConverter: Converter = {
   upstream: 'OpenAI',
   request: renameModel('/embeddings'),
   response: (body) => {
-    const answer = parseAnswer(body);
+    const answer = parseObject(body);
     if (!Array.isArray(answer['data'])) throw new SyntaxError('the answer holds no embeddings');
     const { input, cached } = reportOpenAi(isRecord(answer['usage']) ? readFigures(answer['usage']) : NO_FIGURES);
     return { body, meter: meterOf({ input, cached, cacheWrite5m: undefined, cacheWrite1h: undefined, output: undefined }, 0, input !== undefined) };

@@ -10,7 +10,7 @@ import type { EventHandler } from '../event-stream.ts';
 import { isGiven, isRecord, readCount, readFlag, readModel } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { findImageField } from '../image-inputs.ts';
-import { parseAnswer, parseEventData } from '../json-text.ts';
+import { parseObject, parseEventData } from '../json-value.ts';
 import { readStreamError } from '../provider-errors.ts';
 import type { SseEvent } from '../sse.ts';
 import { meterOf } from '../usage.ts';
@@ -49,7 +49,7 @@ export const imagesConverter: Converter = {
   upstream: 'OpenAI',
   request: renameModel('/images/generations'),
   response: (body) => {
-    const answer = parseAnswer(body);
+    const answer = parseObject(body);
     if (!Array.isArray(answer['data'])) throw new SyntaxError('the answer holds no images');
     return { body, meter: meterImages(answer['usage'], true) };
   },

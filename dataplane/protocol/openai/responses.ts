@@ -11,8 +11,7 @@ import { isGiven, isRecord, itemsOf, wordOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { editObject } from '../json-edit.ts';
 import type { JsonEdit } from '../json-edit.ts';
-import { writeJson } from '../json-lossless.ts';
-import { parseAnswer, parseEventData } from '../json-text.ts';
+import { parseEventData, parseObject, writeJson } from '../json-value.ts';
 import { readStreamError } from '../provider-errors.ts';
 import { writeEvent } from '../sse.ts';
 import type { SseEvent } from '../sse.ts';
@@ -27,7 +26,7 @@ export const responsesConverter: Converter = {
   upstream: 'OpenAI',
   request: editRequest,
   response: (body) => {
-    const response = parseAnswer(body);
+    const response = parseObject(body);
     if (!Array.isArray(response['output']) && !isGiven(response['status'])) throw new SyntaxError('the answer is not a response');
     return { body, meter: meterResponse(response), failed: isNothing(response) };
   },

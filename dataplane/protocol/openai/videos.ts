@@ -8,7 +8,7 @@ import type { ConvertedJob, Converter } from '../converter.ts';
 import { isGiven, isRecord, readCount, readModel, textOf, wordOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { findImageField } from '../image-inputs.ts';
-import { parseAnswer } from '../json-text.ts';
+import { parseObject } from '../json-value.ts';
 import { editForm } from '../multipart.ts';
 import { meterOf, NOTHING_REPORTED } from '../usage.ts';
 import type { VideoJobs } from '../provider.ts';
@@ -88,7 +88,7 @@ export function isJobId(id: string): boolean {
 
 /** A word that is not known says that it goes on. */
 function readVideoJob(body: Uint8Array): ConvertedJob {
-  const video = parseAnswer(body);
+  const video = parseObject(body);
   const id = textOf(video['id']);
   if (id === undefined || !isJobId(id)) throw new SyntaxError('the answer names no video');
   return { id, state: stateOf(video) };

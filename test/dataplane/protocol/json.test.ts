@@ -5,10 +5,8 @@ import fc from 'fast-check';
 import { readChatFacts as readAnthropic } from '../../../dataplane/protocol/anthropic/facts.ts';
 import { RequestFault } from '../../../dataplane/protocol/call-facts.ts';
 import { editObject, memberBytes } from '../../../dataplane/protocol/json-edit.ts';
-import { parseLossless, writeJson } from '../../../dataplane/protocol/json-lossless.ts';
-import { parseAnswer } from '../../../dataplane/protocol/json-text.ts';
-import { findSyntaxFault } from '../../../dataplane/protocol/json-position.ts';
-import { MAX_DEPTH, MAX_VALUES, scanObject } from '../../../dataplane/protocol/json-scan.ts';
+import { parseLossless, parseObject, writeJson } from '../../../dataplane/protocol/json-value.ts';
+import { findSyntaxFault, MAX_DEPTH, MAX_VALUES, scanObject } from '../../../dataplane/protocol/json-scan.ts';
 import { readChatFacts as readOpenAi } from '../../../dataplane/protocol/openai/facts.ts';
 import { parseBody } from '../../../dataplane/protocol/parse-body.ts';
 import { refusalOf } from './refusal.ts';
@@ -34,7 +32,7 @@ test('what an edit does not name stays byte for byte', () => {
 test('bytes that are a part of others are taken for themselves', () => {
   const within = new Uint8Array(Buffer.from('[{"a":1}]').subarray(1, 8));
   const view = new Uint8Array(Uint8Array.from([0x5b, ...within]).buffer, 1);
-  assert.deepEqual(parseAnswer(view), { a: 1 });
+  assert.deepEqual(parseObject(view), { a: 1 });
   assert.equal(scanObject(view)?.end, 7);
   assert.equal(Buffer.from(editObject(view, new Map([['b', '2']]))).toString(), '{"a":1,"b":2}');
 });

@@ -6,7 +6,7 @@ import { failStream } from '../../../../dataplane/protocol/error-words.ts';
 import type { EventHandler } from '../../../../dataplane/protocol/event-stream.ts';
 import { isRecord, textOf, utf8Bytes, wordOf } from '../../../../dataplane/protocol/fields.ts';
 import type { JsonRecord } from '../../../../dataplane/protocol/fields.ts';
-import { parseAnswer, parseEventData } from '../../../../dataplane/protocol/json-text.ts';
+import { parseObject, parseEventData } from '../../../../dataplane/protocol/json-value.ts';
 import { DONE } from '../../../../dataplane/protocol/openai/chunks.ts';
 import { readStreamError } from '../../../../dataplane/protocol/provider-errors.ts';
 import { writeEvent } from '../../../../dataplane/protocol/sse.ts';
@@ -26,7 +26,7 @@ function writeUsage(metered: Meter, estimatedInputTokens: number): JsonRecord {
 
 /** Throws SyntaxError where it is no answer. */
 export function convertResponse(body: Uint8Array, answer?: AnswerContext): ConvertedResponse {
-  const { said, bird, counts } = parseAnswer(body);
+  const { said, bird, counts } = parseObject(body);
   if (typeof said !== 'string') throw new SyntaxError('the answer says nothing');
   const metered = meter(counts, utf8Bytes(said));
   const completion = {
