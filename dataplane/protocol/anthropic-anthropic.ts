@@ -1,16 +1,16 @@
 /**
- * Anthropic client, Anthropic provider: bytes pass through. What changes is the model's name and max_tokens.
+ * Anthropic client, Anthropic provider: bytes pass through. Only the model's name and max_tokens change.
  */
-import { EventMeter, meterMessage } from './anthropic/stream-meter.ts';
+import { MessageEventMeter, meterMessage } from './anthropic/stream-meter.ts';
 import type { Converter, Meter, RequestPlan, StreamEnd, StreamRequest, UpstreamBody } from './converter.ts';
-import { failStream } from './error-words.ts';
+import { failStream } from './stream-errors.ts';
 import { openEventStream } from './event-stream.ts';
 import type { EventHandler } from './event-stream.ts';
 import type { JsonRecord } from './fields.ts';
 import { editObject } from './json-edit.ts';
 import type { JsonEdit } from './json-edit.ts';
-import { parseObject, parseEventData } from './json-value.ts';
-import { MESSAGE_STOP } from './anthropic/events.ts';
+import { parseEventData, parseObject } from './json-value.ts';
+import { MESSAGE_STOP } from './anthropic/write-event.ts';
 import { readStreamError } from './provider-errors.ts';
 import type { SseEvent } from './sse.ts';
 
@@ -23,7 +23,7 @@ export const anthropicToAnthropic: Converter = {
     if (!Array.isArray(message['content'])) throw new SyntaxError('the answer is not a message');
     return { body, meter: meterMessage(message) };
   },
-  stream: (request) => openEventStream(new PassingEvents(request), { client: 'Anthropic', requestId: request.id }),
+  stream: (request) => openEventStream(new MessagePassthrough(request), { client: 'Anthropic', requestId: request.id }),
 };
 
 function editRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): UpstreamBody {
@@ -33,10 +33,10 @@ function editRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): U
   return { path: '/v1/messages', body: editObject(body, edits, plan.scanned) };
 }
 
-class PassingEvents implements EventHandler {
+class MessagePassthrough implements EventHandler {
   readonly #request: StreamRequest;
-  readonly #events = new EventMeter();
-  /** What the stream ended with. */
+  readonly #eventMeter = new MessageEventMeter();
+  /** Set by the terminal event or an error. */
   #end: StreamEnd | undefined;
 
   constructor(request: StreamRequest) {
@@ -48,24 +48,24 @@ class PassingEvents implements EventHandler {
   }
 
   get meter(): Meter {
-    return this.#events.meter;
+    return this.#eventMeter.meter;
   }
 
-  take(event: SseEvent): readonly Uint8Array[] {
+  handle(event: SseEvent): readonly Uint8Array[] {
     const data = event.data === undefined ? undefined : parseEventData(event.data);
     if (event.event === 'error' || data?.['type'] === 'error') {
       this.#end = failStream('Anthropic', readStreamError(data ?? event.data), this.#request.id);
       return [];
     }
     if (!data) return [event.raw];
-    this.#events.take(data);
+    this.#eventMeter.add(data);
     if (data['type'] !== 'message_stop') return [event.raw];
     this.#end = { outcome: 'Complete', last: event.raw };
     return [];
   }
 
-  /** A provider that says why it stopped but sends no message_stop has said all there is. */
+  /** Some providers send a stop reason and no message_stop: the message is complete. */
   finish(): StreamEnd {
-    return this.#end ?? (this.#events.stopReason === undefined ? { outcome: 'Cut' } : { outcome: 'Complete', last: MESSAGE_STOP });
+    return this.#end ?? (this.#eventMeter.stopReason === undefined ? { outcome: 'Cut' } : { outcome: 'Complete', last: MESSAGE_STOP });
   }
 }

@@ -1,10 +1,10 @@
 /**
- * Anthropic client, OpenAI provider. The parts are in anthropic-openai/: the request and its messages and tools, the answer, and
- * the stream's state machine.
+ * Anthropic client, OpenAI provider. The parts are in anthropic-openai/: request, messages, tools, response
+ * and stream.
  */
 import { convertRequest } from './anthropic-openai/request.ts';
 import { convertResponse } from './anthropic-openai/response.ts';
-import { EventsFromChunks } from './anthropic-openai/stream.ts';
+import { ChunksToEvents } from './anthropic-openai/stream.ts';
 import type { Converter } from './converter.ts';
 import { openEventStream } from './event-stream.ts';
 
@@ -13,5 +13,5 @@ export const anthropicToOpenai: Converter = {
   upstream: 'OpenAI',
   request: convertRequest,
   response: convertResponse,
-  stream: (request) => openEventStream(new EventsFromChunks(request), { client: 'Anthropic', requestId: request.id }),
+  stream: (request) => openEventStream(new ChunksToEvents(request), { client: 'Anthropic', requestId: request.id }),
 };

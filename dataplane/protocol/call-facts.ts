@@ -1,6 +1,6 @@
 /**
- * What the gateway must know of a request, whatever its dialect: for routing, for the price bound and for policy. Read
- * loosely: fields that are none of its business are not looked at, so that they pass through untouched.
+ * What the gateway must know of a request, whatever its dialect: for routing, for the price bound and for policy. Fields
+ * that it has no use for are not read, so that they pass through unchanged.
  */
 
 /** The dialect that a client speaks, decided by the path. */
@@ -20,11 +20,11 @@ export interface ChatFacts {
   readonly stream: boolean;
   /** OpenAI: the client itself asked for stream_options.include_usage. */
   readonly wantsStreamUsage: boolean;
-  /** The limit the client wished for, whichever field it used; undefined: none. Per answer. */
+  /** The client's limit for each answer, from whichever field holds it; undefined: none. */
   readonly maxOutputTokens: number | undefined;
   /** Answers asked for (OpenAI `n`), at least 1. */
   readonly answers: number;
-  /** Bytes of the body less base64 data of images: an upper bound on text tokens. */
+  /** Bytes of the body without base64 data of images: an upper bound on text tokens. */
   readonly textBytes: number;
   /** Messages, tools and similar units that a provider wraps with tokens of its own. */
   readonly units: number;

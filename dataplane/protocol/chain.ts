@@ -1,12 +1,12 @@
 /**
- * Two conversions, one after the other: a new kind of provider needs only one of its own, from one of the dialects, and gets the
- * other through it.
+ * Chains two conversions: a new kind of provider has to convert only one of the dialects, and gets the other through the existing
+ * conversion between the dialects.
  */
 import type { AnswerContext, AnswerNotes, Converter, Meter, StreamConverter, StreamEnd, StreamRequest, UpstreamBody } from './converter.ts';
 import type { JsonRecord } from './fields.ts';
 import { parseObject } from './json-value.ts';
 
-/** `first`: from the client's dialect to the one in the middle; `second`: from there to the provider. */
+/** `first`: from the client's dialect to the intermediate one; `second`: from there to the provider. */
 export function chain(first: Converter, second: Converter): Converter {
   return {
     client: first.client,
@@ -19,7 +19,7 @@ export function chain(first: Converter, second: Converter): Converter {
       const middle = second.response(body, answer && innerOf(answer));
       return { ...first.response(middle.body, answer), meter: middle.meter };
     },
-    // the middle is always asked for its figures, which the client's own may be written from
+    // the intermediate stream always has usage, because the client's may be written from it
     stream: (request) => new ChainedStream(first.stream(request), second.stream({ ...innerOf(request), wantsStreamUsage: true })),
   };
 }
@@ -32,7 +32,7 @@ function withNotes(outer: AnswerNotes | undefined, sent: UpstreamBody): Upstream
   return outer || sent.notes ? { ...sent, notes: { ...outer, ...(sent.notes ? { inner: sent.notes } : {}) } } : sent;
 }
 
-/** What the second conversion noted for itself. */
+/** With the notes of the second conversion. */
 function innerOf<Context extends AnswerContext | StreamRequest>({ notes, ...context }: Context): Omit<Context, 'notes'> & Pick<AnswerContext, 'notes'> {
   return notes?.inner ? { ...context, notes: notes.inner } : context;
 }
@@ -58,7 +58,7 @@ class ChainedStream implements StreamConverter {
     return this.#outer.push(this.#inner.push(chunk));
   }
 
-  /** What the inner one held back, its error too, is for the outer one to read. */
+  /** The outer stream reads what the inner one held back, its error too. */
   end(): StreamEnd {
     const inner = this.#inner.end();
     if (inner.outcome === 'Cut') return inner;

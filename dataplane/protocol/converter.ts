@@ -7,7 +7,10 @@
 import type { JsonObject } from './json-scan.ts';
 import type { Dialect } from './call-facts.ts';
 
-/** Figures as the provider gave them, folded over the answer; undefined is "not said", which is not zero. Input excludes cached and written. */
+/**
+ * Tokens as the provider reported them, merged over the answer. Undefined means not reported, which is not zero. Input excludes
+ * tokens read from and written to the cache.
+ */
 export interface ReportedUsage {
   readonly input: number | undefined;
   readonly cached: number | undefined;
@@ -16,24 +19,24 @@ export interface ReportedUsage {
   readonly output: number | undefined;
 }
 
-/** What was consumed, as far as it was seen. */
+/** What has been consumed so far. */
 export interface Meter {
-  /** The latest figures. */
+  /** The latest usage. */
   readonly reported: ReportedUsage;
-  /** The figures are final: the provider's terminal usage was seen. */
+  /** The usage covers the whole answer. */
   readonly final: boolean;
-  /** UTF-8 bytes of generated text, tool arguments and thinking seen so far: what an estimate is made from. */
+  /** UTF-8 bytes of generated text, tool arguments and thinking so far, from which missing usage is estimated. */
   readonly outputBytes: number;
 }
 
 /** What the gateway decided about a request before it is sent. */
 export interface RequestPlan {
   readonly upstreamModel: string;
-  /** The output limit to send; undefined: the client's own is left as it is. */
+  /** The output limit to send; undefined: the client's own stays. */
   readonly maxOutputTokens: number | undefined;
   /** OpenAI protocol: the field that this model's provider understands. */
   readonly outputLimitField: 'max_completion_tokens' | 'max_tokens';
-  /** Where the members of the client's body are, if that is known already. */
+  /** The scan of the client's body, if it has been scanned already. */
   readonly scanned?: JsonObject | undefined;
 }
 
@@ -43,23 +46,23 @@ export interface UpstreamBody {
   readonly body: Uint8Array;
   /** Default: application/json. */
   readonly contentType?: string;
-  /** For the conversion of the answer; absent: it needs to know nothing of the request. */
+  /** For the conversion of the response; absent: it needs nothing from the request. */
   readonly notes?: AnswerNotes;
 }
 
-/** What the conversion of an answer must know of its request. */
+/** What the conversion of a response must know of its request. */
 export interface AnswerNotes {
-  /** The client's names of tools, by those that were sent in their place. */
+  /** The client's tool names, by the names that were sent instead. */
   readonly toolNames?: ReadonlyMap<string, string>;
-  /** OpenAI's custom tools by the names that were sent: their input is a text. */
+  /** The sent names of OpenAI's custom tools, whose input is a text. */
   readonly customTools?: ReadonlySet<string>;
-  /** OpenAI's older functions: the answer calls one, as function_call. */
+  /** The request has OpenAI's deprecated `functions`: the response calls one as function_call. */
   readonly legacyFunctions?: boolean;
-  /** Of the second of two conversions, one after the other. */
+  /** Of the second of two chained conversions. */
   readonly inner?: AnswerNotes;
 }
 
-/** A provider's refusal or failure in its own words, dialect apart. */
+/** A provider's error, independent of dialect. */
 export interface ProviderError {
   readonly message: string;
   readonly type: string | undefined;
@@ -68,7 +71,7 @@ export interface ProviderError {
   readonly param?: string;
 }
 
-/** What a provider goes on with after the call, as it names it, and how far it has come. */
+/** A job that the provider works on after the call. */
 export interface ConvertedJob {
   readonly id: string;
   readonly state: 'Running' | 'Completed' | 'Failed';
@@ -77,28 +80,31 @@ export interface ConvertedJob {
 export interface ConvertedResponse {
   readonly body: Uint8Array;
   readonly meter: Meter;
-  /** The call made a job: it is paid now, and given back if the job fails. */
+  /** The call created a job: it is billed now, and refunded if the job fails. */
   readonly job?: ConvertedJob;
-  /** The answer says that nothing came of the call and nothing was consumed: it is passed on, and costs nothing. */
+  /** The response reports a failure without usage or output: it is passed on, and costs nothing. */
   readonly failed?: boolean;
 }
 
 /** How a stream ended. */
 export type StreamEnd =
-  /** With its dialect's terminal event. `last` is what was held back: send it once the settlement is committed. */
+  /** With its dialect's terminal event. `last` was held back: send it once the settlement is committed. */
   | { readonly outcome: 'Complete'; readonly last: Uint8Array }
   /** The provider stopped without one: the caller sends an error event in its dialect. */
   | { readonly outcome: 'Cut' }
-  /** The provider said so in the stream; `last` is its error in the client's dialect. */
+  /** The provider sent an error in the stream; `last` is that error in the client's dialect. */
   | { readonly outcome: 'Failed'; readonly error: ProviderError; readonly last: Uint8Array };
 
 /** Turns a provider's stream into the client's. One per attempt. */
 export interface StreamConverter {
-  /** Takes the provider's next bytes, in pieces of any size; returns what may be sent now (possibly nothing). Events after the terminal one are dropped. */
+  /**
+   * Takes the provider's next bytes, in pieces of any size; returns what may be sent now (possibly nothing). Events after the
+   * terminal one are dropped.
+   */
   push(chunk: Uint8Array): Uint8Array;
   /** The provider's stream is over, or its terminal event was seen. */
   end(): StreamEnd;
-  /** The terminal event was seen: nothing that matters follows. */
+  /** The terminal event has been read: the rest of the stream can be ignored. */
   readonly terminal: boolean;
   /** As of now; changes with push. */
   readonly meter: Meter;
@@ -106,7 +112,7 @@ export interface StreamConverter {
 
 export interface Converter {
   readonly client: Dialect;
-  /** The protocol that the provider's bytes are in. The client's own: they pass through. */
+  /** The provider's protocol. Bytes pass through where it is the client's own. */
   readonly upstream: string;
   /**
    * The provider's request. `body` is the client's bytes, `parsed` the same as a value.
@@ -114,26 +120,26 @@ export interface Converter {
    */
   request(body: Uint8Array, parsed: Readonly<Record<string, unknown>>, plan: RequestPlan): UpstreamBody;
   /**
-   * A whole 2xx answer. Throws SyntaxError where it is not JSON of its dialect. A converted answer takes its id, its time and
-   * figures that are missing from `answer`; without it the id is made from the provider's own, and the others are 0.
+   * A whole 2xx response. Throws SyntaxError where it is not one of its protocol. A converted response takes its id, its time and
+   * the estimate of missing usage from `answer`; without it the id is made from the provider's own, and the others are 0.
    */
   response(body: Uint8Array, answer?: AnswerContext): ConvertedResponse;
   stream(request: StreamRequest): StreamConverter;
 }
 
-/** What a converted answer needs beside the provider's own. */
+/** What a converted response needs besides the provider's own. */
 export type AnswerContext = Pick<StreamRequest, 'id' | 'createdSeconds' | 'estimatedInputTokens' | 'notes'>;
 
 export interface StreamRequest {
-  /** OpenAI client: it asked for the usage chunk itself; else the chunk is stripped. */
+  /** OpenAI client: it asked for usage itself; otherwise usage is taken out. */
   readonly wantsStreamUsage: boolean;
-  /** The model's name as the client wrote it, where the converted answer needs one. */
+  /** The model's name as the client wrote it. */
   readonly model: string;
-  /** For a converted message_start, which needs a figure before the provider says one. */
+  /** For a converted message_start, which comes before the provider reports usage. */
   readonly estimatedInputTokens: number;
-  /** Ids and times of converted answers: the gateway's request id, and seconds since the epoch. */
+  /** For ids and times of converted responses: the gateway's request id, and seconds since the epoch. */
   readonly id: string;
   readonly createdSeconds: number;
-  /** As the request's conversion gave them. */
+  /** From the request's conversion. */
   readonly notes?: AnswerNotes;
 }

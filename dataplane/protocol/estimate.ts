@@ -1,24 +1,24 @@
 /**
- * Token counts without a tokenizer: bounds that no provider can exceed, for holds, and estimates, for what providers leave out.
+ * Token counts without a tokenizer: upper bounds for holds, and estimates of usage that providers do not report.
  */
 import type { ChatFacts } from './call-facts.ts';
 
-/** Of a model, as its route says. */
+/** A model's limits, from its route. */
 export interface ModelTokens {
   readonly contextTokens: number;
   /** Bound of one image. */
   readonly imageTokens: number;
 }
 
-/** A provider's own wrapping of a call: its beginning, date lines of chat templates, the answer's opening. */
+/** Upper bound of what a chat template adds to a call: its start, a date, the opening of the answer. */
 const CALL_TOKENS = 128;
-/** A provider's own wrapping of one message, block or tool. */
+/** Upper bound of what a chat template adds to a message, block or tool. */
 const UNIT_TOKENS = 16;
-/** Of the same in ordinary text. */
+/** What it usually adds. */
 const USUAL_UNIT_TOKENS = 3;
 const BYTES_PER_TOKEN = 4;
 
-/** How many units the provider's own words about tools, or about an answer's schema, are worth, beside those themselves. */
+/** Units for the provider's own instructions on how to use tools or a schema, besides the tools or the schema. */
 export const PREAMBLE_UNITS = 40;
 
 /**
@@ -30,13 +30,13 @@ export function boundInput(facts: ChatFacts, { contextTokens, imageTokens }: Mod
   return Math.min(contextTokens, tokens);
 }
 
-/** Input tokens as they usually are, for a provider that does not say; at most the bound. A file counts as one page. */
+/** Likely input tokens, for a provider that reports none; at most the bound. A file counts as one page. */
 export function estimateInput(facts: ChatFacts, model: ModelTokens): number {
   const text = Math.ceil(facts.textBytes / BYTES_PER_TOKEN) + facts.units * USUAL_UNIT_TOKENS;
   return Math.min(boundInput(facts, model), text + (facts.images + facts.files) * model.imageTokens);
 }
 
-/** Output tokens of generated text; never zero once there is some. */
+/** Likely output tokens of generated text; not zero unless nothing was generated. */
 export function estimateOutputTokens(outputBytes: number): number {
   return Math.ceil(outputBytes / BYTES_PER_TOKEN);
 }

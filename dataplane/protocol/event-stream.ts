@@ -4,7 +4,7 @@
  */
 import type { Dialect } from './call-facts.ts';
 import type { Meter, StreamConverter, StreamEnd } from './converter.ts';
-import { failStream } from './error-words.ts';
+import { failStream } from './stream-errors.ts';
 import { SseFramer } from './sse.ts';
 import type { SseEvent } from './sse.ts';
 
@@ -16,7 +16,7 @@ const EMPTY = Buffer.alloc(0);
 /** The state machine of one stream. */
 export interface EventHandler {
   /** Returns what the client gets for this event: `[event.raw]` to pass it on. Not called once `terminal`. */
-  take(event: SseEvent): readonly Uint8Array[];
+  handle(event: SseEvent): readonly Uint8Array[];
   /** The terminal event, or the provider's error, has been taken. */
   readonly terminal: boolean;
   readonly meter: Meter;
@@ -60,7 +60,7 @@ class EventStream implements StreamConverter {
     const output: Uint8Array[] = [];
     this.#framer.append(bytes);
     for (let event = this.#framer.next(); event; event = this.#framer.next()) {
-      this.#take(event, output);
+      this.#handle(event, output);
       if (this.terminal) break;
     }
     if (this.#framer.overflowed) this.#fault ??= 'The provider sent an event too large to pass on.';
@@ -70,7 +70,7 @@ class EventStream implements StreamConverter {
   end(): StreamEnd {
     const output: Uint8Array[] = [];
     const rest = this.terminal ? undefined : this.#framer.end();
-    if (rest) this.#take(rest, output);
+    if (rest) this.#handle(rest, output);
     const { client, requestId } = this.#options;
     if (this.#fault !== undefined && !this.#handler.terminal)
       return failStream(client, { message: this.#fault, type: undefined, code: undefined }, requestId);
@@ -78,9 +78,9 @@ class EventStream implements StreamConverter {
     return end.outcome === 'Cut' || output.length === 0 ? end : { ...end, last: join([...output, end.last]) };
   }
 
-  #take(event: SseEvent, output: Uint8Array[]): void {
+  #handle(event: SseEvent, output: Uint8Array[]): void {
     try {
-      output.push(...this.#handler.take(event));
+      output.push(...this.#handler.handle(event));
     } catch (error) {
       // JSON that nests too deeply to be written again
       if (!(error instanceof SyntaxError || error instanceof RangeError)) throw error;

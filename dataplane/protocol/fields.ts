@@ -1,5 +1,5 @@
 /**
- * Reads fields of values that anybody may have written.
+ * Reads fields of untrusted values.
  */
 import { Buffer } from 'node:buffer';
 import { RequestFault } from './call-facts.ts';
@@ -10,18 +10,18 @@ export function isRecord(value: unknown): value is JsonRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The array, or nothing. */
+/** The items of an array; none, if it is anything else. */
 export function itemsOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** A string that says something. */
+/** A string that is not empty; undefined, if it is anything else. */
 export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** A word such as `type`; anything else is none. */
-export function wordOf(value: unknown): string {
+/** A string; empty, if it is anything else. */
+export function stringOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
@@ -29,7 +29,7 @@ export function utf8Bytes(value: unknown): number {
   return typeof value === 'string' ? Buffer.byteLength(value) : 0;
 }
 
-/** null counts as absent, as both APIs have it. */
+/** null counts as absent, as in both APIs. */
 export function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
@@ -47,12 +47,12 @@ export function readFlag(value: unknown, param: string): boolean {
   return value;
 }
 
-/** A whole number from `least` to `most`; undefined: absent. */
+/** A whole number from `min` to `max`; undefined: absent. */
 export function readCount(value: unknown, param: string, bounds: readonly [number, number]): number | undefined {
   if (!isGiven(value)) return undefined;
-  const [least, most] = bounds;
-  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < least || value > most) {
-    const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
+  const [min, max] = bounds;
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < min || value > max) {
+    const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
     throw new RequestFault('invalid_request', `The field "${param}" must be a whole number ${range}.`, param);
   }
   return value;

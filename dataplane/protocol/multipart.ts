@@ -1,7 +1,6 @@
 /**
- * Forms with files (RFC 7578), as SDKs send them: read into fields, and changed in their bytes. Stricter than the RFC where two
- * readers could disagree on what was asked, and so on its price: nothing before the first delimiter, whole lines, one name per
- * part, no name twice.
+ * Parses forms with files (RFC 7578) and edits them in their bytes. Stricter than the RFC where two parsers could disagree on what
+ * is asked, and so on its price: no preamble, no padded delimiters, one name per part, no name twice.
  */
 import { asBuffer } from './bytes.ts';
 import { RequestFault } from './call-facts.ts';
@@ -17,15 +16,15 @@ export interface FormPart {
   readonly end: number;
 }
 
-/** What stands for a file among a form's fields. */
+/** Represents a file among a form's fields. */
 export interface FormFile {
   readonly filename: string;
   readonly contentType: string;
   readonly bytes: number;
 }
 
-const MOST_PARTS = 128;
-const MOST_HEADER_BYTES = 8 * 1024;
+const MAX_PARTS = 128;
+const MAX_HEADER_BYTES = 8 * 1024;
 const CRLF = '\r\n';
 const BOUNDARY = /^multipart\/form-data\s*;(?:.*;)?\s*boundary=(?:"([^"\\]{1,70})"|([^\s";,]{1,70}))\s*(?:;|$)/i;
 
@@ -33,7 +32,7 @@ export function isForm(contentType: string | undefined): contentType is string {
   return /^\s*multipart\/form-data\b/i.test(contentType ?? '');
 }
 
-/** The fields of a form by name: texts, and what describes a file. Throws RequestFault where it is not well-formed. */
+/** The fields of a form by name: text, or a FormFile. Throws RequestFault where the form is malformed. */
 export function parseForm(bytes: Uint8Array, contentType: string): JsonRecord {
   const body = asBuffer(bytes);
   const fields: [string, unknown][] = readParts(bytes, contentType).map((part) => [part.name, part.filename === undefined ? textOfPart(body, part) : fileOf(part)]);
@@ -54,13 +53,13 @@ export function readParts(bytes: Uint8Array, contentType: string): readonly Form
     const part = readPart(body, at, delimiter);
     addName(names, part.name);
     parts.push(part);
-    if (parts.length > MOST_PARTS) throw malformed(`it has more than ${MOST_PARTS} parts`);
+    if (parts.length > MAX_PARTS) throw malformed(`it has more than ${MAX_PARTS} parts`);
     at = part.end + CRLF.length + delimiter.length;
   }
   return parts;
 }
 
-/** The same form with another content of one field. Throws RequestFault. */
+/** The same form with another value of one field. Throws RequestFault. */
 export function editForm(bytes: Uint8Array, contentType: string, { name, value }: { readonly name: string; readonly value: string }): Uint8Array {
   const part = readParts(bytes, contentType).find((candidate) => candidate.name === name);
   return part ? Buffer.concat([bytes.subarray(0, part.start), Buffer.from(value), bytes.subarray(part.end)]) : bytes;
@@ -77,7 +76,7 @@ function isClosed(body: Buffer, at: number): boolean {
 function readPart(body: Buffer, at: number, delimiter: string): FormPart {
   if (body.toString('latin1', at, at + 2) !== CRLF) throw malformed('a boundary is not followed by a line end');
   const headEnd = body.indexOf(CRLF + CRLF, at);
-  if (headEnd < 0 || headEnd - at > MOST_HEADER_BYTES) throw malformed('a part has no end of its headers');
+  if (headEnd < 0 || headEnd - at > MAX_HEADER_BYTES) throw malformed('a part has no end of its headers');
   const start = headEnd + 2 * CRLF.length;
   // an empty part may end where its headers do
   const end = body.indexOf(CRLF + delimiter, start);
@@ -104,7 +103,7 @@ function splitHeaders(text: string): ReadonlyMap<string, string> {
   return headers;
 }
 
-/** A file has one, be it empty or in another notation. */
+/** A part with a filename, even an empty or an encoded one, is a file. */
 function filenameIn(disposition: string): string | undefined {
   const [filename] = parametersOf(disposition, 'filename');
   return filename ?? (/;\s*filename\*=/i.test(disposition) ? '' : undefined);
@@ -115,10 +114,10 @@ function parametersOf(disposition: string, parameter: string): string[] {
   return [...disposition.matchAll(pattern)].map(([, quoted, plain]) => quoted?.replace(/\\(.)/g, '$1') ?? plain ?? '');
 }
 
-/** Lists are sent under one name, which ends in brackets; no other name may come twice, in whatever case. */
+/** Items of a list share one name that ends in brackets; no other name may come twice, in any case. */
 function addName(names: Set<string>, name: string): void {
   const folded = name.toLowerCase();
-  if (names.has(folded) && !folded.endsWith('[]')) throw new RequestFault('invalid_request', `The field "${shown(name)}" is given twice.`, shown(name));
+  if (names.has(folded) && !folded.endsWith('[]')) throw new RequestFault('invalid_request', `The field "${truncate(name)}" is given twice.`, truncate(name));
   names.add(folded);
 }
 
@@ -126,7 +125,7 @@ function textOfPart(body: Buffer, { name, start, end }: FormPart): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body.subarray(start, end));
   } catch {
-    throw new RequestFault('invalid_request', `The field "${shown(name)}" is not valid UTF-8.`, shown(name));
+    throw new RequestFault('invalid_request', `The field "${truncate(name)}" is not valid UTF-8.`, truncate(name));
   }
 }
 
@@ -134,7 +133,7 @@ function fileOf({ filename = '', contentType, start, end }: FormPart): FormFile 
   return { filename, contentType, bytes: end - start };
 }
 
-function shown(name: string): string {
+function truncate(name: string): string {
   return name.length > 100 ? `${name.slice(0, 100)}…` : name;
 }
 

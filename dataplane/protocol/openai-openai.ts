@@ -1,9 +1,9 @@
 /**
- * OpenAI client, OpenAI provider: bytes pass through. What changes is the model's name, the output limit, and that streams are
- * asked for their usage, which is taken out again where the client did not ask.
+ * OpenAI client, OpenAI provider: bytes pass through. Only the model's name and the output limit change, and streams are asked for
+ * usage, which is taken out again if the client did not ask for it.
  */
 import type { Converter, Meter, RequestPlan, StreamEnd, StreamRequest, UpstreamBody } from './converter.ts';
-import { failStream } from './error-words.ts';
+import { failStream } from './stream-errors.ts';
 import { openEventStream } from './event-stream.ts';
 import type { EventHandler } from './event-stream.ts';
 import { isGiven, isRecord } from './fields.ts';
@@ -11,8 +11,8 @@ import type { JsonRecord } from './fields.ts';
 import { editObject, memberBytes } from './json-edit.ts';
 import type { JsonEdit } from './json-edit.ts';
 import { decodeUtf8 } from './bytes.ts';
-import { parseObject, parseEventData } from './json-value.ts';
-import { DONE, isDone } from './openai/chunks.ts';
+import { parseEventData, parseObject } from './json-value.ts';
+import { DONE, isDone } from './openai/done.ts';
 import { ChunkMeter, meterCompletion } from './openai/stream-meter.ts';
 import { readStreamError } from './provider-errors.ts';
 import { writeEvent } from './sse.ts';
@@ -27,7 +27,7 @@ export const openaiToOpenai: Converter = {
     if (!Array.isArray(completion['choices'])) throw new SyntaxError('the answer is not a chat completion');
     return { body, meter: meterCompletion(completion) };
   },
-  stream: (request) => openEventStream(new PassingChunks(request), { client: 'OpenAI', requestId: request.id }),
+  stream: (request) => openEventStream(new ChunkPassthrough(request), { client: 'OpenAI', requestId: request.id }),
 };
 
 function editRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): UpstreamBody {
@@ -38,7 +38,7 @@ function editRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): U
   return { path: '/chat/completions', body: editObject(body, edits, plan.scanned) };
 }
 
-/** One limit only: OpenAI refuses both. */
+/** OpenAI refuses a request with both limits. */
 function editLimit(edits: Map<string, JsonEdit>, parsed: JsonRecord, limit: number, field: RequestPlan['outputLimitField']): void {
   const other = field === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
   if (parsed[field] !== limit) edits.set(field, String(limit));
@@ -51,10 +51,10 @@ function editStreamOptions(edits: Map<string, JsonEdit>, body: Uint8Array, optio
   edits.set('stream_options', own ? editObject(own, new Map([['include_usage', 'true']])) : '{"include_usage":true}');
 }
 
-class PassingChunks implements EventHandler {
+class ChunkPassthrough implements EventHandler {
   readonly #request: StreamRequest;
-  readonly #chunks = new ChunkMeter();
-  /** What the stream ended with. */
+  readonly #chunkMeter = new ChunkMeter();
+  /** Set by the terminal event or an error. */
   #end: StreamEnd | undefined;
 
   constructor(request: StreamRequest) {
@@ -66,13 +66,13 @@ class PassingChunks implements EventHandler {
   }
 
   get meter(): Meter {
-    return this.#chunks.meter;
+    return this.#chunkMeter.meter;
   }
 
-  take(event: SseEvent): readonly Uint8Array[] {
+  handle(event: SseEvent): readonly Uint8Array[] {
     if (event.data === undefined) return [event.raw];
     if (isDone(event.data)) {
-      // with spaces around it clients would take it for a chunk that cannot be read
+      // SDKs compare the data exactly: one with spaces around it would be parsed as a chunk
       this.#end = { outcome: 'Complete', last: event.data === '[DONE]' ? event.raw : DONE };
       return [];
     }
@@ -82,13 +82,13 @@ class PassingChunks implements EventHandler {
       return [];
     }
     if (!chunk) return [event.raw];
-    this.#chunks.take(chunk);
+    this.#chunkMeter.add(chunk);
     return this.#request.wantsStreamUsage ? [event.raw] : withoutUsage(event, chunk);
   }
 
-  /** A provider that sends no [DONE]: its answers have finished, and so has the stream. */
+  /** Some providers send no [DONE]: the stream is complete once every choice has finished. */
   finish(): StreamEnd {
-    return this.#end ?? (this.#chunks.finished ? { outcome: 'Complete', last: DONE } : { outcome: 'Cut' });
+    return this.#end ?? (this.#chunkMeter.finished ? { outcome: 'Complete', last: DONE } : { outcome: 'Cut' });
   }
 }
 
@@ -112,7 +112,7 @@ function withoutUsage(event: SseEvent, { choices, usage }: JsonRecord): readonly
   }
 }
 
-/** Everything around the data stays: ids, comments, line ends. An event of several data lines is written anew. */
+/** Keeps everything around the data: ids, comments, line ends. An event with several data lines is rewritten. */
 function editEventData(event: SseEvent, edit: (data: Uint8Array) => Uint8Array): Uint8Array {
   const data = Buffer.from(event.data ?? '');
   const raw = Buffer.from(event.raw);

@@ -1,7 +1,7 @@
 /**
- * A request's bytes as a value, or a refusal that says what is wrong without quoting them. Stricter than JSON where two readers
- * could disagree on what was asked, and so on its price: members that are given twice, at any depth, and names that differ only by
- * case (some JSON libraries match names without regard to it).
+ * Parses a request body, or says what is wrong with it without quoting it. Stricter than JSON where two parsers could disagree on
+ * what is asked, and so on its price: members that are given twice, at any depth, and top-level names that differ only in case
+ * (some JSON libraries ignore it) are refused.
  */
 import { RequestFault } from './call-facts.ts';
 import { isRecord } from './fields.ts';
@@ -9,7 +9,7 @@ import type { JsonRecord } from './fields.ts';
 import { checkSize, findDuplicate, findSyntaxFault, scanObject } from './json-scan.ts';
 import type { JsonObject } from './json-scan.ts';
 
-/** Top-level members that the gateway reads, in any endpoint. */
+/** Top-level members that the gateway reads at any endpoint. */
 const READ_MEMBERS: ReadonlySet<string> = new Set([
   'model', 'messages', 'system', 'input', 'prompt', 'n', 'best_of', 'stream', 'stream_options', 'max_tokens', 'max_completion_tokens',
   'tools', 'functions', 'response_format', 'output_config', 'output_format', 'prediction', 'modalities', 'audio', 'thinking', 'reasoning',
@@ -18,7 +18,7 @@ const READ_MEMBERS: ReadonlySet<string> = new Set([
   'previous_response_id', 'conversation', 'background', 'max_output_tokens', 'text', 'moderation', 'input_reference', 'image', 'image_url',
 ]);
 
-/** A body as a value, and where its members are in its bytes. */
+/** A body as a value, and the positions of its members. */
 export interface ReadBody {
   readonly parsed: JsonRecord;
   readonly scanned: JsonObject | undefined;
@@ -54,7 +54,7 @@ function parseText(bytes: Uint8Array): unknown {
   }
 }
 
-/** "byte 17 (line 2, column 4)", counted from 1 for people. */
+/** "byte 17 (line 2, column 4)", counted from 1. */
 function describePosition(bytes: Uint8Array, offset: number): string {
   let line = 1;
   let lineStart = 0;
@@ -79,7 +79,6 @@ function checkNames(bytes: Uint8Array, object: JsonObject, parsed: JsonRecord): 
   // JSON.parse keeps the last of several members of one name, so that the value has fewer than the text
   if (countMembers(parsed) !== object.memberCount) throw givenTwice(findDuplicate(bytes) ?? '');
   for (const name of Object.keys(parsed)) {
-    // they are written as they fold
     if (READ_MEMBERS.has(name)) continue;
     const folded = fold(name);
     if (folded !== name && READ_MEMBERS.has(folded))
@@ -100,11 +99,11 @@ function countMembers(value: object): number {
 }
 
 function givenTwice(param: string): RequestFault {
-  const shown = param.length > 100 ? `${param.slice(0, 100)}…` : param;
-  return new RequestFault('invalid_request', `The field "${shown}" is given twice.`, shown);
+  const path = param.length > 100 ? `${param.slice(0, 100)}…` : param;
+  return new RequestFault('invalid_request', `The field "${path}" is given twice.`, path);
 }
 
-/** Both ways, so that the long s and the Kelvin sign fold as they do in readers that follow Unicode. */
+/** Upper and then lower case, so that the long s and the Kelvin sign fold as Unicode says. */
 function fold(name: string): string {
   return name.length > 64 ? name : name.toUpperCase().toLowerCase();
 }

@@ -1,6 +1,6 @@
 /**
- * What a provider says went wrong, whatever shape it says it in, made fit for a caller's eyes: bounded, and without anything that
- * looks like a key, an account or an address of the provider.
+ * Reads provider errors of any shape. Messages are truncated and redacted: nothing that looks like a key, an account or an address
+ * of the provider reaches a caller.
  */
 import type { ProviderError } from './converter.ts';
 import { isRecord, textOf } from './fields.ts';
@@ -8,11 +8,11 @@ import type { JsonRecord } from './fields.ts';
 import { decodeUtf8 } from './bytes.ts';
 
 const MAX_MESSAGE = 1000;
-const MAX_WORD = 100;
-/** Bodies beyond this are no error message. */
+const MAX_NAME = 100;
+/** Larger bodies are not read for an error message. */
 const MAX_BODY_BYTES = 1024 * 1024;
 
-/** What is told of nobody: order matters, the wider patterns come last. */
+/** In this order: the wider patterns come last. */
 const REDACTIONS: readonly (readonly [RegExp, string])[] = [
   [/\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'<>]+/gi, '[url]'],
   [/\bbearer\s+[^\s"'<>,;]+/gi, '[redacted]'],
@@ -24,10 +24,10 @@ const REDACTIONS: readonly (readonly [RegExp, string])[] = [
   [/\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b/g, '[address]'],
 ];
 
-/** Never throws; a body that says nothing readable gives a message made from the status. */
+/** Never throws; without a readable body the message is made from the status. */
 export function readProviderError(status: number, bytes: Uint8Array): ProviderError {
   const value = parse(bytes);
-  return errorOf(value) ?? { message: silent(status), type: undefined, code: undefined };
+  return errorOf(value) ?? { message: messageOf(status), type: undefined, code: undefined };
 }
 
 /** The same from a value that is already parsed: a stream's error event. */
@@ -35,9 +35,9 @@ export function readStreamError(value: unknown): ProviderError {
   return errorOf(value) ?? { message: 'The provider ended the answer with an error.', type: undefined, code: undefined };
 }
 
-/** Bounded, on one line, and without secrets. */
+/** Truncated, on one line, and without secrets. */
 export function redactMessage(text: string): string {
-  // cut before the patterns run, so that no text is long enough to be slow
+  // truncated first, so that no text is long enough to make the patterns slow
   let message = text.slice(0, MAX_MESSAGE * 2).replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
   for (const [pattern, replacement] of REDACTIONS) message = message.replace(pattern, replacement);
   return message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE - 1)}…` : message;
@@ -49,12 +49,12 @@ function parse(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // plain words are a message; a page is not
+    // plain text is a message; a page or broken JSON is not
     return text.startsWith('<') || text.startsWith('{') || text.startsWith('[') ? undefined : text;
   }
 }
 
-/** Providers wrap it in a list, in `error` once or twice, or not at all. */
+/** Providers wrap an error in a list, in `error`, or not at all. */
 function errorOf(value: unknown): ProviderError | undefined {
   const outer: unknown = Array.isArray(value) ? value[0] : value;
   if (typeof outer === 'string') return fromMessage(outer, {});
@@ -71,21 +71,21 @@ function fromRecord(record: JsonRecord): ProviderError | undefined {
 }
 
 function fromMessage(message: string | undefined, record: JsonRecord): ProviderError | undefined {
-  const told = message === undefined ? '' : redactMessage(message);
-  const type = word(record['type'] ?? record['status']);
+  const redacted = message === undefined ? '' : redactMessage(message);
+  const type = nameOf(record['type'] ?? record['status']);
   const code = codeOf(record);
-  if (told === '' && type === undefined && typeof code !== 'string') return undefined;
-  return { message: told === '' ? `The provider says: ${type ?? code ?? 'error'}.` : told, type, code, ...paramOf(record) };
+  if (redacted === '' && type === undefined && typeof code !== 'string') return undefined;
+  return { message: redacted === '' ? `The provider says: ${type ?? code ?? 'error'}.` : redacted, type, code, ...paramOf(record) };
 }
 
-/** OpenAI's `code`; Anthropic has one in `details`, where it has one at all. */
+/** OpenAI's `code`, or Anthropic's `details.error_code`. */
 function codeOf({ code, details }: JsonRecord): string | null | undefined {
-  return code === null ? null : word(code ?? (isRecord(details) ? details['error_code'] : undefined));
+  return code === null ? null : nameOf(code ?? (isRecord(details) ? details['error_code'] : undefined));
 }
 
-/** The name of a field of the request, which providers of OpenAI's protocol tell. */
+/** OpenAI's `param`, the name of a field of the request. */
 function paramOf({ param }: JsonRecord): Pick<ProviderError, 'param'> {
-  const named = typeof param === 'string' ? word(param) : undefined;
+  const named = typeof param === 'string' ? nameOf(param) : undefined;
   return named === undefined ? {} : { param: named };
 }
 
@@ -101,13 +101,13 @@ function detailOf(detail: unknown): string | undefined {
   return isRecord(first) ? textOf(first['msg']) ?? textOf(first['message']) : undefined;
 }
 
-/** A machine's word; a number stays one in text. */
-function word(value: unknown): string | undefined {
+/** A type or code: a string, or a number as a string. */
+function nameOf(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value);
   const text = textOf(value);
-  return text === undefined ? undefined : redactMessage(text).slice(0, MAX_WORD);
+  return text === undefined ? undefined : redactMessage(text).slice(0, MAX_NAME);
 }
 
-function silent(status: number): string {
+function messageOf(status: number): string {
   return `The provider answered with status ${status} and no message.`;
 }

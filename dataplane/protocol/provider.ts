@@ -1,47 +1,46 @@
 /**
- * What the gateway must know of one kind of provider. A kind is a folder with a provider.ts in it (openai/, anthropic/), and a line
- * in providers.ts: how to prove who is calling, which headers it wants, how each client's calls are written for it and its answers
- * read, and what its errors say. docs/adding-a-provider.md goes through it.
+ * What the gateway must know of one kind of provider: credentials, headers, converters and errors. A kind is a folder with a
+ * provider.ts (openai/, anthropic/) and a line in providers.ts. docs/adding-a-provider.md explains how to add one.
  */
 import type { Dialect } from './call-facts.ts';
 import type { ConvertedJob, Converter, ProviderError, RequestPlan, UpstreamBody } from './converter.ts';
 
-/** As a channel's `protocol` names it. */
+/** The value of a channel's `protocol`. */
 export type ProviderKind = 'OpenAI' | 'Anthropic';
 
-/** Videos: a call makes a job, about which more is asked later. */
+/** A call for a video creates a job, whose state is polled later. */
 export interface VideoJobs {
-  /** `contentType`: of a request that is a form; undefined: JSON. */
+  /** `contentType`: of a form; undefined: the request is JSON. */
   create(contentType: string | undefined): Converter;
   /** Where a job is, below the channel's base URL; its content is at /content below that. */
   path(jobId: string): string;
-  /** What the provider says of a job. Throws SyntaxError where it is not about one. */
+  /** Reads a provider's response about a job. Throws SyntaxError where it is none. */
   read(body: Uint8Array): ConvertedJob;
 }
 
-/** Counts what a message in Anthropic's dialect would have as input. */
+/** Counts the input tokens of a request in Anthropic's dialect. */
 export interface TokenCounter {
   request(body: Uint8Array, parsed: Readonly<Record<string, unknown>>, plan: Pick<RequestPlan, 'upstreamModel'>): UpstreamBody;
-  /** Undefined: it is no count. */
+  /** Undefined: the response holds no count. */
   read(body: Uint8Array): number | undefined;
 }
 
 export interface Provider {
-  /** Chat, for a client of each dialect. Paths that a converter gives are below the channel's base URL. */
+  /** For chat, by the client's dialect. */
   readonly chat: Readonly<Record<Dialect, Converter>>;
-  /** Endpoints of OpenAI's beside chat. Absent: it has none. */
+  /** For OpenAI's other endpoints. Absent: the provider does not have the endpoint. */
   readonly embeddings?: Converter;
   readonly images?: Converter;
   readonly responses?: Converter;
   readonly videos?: VideoJobs;
-  /** Absent: it does not count; the gateway estimates. */
+  /** Absent: the provider does not count tokens, and the gateway estimates them. */
   readonly tokenCounter?: TokenCounter;
-  /** The header that shows a channel's key, name and value; names in lower case. */
+  /** The header for a channel's API key: name in lower case, and value. */
   readonly credential: (apiKey: string) => readonly [string, string];
-  /** Headers that it wants on every call, where the client says nothing else. */
+  /** Headers for every call, unless the client sends its own. */
   readonly defaultHeaders: Readonly<Record<string, string>>;
-  /** Beginnings of clients' headers that are meant for other providers. */
+  /** Prefixes of client headers that are meant for other providers, and not forwarded. */
   readonly foreignHeaders: readonly string[];
-  /** A refusal in its own words, made fit for a caller's eyes. Never throws. */
+  /** Reads an error response, redacted for callers. Never throws. */
   readonly readError: (status: number, body: Uint8Array) => ProviderError;
 }

@@ -1,11 +1,11 @@
 /**
- * Every kind of provider by its name.
+ * The registry of provider kinds.
  */
 import { anthropic } from './anthropic/provider.ts';
 import { openai } from './openai/provider.ts';
 import type { Provider, ProviderKind } from './provider.ts';
 
-/** A map, so that a kind can stand in for another. */
+/** Mutable, so that a test can replace a kind. */
 export const PROVIDERS: Map<ProviderKind, Provider> = new Map([['OpenAI', openai], ['Anthropic', anthropic]]);
 
 export function providerOf(kind: ProviderKind): Provider {

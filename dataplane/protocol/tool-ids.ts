@@ -1,22 +1,22 @@
 /**
- * Ids and names of tool calls across protocols. Anthropic takes letters, digits, _ and - only in an id: any other is written in
- * such letters, and read back when the conversation returns. A name that the provider would refuse is shortened, and the answer's
- * conversion is told what it stood for.
+ * Ids and names of tool calls across protocols. Anthropic allows only letters, digits, _ and - in an id: any other id is encoded,
+ * and decoded when the conversation comes back. A name that the provider would refuse is shortened, and replaced again in the
+ * response.
  */
 import { createHash } from 'node:crypto';
 
 const PREFIX = 'mgw_';
 const LEGAL_ID = /^[a-zA-Z0-9_-]{1,256}$/;
 const ILLEGAL_IN_NAME = /[^a-zA-Z0-9_-]/g;
-/** Hexadecimal digits: enough for two names of one request never to meet. */
+/** Hexadecimal digits: enough to keep the names of one request apart. */
 const DIGEST_DIGITS = 12;
 
-/** As Anthropic's protocol takes it; most ids stay as they are. */
+/** Encodes an id that Anthropic would refuse; most ids stay as they are. */
 export function toToolUseId(id: string): string {
   return LEGAL_ID.test(id) && !id.startsWith(PREFIX) ? id : PREFIX + Buffer.from(id).toString('base64url');
 }
 
-/** What the id was before toToolUseId. */
+/** Reverses toToolUseId. */
 export function fromToolUseId(id: string): string {
   if (!id.startsWith(PREFIX)) return id;
   const original = Buffer.from(id.slice(PREFIX.length), 'base64url').toString('utf8');
@@ -25,24 +25,24 @@ export function fromToolUseId(id: string): string {
 
 /** The names of one request's tools. */
 export class ToolNames {
-  readonly #mostLength: number;
+  readonly #maxLength: number;
   readonly #original = new Map<string, string>();
 
-  /** `mostLength`: of a name, as the provider takes it. */
-  constructor(mostLength: number) {
-    this.#mostLength = mostLength;
+  /** `maxLength`: the longest name that the provider accepts. */
+  constructor(maxLength: number) {
+    this.#maxLength = maxLength;
   }
 
-  /** The client's names by those that were sent, where they differ; undefined: none does. */
+  /** The client's names by the sent ones, where they differ; undefined: none does. */
   get original(): ReadonlyMap<string, string> | undefined {
     return this.#original.size > 0 ? this.#original : undefined;
   }
 
-  /** The name to send. What is no name at all is the provider's to refuse. */
+  /** The name to send. Anything but a string is left for the provider to refuse. */
   send(name: unknown): unknown {
-    if (typeof name !== 'string' || (name.length <= this.#mostLength && name.search(ILLEGAL_IN_NAME) < 0)) return name;
+    if (typeof name !== 'string' || (name.length <= this.#maxLength && name.search(ILLEGAL_IN_NAME) < 0)) return name;
     const digest = createHash('sha256').update(name).digest('hex').slice(0, DIGEST_DIGITS);
-    const sent = `${name.replace(ILLEGAL_IN_NAME, '_').slice(0, this.#mostLength - DIGEST_DIGITS - 1)}_${digest}`;
+    const sent = `${name.replace(ILLEGAL_IN_NAME, '_').slice(0, this.#maxLength - DIGEST_DIGITS - 1)}_${digest}`;
     this.#original.set(sent, name);
     return sent;
   }

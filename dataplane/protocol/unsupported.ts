@@ -1,15 +1,15 @@
 /**
- * Refusals of a conversion, by name: of what the other side's protocol cannot express, and of what is not well-formed.
+ * The errors of a conversion: what the other protocol cannot express, and what is malformed.
  */
 import { RequestFault } from './call-facts.ts';
 
-const MOST_SHOWN = 100;
+const MAX_PATH = 100;
 
-/** `why`: what the other protocol has instead, or has not. */
+/** `why`: what the other protocol lacks, or has instead. */
 export function unsupported(param: string, upstream: string, why?: string): RequestFault {
-  const shown = param.length > MOST_SHOWN ? `${param.slice(0, MOST_SHOWN)}…` : param;
+  const path = param.length > MAX_PATH ? `${param.slice(0, MAX_PATH)}…` : param;
   return new RequestFault('unsupported_parameter',
-    `The provider of this model speaks ${upstream}'s protocol, which "${shown}" cannot be converted to${why === undefined ? '' : `: ${why}`}. Leave it out, or use a model whose provider has it.`, shown);
+    `The provider of this model speaks ${upstream}'s protocol, which "${path}" cannot be converted to${why === undefined ? '' : `: ${why}`}. Leave it out, or use a model whose provider has it.`, path);
 }
 
 export function malformed(param: string, what: string): RequestFault {

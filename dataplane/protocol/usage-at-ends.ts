@@ -1,15 +1,15 @@
 /**
- * The usage of an answer that is too large to hold: providers write it before or after everything else, so the two ends are
- * searched for an object of that name.
+ * The usage of a response that is too large to hold: providers write it before or after everything else, so both ends are searched
+ * for an object of that name.
  */
-import { readFigures as readAnthropic, reportAnthropic } from './anthropic/usage.ts';
+import { readUsage as readAnthropic, toReportedUsage as reportAnthropic } from './anthropic/usage.ts';
 import { asBuffer, decodeUtf8 } from './bytes.ts';
 import type { Dialect } from './call-facts.ts';
 import type { Meter, ReportedUsage } from './converter.ts';
 import { isRecord } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
 import { scanObject } from './json-scan.ts';
-import { readFigures as readOpenAi, reportOpenAi } from './openai/usage.ts';
+import { readUsage as readOpenai, toReportedUsage as reportOpenai } from './openai/usage.ts';
 import { meterOf, NOTHING_REPORTED } from './usage.ts';
 
 const NAME = '"usage"';
@@ -19,13 +19,13 @@ const COLON = 0x3a;
 export interface AnswerEnds {
   readonly head: Uint8Array;
   readonly tail: Uint8Array;
-  /** Of the whole answer, in bytes: what an estimate is made from. */
+  /** Of the whole response, in bytes, for an estimate. */
   readonly size: number;
 }
 
-/** Never throws: figures that cannot be found are not said. */
+/** Never throws: usage that cannot be found counts as not reported. */
 export function readUsageAtEnds(upstream: Dialect, { head, tail, size }: AnswerEnds): Meter {
-  const report = upstream === 'OpenAI' ? (usage: JsonRecord) => reportOpenAi(readOpenAi(usage)) : (usage: JsonRecord) => reportAnthropic(readAnthropic(usage));
+  const report = upstream === 'OpenAI' ? (usage: JsonRecord) => reportOpenai(readOpenai(usage)) : (usage: JsonRecord) => reportAnthropic(readAnthropic(usage));
   for (const end of [tail, head]) {
     const reported = findUsage(end, report);
     if (reported) return meterOf(reported, size);
@@ -33,7 +33,7 @@ export function readUsageAtEnds(upstream: Dialect, { head, tail, size }: AnswerE
   return meterOf(NOTHING_REPORTED, size);
 }
 
-/** The last object of that name that says anything; a quote within a string has a backslash before it. */
+/** The last object of that name with any tokens in it. Within a string the name's quote has a backslash before it. */
 function findUsage(bytes: Uint8Array, report: (usage: JsonRecord) => ReportedUsage): ReportedUsage | undefined {
   const text = asBuffer(bytes);
   for (let at = text.lastIndexOf(NAME); at >= 0; at = at === 0 ? -1 : text.lastIndexOf(NAME, at - 1)) {
@@ -52,7 +52,7 @@ function objectAfter(text: Buffer, from: number): JsonRecord | undefined {
     const value: unknown = object && JSON.parse(decodeUtf8(text.subarray(object.start, object.end)));
     return isRecord(value) ? value : undefined;
   } catch {
-    // cut off, or no JSON after all
+// cut off, or not JSON
     return undefined;
   }
 }

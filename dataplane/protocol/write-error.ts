@@ -1,18 +1,18 @@
 /**
- * An error in the dialect of the path: as a body, or as the event that ends a stream.
+ * Writes an error in a dialect, as a body or as the event that ends a stream.
  */
 import { writeAnthropicBody, writeAnthropicEvent } from './anthropic/errors.ts';
 import type { Dialect } from './call-facts.ts';
 import { writeOpenAiBody, writeOpenAiEvent } from './openai/errors.ts';
 
-/** `type` in the words of the dialect; `code` and `param` are OpenAI's, `requestId` and `errorCode` are Anthropic's. */
+/** `type` is the dialect's own; `code` and `param` are OpenAI's, `requestId` and `errorCode` are Anthropic's. */
 export interface DialectError {
   readonly message: string;
   readonly type: string;
   readonly code?: string | null;
   readonly param?: string | null;
   readonly requestId?: string;
-  /** `error.details.error_code`: what its SDK makes classes of, and acts on. */
+  /** `error.details.error_code`, from which the SDK derives its error classes. */
   readonly errorCode?: string | undefined;
 }
 

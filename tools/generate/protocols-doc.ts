@@ -1,9 +1,9 @@
 /** docs/protocols.md, out of the tables that the conversions go by. */
 import * as toOpenAI from '../../dataplane/protocol/anthropic-openai/table.ts';
-import type { Fate, KindTable, ObjectTable, WordTable } from '../../dataplane/protocol/field-table.ts';
+import type { Handling, KindTable, ObjectTable, ValueTable } from '../../dataplane/protocol/field-table.ts';
 import * as toAnthropic from '../../dataplane/protocol/openai-anthropic/table.ts';
 
-type Table = ObjectTable | KindTable | WordTable;
+type Table = ObjectTable | KindTable | ValueTable;
 
 const HEAD = `# Protocols
 
@@ -45,15 +45,15 @@ export function protocolsText(): string {
 }
 
 function section(table: Table): string {
-  if ('words' in table) return [`#### ${table.title}\n`, '| from | to |', '|---|---|', ...[...table.words].map(([from, to]) => `| \`${from}\` | ${to} |`), ''].join('\n');
+  if ('values' in table) return [`#### ${table.title}\n`, '| from | to |', '|---|---|', ...[...table.values].map(([from, to]) => `| \`${from}\` | ${to} |`), ''].join('\n');
   const [head, rows] = 'kinds' in table ? ['kind', table.kinds] : ['field', table.fields];
-  return [`#### ${table.title}\n`, `| ${head} | | |`, '|---|---|---|', ...[...rows].map(([name, fate]) => row(name, fate)), ''].join('\n');
+  return [`#### ${table.title}\n`, `| ${head} | | |`, '|---|---|---|', ...[...rows].map(([name, handling]) => row(name, handling)), ''].join('\n');
 }
 
-function row(name: string, fate: Fate): string {
-  switch (fate.fate) {
-    case 'Converted': return `| \`${name}\` | converted | ${fate.to} |`;
-    case 'Dropped': return `| \`${name}\` | left out | ${fate.why} |`;
-    case 'Refused': return `| \`${name}\` | refused | ${fate.why}${fate.neutral.length > 0 ? `; ${fate.neutral.map((value) => `\`${JSON.stringify(value)}\``).join(', ')} is let through` : ''} |`;
+function row(name: string, handling: Handling): string {
+  switch (handling.action) {
+    case 'Converted': return `| \`${name}\` | converted | ${handling.to} |`;
+    case 'Dropped': return `| \`${name}\` | left out | ${handling.why} |`;
+    case 'Refused': return `| \`${name}\` | refused | ${handling.why}${handling.neutral.length > 0 ? `; ${handling.neutral.map((value) => `\`${JSON.stringify(value)}\``).join(', ')} is let through` : ''} |`;
   }
 }

@@ -1,9 +1,9 @@
 /**
- * Anthropic's content blocks as OpenAI's parts.
+ * Converts Anthropic's content blocks to OpenAI's parts.
  */
 import { readKind, readObject } from '../field-table.ts';
 import type { KindTable, Place, View } from '../field-table.ts';
-import { isRecord, readRecords, textOf, wordOf } from '../fields.ts';
+import { isRecord, readRecords, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { unsupported } from '../unsupported.ts';
 import { DOCUMENT_BLOCK, IMAGE_BLOCK, SEARCH_RESULT_BLOCK, SOURCE, SOURCES, TEXT_BLOCK, USER_BLOCKS } from './table.ts';
@@ -11,12 +11,12 @@ import { DOCUMENT_BLOCK, IMAGE_BLOCK, SEARCH_RESULT_BLOCK, SOURCE, SOURCES, TEXT
 type UserBlock = NonNullable<typeof USER_BLOCKS.converted>;
 type Source = View<NonNullable<typeof SOURCE.converted>> & { readonly type: NonNullable<typeof SOURCES.converted> };
 
-/** Everything in these tables is on its way to OpenAI. */
+/** The place of an object that is converted to OpenAI's protocol. */
 export function at(param: string): Place {
   return { param, upstream: 'OpenAI' };
 }
 
-/** The block's type, of those that may stand here. */
+/** The block's type, if it is allowed here. Throws RequestFault. */
 export function typeOf<Converted extends string>(table: KindTable<Converted>, block: JsonRecord, param: string): Converted {
   return readKind(table, block['type'], at(`${param}.type`));
 }
@@ -28,7 +28,7 @@ const CONVERTERS: Readonly<Record<Exclude<UserBlock, 'tool_result'>, (block: Jso
   search_result: convertSearchResult,
 };
 
-/** Throws RequestFault for a block, or a source of one, that OpenAI has nothing like. */
+/** Throws RequestFault for a block or a source without a counterpart. */
 export function convertBlock(block: JsonRecord, param: string): readonly JsonRecord[] {
   const type = typeOf(USER_BLOCKS, block, param);
   if (type === 'tool_result') throw unsupported(`${param}.type`, 'OpenAI', 'it stands in a user message only');
@@ -39,19 +39,19 @@ export function isText(part: JsonRecord): boolean {
   return part['type'] === 'text';
 }
 
-/** A single text as a string, which every provider takes. */
+/** A single text becomes a string, which every provider accepts. */
 export function writeParts(parts: readonly JsonRecord[]): unknown {
   const [only] = parts;
   return parts.length === 1 && only && isText(only) ? only['text'] : parts;
 }
 
-/** Blocks of text as one. */
+/** Joins text blocks. */
 export function joinTexts(blocks: readonly JsonRecord[], param: string): string {
-  return blocks.map((block, index) => wordOf(readObject(TEXT_BLOCK, block, at(`${param}[${index}]`)).text)).join('\n\n');
+  return blocks.map((block, index) => stringOf(readObject(TEXT_BLOCK, block, at(`${param}[${index}]`)).text)).join('\n\n');
 }
 
 function textPart(text: unknown): JsonRecord {
-  return { type: 'text', text: wordOf(text) };
+  return { type: 'text', text: stringOf(text) };
 }
 
 function readSource(source: unknown, param: string): Source {
@@ -67,7 +67,7 @@ function convertImage(block: JsonRecord, param: string): readonly JsonRecord[] {
 }
 
 function dataUrl({ media_type: mediaType, data }: Source): string {
-  return `data:${wordOf(mediaType)};base64,${wordOf(data)}`;
+  return `data:${stringOf(mediaType)};base64,${stringOf(data)}`;
 }
 
 function convertDocument(block: JsonRecord, param: string): readonly JsonRecord[] {
@@ -86,7 +86,7 @@ function convertSource(source: Source, param: string): readonly JsonRecord[] {
   if (source.type !== 'content') throw unsupported(param, 'OpenAI', 'chat completions take no files by URL');
   if (typeof source.content === 'string') return [textPart(source.content)];
   return readRecords(source.content, `${param}.content`).flatMap((inner, index) => {
-    // text and images, and no further documents
+    // text and images only
     if (inner['type'] !== 'text' && inner['type'] !== 'image') throw unsupported(`${param}.content[${index}].type`, 'OpenAI');
     return convertBlock(inner, `${param}.content[${index}]`);
   });
@@ -95,5 +95,5 @@ function convertSource(source: Source, param: string): readonly JsonRecord[] {
 function convertSearchResult(block: JsonRecord, param: string): readonly JsonRecord[] {
   const { title, source, content } = readObject(SEARCH_RESULT_BLOCK, block, at(param));
   const text = joinTexts(readRecords(content, `${param}.content`), `${param}.content`);
-  return [textPart(`Title: ${wordOf(title)}\nSource: ${wordOf(source)}\n\n${text}`)];
+  return [textPart(`Title: ${stringOf(title)}\nSource: ${stringOf(source)}\n\n${text}`)];
 }

@@ -1,9 +1,9 @@
 /**
- * Anthropic's messages as OpenAI's: `system` leads; the results of tools are messages of their own, before the rest of their
- * turn; calls of the assistant stand beside its text.
+ * Converts Anthropic's messages to OpenAI's: `system` comes first, tool results become messages of their own before the rest of their
+ * turn, and the assistant's tool calls and text become one message.
  */
 import { readKind, readObject } from '../field-table.ts';
-import { isGiven, isRecord, readMessages, readRecords, textOf, wordOf } from '../fields.ts';
+import { isGiven, isRecord, readMessages, readRecords, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { writeJson } from '../json-value.ts';
 import { fromToolUseId } from '../tool-ids.ts';
@@ -14,7 +14,7 @@ import { ASSISTANT_BLOCKS, MESSAGE, REDACTED_BLOCK, ROLES, SYSTEM_BLOCKS, TEXT_B
 
 export interface MessageOptions {
   readonly names: ToolNames;
-  /** The model gets its thoughts back, as far as they belong to the turn that it is in. */
+  /** The model gets its reasoning of the current turn back. */
   readonly reasoning: boolean;
 }
 
@@ -27,13 +27,13 @@ export function convertMessages(system: unknown, messages: unknown, options: Mes
   ];
 }
 
-/** The user says something: whatever was thought before it is over. */
+/** A user message without tool results, which begins a new turn. */
 function isWords({ role, content }: JsonRecord): boolean {
   return role === 'user' && (!Array.isArray(content) || !content.some((block) => isRecord(block) && block['type'] === 'tool_result'));
 }
 
 function convertMessage(message: JsonRecord, param: string, options: MessageOptions): readonly JsonRecord[] {
-  if (!ROLES.kinds.has(wordOf(message['role']))) throw malformed(`${param}.role`, 'one of user, assistant and system');
+  if (!ROLES.kinds.has(stringOf(message['role']))) throw malformed(`${param}.role`, 'one of user, assistant and system');
   const role = readKind(ROLES, message['role'], at(`${param}.role`));
   const { content } = readObject(MESSAGE, message, at(param));
   if (role === 'system') return convertSystem(content, `${param}.content`);
@@ -42,7 +42,7 @@ function convertMessage(message: JsonRecord, param: string, options: MessageOpti
   return role === 'user' ? convertUser(blocks, `${param}.content`) : convertAssistant(blocks, `${param}.content`, options);
 }
 
-/** One text: providers that are compatible enough take a list of parts here, the others do not. */
+/** As one text, because not all providers accept a list of parts here. */
 function convertSystem(system: unknown, param: string): readonly JsonRecord[] {
   if (!isGiven(system)) return [];
   const text = typeof system === 'string' ? system : joinSystem(readRecords(system, param), param);
@@ -69,47 +69,47 @@ function convertUser(blocks: readonly JsonRecord[], param: string): readonly Jso
   return parts.length > 0 ? [...results, { role: 'user', content: writeParts(parts) }] : results;
 }
 
-/** A tool message holds text only: images of a result follow in the user's message. */
+/** Tool messages hold only text: images of a result go to the user message that follows. */
 function convertResult(block: JsonRecord, param: string): { message: JsonRecord; more: readonly JsonRecord[] } {
   const { tool_use_id: id, content, is_error: isError } = readObject(TOOL_RESULT_BLOCK, block, at(param));
   const parts = typeof content === 'string' ? [{ type: 'text', text: content }]
     : readRecords(content, `${param}.content`).flatMap((inner, index) => convertBlock(inner, `${param}.content[${index}]`));
-  const text = parts.filter(isText).map((part) => wordOf(part['text'])).join('\n');
+  const text = parts.filter(isText).map((part) => stringOf(part['text'])).join('\n');
   return {
-    message: { role: 'tool', tool_call_id: fromToolUseId(wordOf(id)), content: isError === true ? `Error: ${text}` : text },
+    message: { role: 'tool', tool_call_id: fromToolUseId(stringOf(id)), content: isError === true ? `Error: ${text}` : text },
     more: parts.filter((part) => !isText(part)),
   };
 }
 
-interface Assistant {
+interface AssistantContent {
   readonly texts: string[];
-  readonly thoughts: string[];
+  readonly thinking: string[];
   readonly calls: JsonRecord[];
 }
 
 function convertAssistant(blocks: readonly JsonRecord[], param: string, { names, reasoning }: MessageOptions): readonly JsonRecord[] {
-  const said: Assistant = { texts: [], thoughts: [], calls: [] };
-  for (const [index, block] of blocks.entries()) addBlock(said, block, { param: `${param}[${index}]`, names });
-  const content = textOf(said.texts.join(''));
-  if (content === undefined && said.calls.length === 0) return [];
-  const thought = reasoning ? textOf(said.thoughts.join('')) : undefined;
+  const { texts, thinking, calls }: AssistantContent = { texts: [], thinking: [], calls: [] };
+  for (const [index, block] of blocks.entries()) addBlock({ texts, thinking, calls }, block, { param: `${param}[${index}]`, names });
+  const content = textOf(texts.join(''));
+  if (content === undefined && calls.length === 0) return [];
+  const reasoningContent = reasoning ? textOf(thinking.join('')) : undefined;
   return [{
     role: 'assistant', content: content ?? null,
-    ...(thought === undefined ? {} : { reasoning_content: thought }),
-    ...(said.calls.length > 0 ? { tool_calls: said.calls } : {}),
+    ...(reasoningContent === undefined ? {} : { reasoning_content: reasoningContent }),
+    ...(calls.length > 0 ? { tool_calls: calls } : {}),
   }];
 }
 
-function addBlock(said: Assistant, block: JsonRecord, { param, names }: { param: string; names: ToolNames }): void {
+function addBlock(content: AssistantContent, block: JsonRecord, { param, names }: { param: string; names: ToolNames }): void {
   switch (typeOf(ASSISTANT_BLOCKS, block, param)) {
-    case 'text': return void said.texts.push(wordOf(readObject(TEXT_BLOCK, block, at(param)).text));
-    case 'thinking': return void said.thoughts.push(wordOf(readObject(THINKING_BLOCK, block, at(param)).thinking));
+    case 'text': return void content.texts.push(stringOf(readObject(TEXT_BLOCK, block, at(param)).text));
+    case 'thinking': return void content.thinking.push(stringOf(readObject(THINKING_BLOCK, block, at(param)).thinking));
     case 'redacted_thinking': return void readObject(REDACTED_BLOCK, block, at(param));
-    case 'tool_use': return void said.calls.push(convertCall(block, param, names));
+    case 'tool_use': return void content.calls.push(convertCall(block, param, names));
   }
 }
 
 function convertCall(block: JsonRecord, param: string, names: ToolNames): JsonRecord {
   const { id, name, input } = readObject(TOOL_USE_BLOCK, block, at(param));
-  return { id: fromToolUseId(wordOf(id)), type: 'function', function: { name: names.send(name), arguments: writeJson(isRecord(input) ? input : {}) } };
+  return { id: fromToolUseId(stringOf(id)), type: 'function', function: { name: names.send(name), arguments: writeJson(isRecord(input) ? input : {}) } };
 }

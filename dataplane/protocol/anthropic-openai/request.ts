@@ -1,14 +1,14 @@
 /**
- * A messages request as a chat completion request.
+ * Converts a messages request to a chat completion request.
  */
 import { createHash } from 'node:crypto';
 import type { RequestPlan, UpstreamBody } from '../converter.ts';
 import { readObject } from '../field-table.ts';
 import type { View } from '../field-table.ts';
-import { isGiven, isRecord, itemsOf, textOf, wordOf } from '../fields.ts';
+import { isGiven, isRecord, itemsOf, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { reparseLosslessly, writeJson } from '../json-value.ts';
-import { takesEffort, wantsReasoningBack } from '../openai/quirks.ts';
+import { takesEffort, wantsReasoningBack } from '../openai/model-features.ts';
 import { ToolNames } from '../tool-ids.ts';
 import { malformed, unsupported } from '../unsupported.ts';
 import { at } from './blocks.ts';
@@ -18,17 +18,17 @@ import { convertTools } from './tools.ts';
 
 type Request = View<NonNullable<typeof REQUEST.converted>>;
 
-/** The references' bounds. */
-const MOST_USER_LENGTH = 64;
-const MOST_STOPS = 4;
-const MOST_NAME_LENGTH = 64;
-/** Thinking budgets below these are such an effort; what is above is high. */
+/** The API's limits. */
+const MAX_USER_LENGTH = 64;
+const MAX_STOPS = 4;
+const MAX_NAME_LENGTH = 64;
+/** Thinking budgets below these limits become this effort; larger ones become high. */
 const BUDGETS = [[4096, 'low'], [16_384, 'medium']] as const;
 
 export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): UpstreamBody {
   const request = readObject(REQUEST, reparseLosslessly(body, parsed), at(''));
   refuseContextEdits(request.context_management);
-  const names = new ToolNames(MOST_NAME_LENGTH);
+  const names = new ToolNames(MAX_NAME_LENGTH);
   const tools = convertTools(request.tools, request.tool_choice, names);
   const { effort, format } = readOutput(request);
   const streams = parsed['stream'] === true;
@@ -55,15 +55,15 @@ function numberOf(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
-/** OpenAI refuses longer ones; the digest still tells users apart. */
+/** OpenAI refuses long ids; a digest still tells users apart. */
 function convertUser(metadata: unknown): string | undefined {
   const user = isRecord(metadata) ? textOf(readObject(METADATA, metadata, at('metadata')).user_id) : undefined;
-  return user === undefined || user.length <= MOST_USER_LENGTH ? user : createHash('sha256').update(user).digest('hex');
+  return user === undefined || user.length <= MAX_USER_LENGTH ? user : createHash('sha256').update(user).digest('hex');
 }
 
 function convertStop(value: unknown): readonly unknown[] | undefined {
   const stops = itemsOf(value);
-  if (stops.length > MOST_STOPS) throw malformed('stop_sequences', `a list of at most ${MOST_STOPS} for this model`);
+  if (stops.length > MAX_STOPS) throw malformed('stop_sequences', `a list of at most ${MAX_STOPS} for this model`);
   return stops.length > 0 ? stops : undefined;
 }
 
@@ -75,7 +75,7 @@ function convertTier(tier: unknown): string | undefined {
 
 function readOutput({ output_config: config, output_format: format }: Request): { effort: string | undefined; format: JsonRecord | undefined } {
   const output = isRecord(config) ? readObject(OUTPUT_CONFIG, config, at('output_config')) : undefined;
-  return { effort: EFFORTS.words.get(wordOf(output?.effort)), format: convertFormat(format ?? output?.format) };
+  return { effort: EFFORTS.values.get(stringOf(output?.effort)), format: convertFormat(format ?? output?.format) };
 }
 
 function effortOfBudget(thinking: unknown, model: string): string | undefined {
@@ -84,7 +84,7 @@ function effortOfBudget(thinking: unknown, model: string): string | undefined {
   return BUDGETS.find(([below]) => budget < below)?.[1] ?? 'high';
 }
 
-/** The schema is the client's word on the answer's shape: strict, as Anthropic has it. */
+/** Strict, as in Anthropic's API. */
 function convertFormat(format: unknown): JsonRecord | undefined {
   if (!isGiven(format)) return undefined;
   if (!isRecord(format) || format['type'] !== 'json_schema' || !isRecord(format['schema'])) throw unsupported('output_config.format', 'OpenAI');
@@ -92,8 +92,8 @@ function convertFormat(format: unknown): JsonRecord | undefined {
   return { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } };
 }
 
-/** Thoughts are left out of a converted conversation anyway; edits that would leave out more cannot be told. */
+/** Only edits that clear thinking are allowed: a converted conversation has none anyway. */
 function refuseContextEdits(management: unknown): void {
   for (const [index, edit] of itemsOf(isRecord(management) ? management['edits'] : undefined).entries())
-    if (!isRecord(edit) || !wordOf(edit['type']).startsWith('clear_thinking_')) throw unsupported(`context_management.edits[${index}]`, 'OpenAI');
+    if (!isRecord(edit) || !stringOf(edit['type']).startsWith('clear_thinking_')) throw unsupported(`context_management.edits[${index}]`, 'OpenAI');
 }

@@ -1,9 +1,9 @@
 /**
- * A chat completion as a message.
+ * Converts a chat completion to a message.
  */
 import type { AnswerContext, AnswerNotes, ConvertedResponse, ReportedUsage } from '../converter.ts';
 import { viewOf } from '../field-table.ts';
-import { isGiven, isRecord, itemsOf, textOf, wordOf } from '../fields.ts';
+import { isGiven, isRecord, itemsOf, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { parseLossless, parseObject, writeJson } from '../json-value.ts';
 import { reasoningOf } from '../openai/output.ts';
@@ -16,29 +16,29 @@ import { ANSWER, CHOICE, COMPLETION, FAILURES, SERVICE_TIERS, STOP_REASONS, TOOL
 export interface Ending {
   readonly finishReason: string | undefined;
   readonly calledTools: boolean;
-  /** The model's own words for why it does not answer. */
+  /** The model's explanation of why it refuses. */
   readonly refusal: string | undefined;
 }
 
-/** Some providers say "stop" although they called a tool, and all of them although they refused. */
+/** Some providers report "stop" although a tool was called, and all do for a refusal. */
 export function stopOf({ finishReason, calledTools, refusal }: Ending): JsonRecord {
   if (refusal !== undefined) return { stop_reason: 'refusal', stop_sequence: null, stop_details: { type: 'refusal', category: null, explanation: refusal } };
-  const reason = finishReason === 'stop' ? undefined : STOP_REASONS.words.get(finishReason ?? '');
+  const reason = finishReason === 'stop' ? undefined : STOP_REASONS.values.get(finishReason ?? '');
   return { stop_reason: reason ?? (calledTools ? 'tool_use' : 'end_turn'), stop_sequence: null };
 }
 
-/** Throws SyntaxError where it is no chat completion, or one that broke off. */
+/** Throws SyntaxError where the body is not a chat completion, or one that ended with a failure. */
 export function convertResponse(body: Uint8Array, answer?: AnswerContext): ConvertedResponse {
   const completion = parseObject(body);
   const { id, model, choices, service_tier: tier, usage } = viewOf(COMPLETION, completion);
   const first: unknown = itemsOf(choices)[0];
   const { message: answered, finish_reason: finishReason } = viewOf(CHOICE, isRecord(first) ? first : {});
   if (!isRecord(answered)) throw new SyntaxError('the answer is not a chat completion');
-  if (FAILURES.words.has(wordOf(finishReason))) throw new SyntaxError('the answer broke off');
+  if (FAILURES.values.has(stringOf(finishReason))) throw new SyntaxError('the answer broke off');
   const meter = meterCompletion(completion);
   const content = convertMessage(answered, answer);
   const message = {
-    id: messageId(answer?.id ?? wordOf(id)),
+    id: messageId(answer?.id ?? stringOf(id)),
     type: 'message',
     role: 'assistant',
     model,
@@ -53,15 +53,15 @@ export function messageId(id: string): string {
   return `msg_${id.replace(/^(?:chatcmpl|msg)[-_]/, '')}`;
 }
 
-/** What a provider says beside the figures that are priced. */
+/** Reported values that are not priced. */
 export interface UsageDetails {
   readonly reasoning?: number | undefined;
   readonly tier?: unknown;
 }
 
-/** Anthropic counts cached and written tokens apart from the input. */
+/** Anthropic's input_tokens exclude tokens read from and written to the cache. */
 export function writeUsage({ input, cached, cacheWrite5m, cacheWrite1h, output }: ReportedUsage, { reasoning, tier }: UsageDetails = {}): JsonRecord {
-  const serviceTier = SERVICE_TIERS.words.get(wordOf(tier));
+  const serviceTier = SERVICE_TIERS.values.get(stringOf(tier));
   return {
     input_tokens: input ?? 0,
     cache_creation_input_tokens: (cacheWrite5m ?? 0) + (cacheWrite1h ?? 0),
@@ -72,7 +72,7 @@ export function writeUsage({ input, cached, cacheWrite5m, cacheWrite1h, output }
   };
 }
 
-/** The prefix of ids that the gateway makes for calls without one. */
+/** The prefix of generated ids, for tool calls without one. */
 export function callIdPrefix(requestId: string): string {
   return `toolu_${requestId.replace(/[^a-zA-Z0-9_-]/g, '_')}_`;
 }
@@ -81,7 +81,7 @@ export function nameOf(name: string, notes: AnswerNotes | undefined): string {
   return notes?.toolNames?.get(name) ?? name;
 }
 
-/** Arguments as the object that a tool_use block takes; cut or missing ones as an empty one. */
+/** Arguments as an object; truncated or missing ones become an empty object. */
 function parseInput(text: string): JsonRecord {
   try {
     const value = parseLossless(text);
@@ -92,10 +92,10 @@ function parseInput(text: string): JsonRecord {
 }
 
 function convertMessage(message: JsonRecord, answer: AnswerContext | undefined): readonly JsonRecord[] {
-  const { content, refusal, tool_calls: toolCalls, function_call: older } = viewOf(ANSWER, message);
+  const { content, refusal, tool_calls: toolCalls, function_call: functionCall } = viewOf(ANSWER, message);
   const thinking = reasoningOf(message);
   const texts = [...contentTexts(content), textOf(refusal)].filter((text) => text !== undefined);
-  const calls: unknown[] = [...itemsOf(toolCalls), ...(isGiven(older) ? [{ function: older }] : [])];
+  const calls: unknown[] = [...itemsOf(toolCalls), ...(isGiven(functionCall) ? [{ function: functionCall }] : [])];
   return [
     ...(thinking === undefined ? [] : [{ type: 'thinking', thinking, signature: '' }]),
     ...texts.map((text) => ({ type: 'text', text })),
@@ -110,5 +110,5 @@ function contentTexts(content: unknown): readonly (string | undefined)[] {
 function convertCall(call: JsonRecord, ownId: string, notes: AnswerNotes | undefined): JsonRecord {
   const { id, function: called } = viewOf(TOOL_CALL, call);
   const { name, arguments: text } = isRecord(called) ? called : {};
-  return { type: 'tool_use', id: toToolUseId(textOf(id) ?? ownId), name: nameOf(wordOf(name), notes), input: parseInput(wordOf(text)) };
+  return { type: 'tool_use', id: toToolUseId(textOf(id) ?? ownId), name: nameOf(stringOf(name), notes), input: parseInput(stringOf(text)) };
 }

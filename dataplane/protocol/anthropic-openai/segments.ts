@@ -1,12 +1,12 @@
 /**
- * Puts pieces of text, thinking and tool calls in the order that Anthropic's clients insist on: blocks numbered from 0 without a
- * gap, one open at a time, each closed once. Text and thinking are closed by whatever follows them. A tool call stays open until
- * the end, as its provider may come back to it; what arrives meanwhile for another block waits. Events come out as text.
+ * Orders pieces of text, thinking and tool calls as Anthropic's clients require: blocks with contiguous indexes, one open at a time,
+ * each closed once. Text and thinking are closed by whatever follows. A tool call stays open until the end, because the provider may
+ * continue it; meanwhile pieces of other blocks wait. Events are returned as text.
  */
 import { toToolUseId } from '../tool-ids.ts';
 
 export interface ToolPiece {
-  /** The provider's own number of the call; undefined: it has none. */
+  /** The provider's index of the call; undefined: it has none. */
   readonly key: unknown;
   readonly id: string | undefined;
   readonly name: string | undefined;
@@ -18,22 +18,22 @@ interface Segment {
   readonly key: unknown;
   id: string;
   name: string;
-  /** Not sent yet. */
+  /** Text that has not been sent yet. */
   waiting: string;
-  /** What its deltas begin with, once its block is open. */
+  /** The start of its delta events; undefined: the block is not open yet. */
   delta: string | undefined;
   index: number;
 }
 
 export interface BlockOptions {
-  /** Of ids for calls that their provider gave none. */
+  /** Prefix of generated ids, for calls without one. */
   readonly idPrefix: string;
-  /** The client's name of a tool that was sent by another. */
+  /** The client's name of a tool, by the name that was sent. */
   readonly nameOf: (name: string) => string;
 }
 
 export class BlockSequence {
-  /** The first is open, or about to be; the others wait. */
+  /** The first is open or about to be opened; the others wait. */
   readonly #segments: Segment[] = [];
   readonly #options: BlockOptions;
   #nextIndex = 0;
@@ -47,17 +47,17 @@ export class BlockSequence {
     return this.#tools > 0;
   }
 
-  /** More of the answer's text or thinking. */
+  /** Adds a piece of text or thinking. */
   addText(kind: 'text' | 'thinking', text: string): string {
     const last = this.#segments.at(-1);
-    // by far the most usual: more of the block that is open
+    // the usual case: the block is open
     if (last?.kind === kind && last.delta !== undefined && last.waiting === '') return writeDelta(last.delta, text);
     if (last?.kind === kind) last.waiting += text;
     else this.#segments.push({ kind, key: undefined, id: '', name: '', waiting: text, delta: undefined, index: -1 });
     return this.#drain();
   }
 
-  /** More of a tool call; its id and name may come once, its arguments in any pieces. */
+  /** Adds a piece of a tool call: its id and name once, its arguments in pieces. */
   addTool(piece: ToolPiece): string {
     const segment = this.#toolOf(piece);
     const { delta } = segment;
@@ -70,14 +70,14 @@ export class BlockSequence {
     return this.#drain();
   }
 
-  /** Everything that waits, and the end of every block. */
+  /** Sends everything that waits, and ends every block. */
   close(): string {
     let events = '';
     for (let segment = this.#segments.shift(); segment; segment = this.#segments.shift()) events += this.#write(segment) + stop(segment);
     return events;
   }
 
-  /** The call that a piece belongs to: by its number, unless another id shows that the provider numbers badly. */
+  /** The call that a piece belongs to: by its index, unless a new id shows that the provider repeats indexes. */
   #toolOf({ key, id }: ToolPiece): Segment {
     const tools = this.#segments.filter((segment) => segment.kind === 'tool');
     const known = key === undefined && id === undefined ? tools.at(-1) : tools.findLast((segment) => segment.key === key && (key !== undefined || segment.id === id));
@@ -88,7 +88,7 @@ export class BlockSequence {
     return segment;
   }
 
-  /** Sends what can be sent: of the first segment, and of those behind it once it can be closed. */
+  /** Sends what can be sent of the first segment, and of the next ones once it is closed. */
   #drain(): string {
     let events = '';
     for (let first = this.#segments[0]; first; first = this.#segments[0]) {
@@ -116,7 +116,7 @@ export class BlockSequence {
     return `event: content_block_start\ndata: {"type":"content_block_start","index":${index},"content_block":${this.#empty(segment)}}\n\n`;
   }
 
-  /** What a block of each kind is opened with. */
+  /** The content_block of a new block. */
   #empty({ kind, id, name }: Segment): string {
     if (kind === 'text') return '{"type":"text","text":""}';
     if (kind === 'thinking') return '{"type":"thinking","thinking":"","signature":""}';
@@ -124,7 +124,7 @@ export class BlockSequence {
   }
 }
 
-/** What a block of each kind grows by, up to its text. */
+/** The start of each kind's delta, up to the text. */
 const DELTAS: Readonly<Record<Segment['kind'], string>> = {
   text: '{"type":"text_delta","text":', thinking: '{"type":"thinking_delta","thinking":', tool: '{"type":"input_json_delta","partial_json":',
 };

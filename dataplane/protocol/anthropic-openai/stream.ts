@@ -1,15 +1,15 @@
 /**
- * OpenAI's chunks as Anthropic's events: message_start with an estimate as soon as anything comes, the blocks, message_delta with
- * the true figures, and message_stop, which is held back.
+ * Converts OpenAI's chunks to Anthropic's events: message_start with estimated usage as soon as anything comes, the blocks,
+ * message_delta with the reported usage, and message_stop, which is held back.
  */
-import { MESSAGE_STOP, writeMessageEvent } from '../anthropic/events.ts';
+import { MESSAGE_STOP, writeMessageEvent } from '../anthropic/write-event.ts';
 import type { Meter, StreamEnd, StreamRequest } from '../converter.ts';
-import { failStream } from '../error-words.ts';
+import { failStream } from '../stream-errors.ts';
 import type { EventHandler } from '../event-stream.ts';
-import { isGiven, isRecord, itemsOf, textOf, wordOf } from '../fields.ts';
+import { isGiven, isRecord, itemsOf, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { parseEventData } from '../json-value.ts';
-import { isDone } from '../openai/chunks.ts';
+import { isDone } from '../openai/done.ts';
 import { reasoningOf } from '../openai/output.ts';
 import { ChunkMeter } from '../openai/stream-meter.ts';
 import { readReasoningTokens } from '../openai/usage.ts';
@@ -25,12 +25,12 @@ const COMMENT: Uint8Array = Buffer.from(': ping\n\n');
 const PING: Uint8Array = writeMessageEvent('ping', {});
 const NOTHING: readonly Uint8Array[] = [];
 
-export class EventsFromChunks implements EventHandler {
+export class ChunksToEvents implements EventHandler {
   readonly #request: StreamRequest;
-  readonly #chunks = new ChunkMeter();
+  readonly #chunkMeter = new ChunkMeter();
   readonly #blocks: BlockSequence;
   #started = false;
-  /** Of the answers, the one that the client gets: the first that comes. */
+  /** Index of the choice that the client gets: the first that comes. */
   #choice: unknown;
   #finishReason: string | undefined;
   #refusal: string | undefined;
@@ -47,38 +47,38 @@ export class EventsFromChunks implements EventHandler {
   }
 
   get meter(): Meter {
-    return this.#chunks.meter;
+    return this.#chunkMeter.meter;
   }
 
-  take(event: SseEvent): readonly Uint8Array[] {
+  handle(event: SseEvent): readonly Uint8Array[] {
     if (event.data === undefined) return this.#keepAlive(event.raw);
     if (isDone(event.data)) return this.#done();
     const chunk = parseEventData(event.data);
     if (event.event === 'error' || (chunk && isFailure(chunk))) return this.#fail(chunk ?? event.data);
-    const events = chunk ? this.#takeChunk(chunk) : '';
+    const events = chunk ? this.#convertChunk(chunk) : '';
     return events === '' ? NOTHING : [Buffer.from(events)];
   }
 
-  #takeChunk(chunk: JsonRecord): string {
-    this.#chunks.take(chunk);
+  #convertChunk(chunk: JsonRecord): string {
+    this.#chunkMeter.add(chunk);
     if (isRecord(chunk['usage'])) this.#reasoningTokens = readReasoningTokens(chunk['usage']) ?? this.#reasoningTokens;
-    return this.#opening(textOf(chunk['model']), chunk['service_tier']) + this.#takeChoices(itemsOf(chunk['choices']));
+    return this.#opening(textOf(chunk['model']), chunk['service_tier']) + this.#convertChoices(itemsOf(chunk['choices']));
   }
 
-  /** A provider that sends no [DONE]: its answer has finished, and so has the stream. */
+  /** Some providers send no [DONE]: the stream is complete once every choice has finished. */
   finish(): StreamEnd {
     if (this.#end) return this.#end;
-    return this.#chunks.finished ? { outcome: 'Complete', last: Buffer.concat([Buffer.from(this.#closing()), MESSAGE_STOP]) } : { outcome: 'Cut' };
+    return this.#chunkMeter.finished ? { outcome: 'Complete', last: Buffer.concat([Buffer.from(this.#closing()), MESSAGE_STOP]) } : { outcome: 'Cut' };
   }
 
-  #fail(said: unknown): readonly Uint8Array[] {
-    const reason = isRecord(said) ? failureOf(said) : undefined;
-    const error = reason !== undefined && isRecord(said) && !isGiven(said['error']) ? { error: { type: FAILURES.words.get(reason), message: `The provider broke the answer off: ${reason}.` } } : said;
+  #fail(data: unknown): readonly Uint8Array[] {
+    const reason = isRecord(data) ? failureOf(data) : undefined;
+    const error = reason !== undefined && isRecord(data) && !isGiven(data['error']) ? { error: { type: FAILURES.values.get(reason), message: `The provider broke the answer off: ${reason}.` } } : data;
     this.#end = failStream('Anthropic', readStreamError(error), this.#request.id);
     return NOTHING;
   }
 
-  /** Comments are signs of life; before the message has started no client expects an event. */
+  /** Comments keep the connection alive. Before message_start clients expect no event, so that a comment is sent. */
   #keepAlive(raw: Uint8Array): readonly Uint8Array[] {
     if (raw[0] !== COLON) return NOTHING;
     return [this.#started ? PING : COMMENT];
@@ -102,31 +102,31 @@ export class EventsFromChunks implements EventHandler {
     return textOfEvent('message_start', { message });
   }
 
-  #takeChoices(choices: readonly unknown[]): string {
+  #convertChoices(choices: readonly unknown[]): string {
     let events = '';
     for (const choice of choices) {
       if (!isRecord(choice)) continue;
       this.#choice ??= choice['index'] ?? 0;
-      if ((choice['index'] ?? 0) === this.#choice) events += this.#takeChoice(choice);
+      if ((choice['index'] ?? 0) === this.#choice) events += this.#convertChoice(choice);
     }
     return events;
   }
 
-  #takeChoice({ finish_reason: reason, delta }: JsonRecord): string {
+  #convertChoice({ finish_reason: reason, delta }: JsonRecord): string {
     this.#finishReason = textOf(reason) ?? this.#finishReason;
-    return isRecord(delta) ? this.#takeDelta(delta) : '';
+    return isRecord(delta) ? this.#convertDelta(delta) : '';
   }
 
-  /** One chunk may hold all of them, several calls too. */
-  #takeDelta(delta: JsonRecord): string {
-    const { content, refusal, tool_calls: calls, function_call: older } = delta;
+  /** One chunk may hold several kinds of content and several tool calls. */
+  #convertDelta(delta: JsonRecord): string {
+    const { content, refusal, tool_calls: calls, function_call: functionCall } = delta;
     const thinking = reasoningOf(delta);
     let events = thinking === undefined ? '' : this.#blocks.addText('thinking', thinking);
     const text = contentOf(content);
     if (text !== undefined) events += this.#blocks.addText('text', text);
     if (typeof refusal === 'string' && refusal !== '') events += this.#addRefusal(refusal);
     if (Array.isArray(calls)) for (const call of calls) if (isRecord(call)) events += this.#addCall(call['index'], call);
-    if (isRecord(older)) events += this.#addCall('function_call', { function: older });
+    if (isRecord(functionCall)) events += this.#addCall('function_call', { function: functionCall });
     return events;
   }
 
@@ -137,7 +137,7 @@ export class EventsFromChunks implements EventHandler {
 
   #addCall(key: unknown, call: JsonRecord): string {
     const called = isRecord(call['function']) ? call['function'] : {};
-    return this.#blocks.addTool({ key, id: textOf(call['id']), name: textOf(called['name']), text: wordOf(called['arguments']) });
+    return this.#blocks.addTool({ key, id: textOf(call['id']), name: textOf(called['name']), text: stringOf(called['arguments']) });
   }
 
   #closing(): string {
@@ -147,7 +147,7 @@ export class EventsFromChunks implements EventHandler {
   }
 }
 
-/** An error, whatever stands beside it. */
+/** An error, or a finish_reason that means one. */
 function isFailure(chunk: JsonRecord): boolean {
   return (isGiven(chunk['error']) && !Array.isArray(chunk['choices'])) || failureOf(chunk) !== undefined;
 }
@@ -155,13 +155,13 @@ function isFailure(chunk: JsonRecord): boolean {
 function failureOf({ choices }: JsonRecord): string | undefined {
   const first: unknown = itemsOf(choices)[0];
   const reason = isRecord(first) ? first['finish_reason'] : undefined;
-  return typeof reason === 'string' && FAILURES.words.has(reason) ? reason : undefined;
+  return typeof reason === 'string' && FAILURES.values.has(reason) ? reason : undefined;
 }
 
-/** Text, or parts of it as Mistral's reasoning models send them. */
+/** Text, or text parts as Mistral's reasoning models send them. */
 function contentOf(content: unknown): string | undefined {
   if (typeof content === 'string' || !Array.isArray(content)) return textOf(content);
-  return textOf(content.filter(isRecord).map((part) => wordOf(part['text'])).join(''));
+  return textOf(content.filter(isRecord).map((part) => stringOf(part['text'])).join(''));
 }
 
 function textOfEvent(type: string, rest: JsonRecord): string {

@@ -1,8 +1,8 @@
 /**
- * What becomes of Anthropic's messages on a provider of OpenAI's protocol. The converters of this folder read their objects through
- * these tables, and docs/protocols.md is made from them.
+ * How Anthropic's messages are converted to OpenAI's protocol. The converters of this folder read objects through these tables, and
+ * docs/protocols.md is generated from them.
  */
-import { converted, dropped, kindTable, objectTable, refused, wordTable } from '../field-table.ts';
+import { converted, dropped, kindTable, objectTable, refused, valueTable } from '../field-table.ts';
 
 const CACHING = 'these providers cache by themselves';
 const OTHER_ACCOUNT = 'it belongs to an account at Anthropic';
@@ -165,7 +165,7 @@ export const TOOL_CHOICE = objectTable('`tool_choice`', {
   type: converted('`tool_choice`'), name: converted('`function.name`'), disable_parallel_tool_use: converted('`parallel_tool_calls`: false'),
 });
 
-/** The provider's answer. What is in no table is left out. */
+/** The provider's response. Fields that are in no table are left out. */
 export const COMPLETION = objectTable('Answer', {
   id: converted('`id`, where the gateway has none of its own'),
   model: converted('`model`'),
@@ -205,34 +205,34 @@ export const USAGE = objectTable('Usage', {
   prompt_tokens_details: converted('`cache_read_input_tokens`, `cache_creation_input_tokens`'),
   completion_tokens: converted('`output_tokens`'),
   completion_tokens_details: converted('`output_tokens_details.thinking_tokens`'),
-  total_tokens: converted('`output_tokens`, where a provider leaves reasoning out of its figure'),
+  total_tokens: converted('`output_tokens`, where a provider leaves reasoning out of that count'),
 });
 
-export const STOP_REASONS = wordTable('`finish_reason` → `stop_reason`', {
+export const STOP_REASONS = valueTable('`finish_reason` → `stop_reason`', {
   stop: 'end_turn; tool_use where a tool was called', length: 'max_tokens', tool_calls: 'tool_use', function_call: 'tool_use', content_filter: 'refusal', model_length: 'model_context_window_exceeded', max_tokens: 'max_tokens',
 });
 
-/** Words that mean a failure, however the answer looks. */
-export const FAILURES = wordTable('`finish_reason` that ends the answer with an error', {
+/** Values that mean a failure. */
+export const FAILURES = valueTable('`finish_reason` that ends the answer with an error', {
   error: 'api_error', insufficient_system_resource: 'overloaded_error', abort: 'api_error',
 });
 
-export const SERVICE_TIERS = wordTable('`service_tier` of an answer', { default: 'standard', priority: 'priority' });
+export const SERVICE_TIERS = valueTable('`service_tier` of an answer', { default: 'standard', priority: 'priority' });
 
-export const CHOICES = wordTable('`tool_choice.type`', { auto: 'auto', any: 'required', none: 'none', tool: 'the function' });
+export const CHOICES = valueTable('`tool_choice.type`', { auto: 'auto', any: 'required', none: 'none', tool: 'the function' });
 
-export const EFFORTS = wordTable('`output_config.effort` → `reasoning_effort`', { low: 'low', medium: 'medium', high: 'high', xhigh: 'high', max: 'high' });
+export const EFFORTS = valueTable('`output_config.effort` → `reasoning_effort`', { low: 'low', medium: 'medium', high: 'high', xhigh: 'high', max: 'high' });
 
 export const CHUNKS = kindTable('Pieces of a stream', {
   'first chunk': converted('`message_start`, with an estimate of the input'),
   content: converted('a block that is opened and closed in its place: one is open at a time, and what comes meanwhile for another waits'),
-  'last chunk': converted('`message_delta`, with the figures'),
+  'last chunk': converted('`message_delta`, with the usage'),
   '[DONE]': converted('`message_stop`; a provider that sends none has ended once it said a `finish_reason`'),
   comment: converted('`ping`'),
   error: converted('an `error` event, which ends the stream'),
 });
 
-/** In the order of the page. */
+/** In the order of docs/protocols.md. */
 export const REQUEST_TABLES = [
   REQUEST, OUTPUT_CONFIG, FORMAT, METADATA, ROLES, MESSAGE, SYSTEM_BLOCKS, USER_BLOCKS, ASSISTANT_BLOCKS, TEXT_BLOCK, IMAGE_BLOCK, DOCUMENT_BLOCK, SOURCES, SOURCE,
   SEARCH_RESULT_BLOCK, TOOL_RESULT_BLOCK, TOOL_USE_BLOCK, THINKING_BLOCK, REDACTED_BLOCK, TOOL, TOOL_CHOICE, CHOICES, EFFORTS,

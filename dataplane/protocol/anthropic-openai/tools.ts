@@ -1,9 +1,9 @@
 /**
- * Anthropic's tools and choices as OpenAI's.
+ * Converts Anthropic's tools and tool choices to OpenAI's.
  */
 import { isCustomTool } from '../anthropic/tool-types.ts';
 import { readObject } from '../field-table.ts';
-import { isGiven, isRecord, itemsOf, readRecords, textOf, wordOf } from '../fields.ts';
+import { isGiven, isRecord, itemsOf, readRecords, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { writeJson } from '../json-value.ts';
 import type { ToolNames } from '../tool-ids.ts';
@@ -19,7 +19,7 @@ export interface ConvertedTools {
 
 const NO_CHOICE = { tool_choice: undefined, parallel_tool_calls: undefined };
 
-/** Throws RequestFault for a tool that is not the client's own. */
+/** Throws RequestFault for a tool that the client does not define itself. */
 export function convertTools(value: unknown, choice: unknown, names: ToolNames): ConvertedTools {
   const tools = readRecords(value, 'tools').map((tool, index) => convertTool(tool, `tools[${index}]`, names));
   return tools.length > 0 ? { tools, ...convertChoice(choice, names) } : { tools: undefined, ...NO_CHOICE };
@@ -49,7 +49,7 @@ function convertChoice(choice: unknown, names: ToolNames): Omit<ConvertedTools, 
   if (!isGiven(choice)) return NO_CHOICE;
   if (!isRecord(choice)) throw malformed('tool_choice', 'an object');
   const { type, name, disable_parallel_tool_use: single } = readObject(TOOL_CHOICE, choice, at('tool_choice'));
-  const word = CHOICES.words.get(wordOf(type));
+  const word = CHOICES.values.get(stringOf(type));
   if (word === undefined) throw unsupported('tool_choice', 'OpenAI');
   return {
     tool_choice: type === 'tool' ? { type: 'function', function: { name: names.send(name) } } : word,

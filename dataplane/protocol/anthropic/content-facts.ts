@@ -1,43 +1,43 @@
 /**
- * Walks Anthropic content: blocks hold blocks (tool results, documents), and an image may hide in any. Iterative, as the depth is
- * the client's.
+ * Walks Anthropic content: blocks hold blocks (tool results, documents), and any may hold an image. Iterative, because clients
+ * choose the depth.
  */
-import { addImage, addUnbounded } from '../facts-tally.ts';
-import type { FactsTally } from '../facts-tally.ts';
-import { isRecord, wordOf } from '../fields.ts';
+import { addImage, addUnbounded } from '../content-counts.ts';
+import type { ContentCounts } from '../content-counts.ts';
+import { isRecord, stringOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { refuseVariants } from '../name-variants.ts';
+import { refuseCaseVariants } from '../case-variants.ts';
 import { findImage, isImageData } from '../image-inputs.ts';
 import { isServerTool } from './tool-types.ts';
 
-interface Placed {
+interface Located {
   readonly value: unknown;
   readonly param: string;
 }
 
-/** Blocks whose tokens their bytes bound; results of tools and their parts are named alike. */
+/** Types of blocks whose tokens are bounded by their bytes, with those of tool calls and their results. */
 const TEXT_BLOCK = /^(?:text|thinking|redacted_thinking|compaction|fallback|browser_state|tool_reference|tool_addition|tool_removal|mcp_tool_listing)$|_?(?:tool_use|result|error|output)$/;
 
 /** `content`: a string, a block, or a list of them. */
-export function readContent(tally: FactsTally, content: unknown, param: string): void {
-  const pending: Placed[] = [];
-  pushAll(pending, content, param);
+export function readContent(counts: ContentCounts, content: unknown, param: string): void {
+  const pending: Located[] = [];
+  pushBlocks(pending, content, param);
   for (let next = pending.pop(); next; next = pending.pop()) {
-    tally.units++;
+    counts.units++;
     if (!isRecord(next.value)) continue;
-    refuseVariants(next.value, next.param);
-    readBlock(tally, next.value, next.param);
-    pushAll(pending, next.value['content'], `${next.param}.content`);
-    pushAll(pending, next.value['tool_changes'], `${next.param}.tool_changes`);
+    refuseCaseVariants(next.value, next.param);
+    readBlock(counts, next.value, next.param);
+    pushBlocks(pending, next.value['content'], `${next.param}.content`);
+    pushBlocks(pending, next.value['tool_changes'], `${next.param}.tool_changes`);
     const { source } = next.value;
     if (!isRecord(source)) continue;
-    refuseVariants(source, `${next.param}.source`);
-    pushAll(pending, source['content'], `${next.param}.source.content`);
+    refuseCaseVariants(source, `${next.param}.source`);
+    pushBlocks(pending, source['content'], `${next.param}.source.content`);
   }
 }
 
-/** In reverse, so that the first is found first. */
-function pushAll(pending: Placed[], content: unknown, param: string): void {
+/** In reverse order, so that the first is popped first. */
+function pushBlocks(pending: Located[], content: unknown, param: string): void {
   if (!Array.isArray(content)) {
     if (isRecord(content)) pending.push({ value: content, param });
     return;
@@ -45,48 +45,48 @@ function pushAll(pending: Placed[], content: unknown, param: string): void {
   for (let index = content.length - 1; index >= 0; index--) pending.push({ value: content[index], param: `${param}[${index}]` });
 }
 
-function readBlock(tally: FactsTally, block: JsonRecord, param: string): void {
-  const type = wordOf(block['type']);
+function readBlock(counts: ContentCounts, block: JsonRecord, param: string): void {
+  const type = stringOf(block['type']);
   const source = isRecord(block['source']) ? block['source'] : {};
   if (type === 'image') {
-    addImage(tally, param, imageBytes(source));
-    if (source['type'] === 'file') addUnbounded(tally, 'FileReferences', `${param}.source`);
-  } else if (type === 'document') readDocument(tally, source, `${param}.source`);
-  else if (type === 'container_upload') addReference(tally, param);
-  else if (type === 'tool_addition') readAddition(tally, block['tool'], `${param}.tool`);
-  else if (!TEXT_BLOCK.test(type)) readUnknown(tally, block, param);
+    addImage(counts, param, imageBytes(source));
+    if (source['type'] === 'file') addUnbounded(counts, 'FileReferences', `${param}.source`);
+  } else if (type === 'document') readDocument(counts, source, `${param}.source`);
+  else if (type === 'container_upload') addReference(counts, param);
+  else if (type === 'tool_addition') readAddition(counts, block['tool'], `${param}.tool`);
+  else if (!TEXT_BLOCK.test(type)) readUnknown(counts, block, param);
 }
 
-/** Whatever it is, it fills the context at most; an image may hide in it. */
-function readUnknown(tally: FactsTally, block: JsonRecord, param: string): void {
-  tally.files++;
+/** An unknown block may fill the context, and may hold an image. */
+function readUnknown(counts: ContentCounts, block: JsonRecord, param: string): void {
+  counts.files++;
   const { content: _walked, ...rest } = block;
   const image = findImage(rest, param);
-  if (image !== undefined) addImage(tally, image, 0);
+  if (image !== undefined) addImage(counts, image, 0);
 }
 
 function imageBytes(source: JsonRecord): number {
   const { data } = source;
-  return source['type'] === 'base64' && /^image\//i.test(wordOf(source['media_type'])) && typeof data === 'string' ? data.length : 0;
+  return source['type'] === 'base64' && /^image\//i.test(stringOf(source['media_type'])) && typeof data === 'string' ? data.length : 0;
 }
 
-function readDocument(tally: FactsTally, source: JsonRecord, param: string): void {
-  // its text or blocks are in the body
+function readDocument(counts: ContentCounts, source: JsonRecord, param: string): void {
+  // bounded by its bytes
   if (source['type'] === 'text' || source['type'] === 'content') return;
-  if (source['type'] !== 'base64') return addReference(tally, param);
-  tally.files++;
-  // a picture that calls itself a document
-  if (/^image\//i.test(wordOf(source['media_type'])) || isImageData(source['data'])) addImage(tally, param, 0);
+  if (source['type'] !== 'base64') return addReference(counts, param);
+  counts.files++;
+  // an image that is sent as a document
+  if (/^image\//i.test(stringOf(source['media_type'])) || isImageData(source['data'])) addImage(counts, param, 0);
 }
 
-function addReference(tally: FactsTally, param: string): void {
-  tally.files++;
-  addUnbounded(tally, 'FileReferences', param);
+function addReference(counts: ContentCounts, param: string): void {
+  counts.files++;
+  addUnbounded(counts, 'FileReferences', param);
 }
 
-/** A tool that joins in the middle of a conversation. */
-function readAddition(tally: FactsTally, tool: unknown, param: string): void {
+/** A tool that is added in the middle of a conversation. */
+function readAddition(counts: ContentCounts, tool: unknown, param: string): void {
   if (!isRecord(tool)) return;
   const definition = isRecord(tool['definition']) ? tool['definition'] : tool;
-  if (tool['type'] !== 'tool_reference' && isServerTool(definition['type'])) addUnbounded(tally, 'ServerTools', `${param}.type`);
+  if (tool['type'] !== 'tool_reference' && isServerTool(definition['type'])) addUnbounded(counts, 'ServerTools', `${param}.type`);
 }

@@ -1,14 +1,14 @@
 /**
- * What a messages request consists of, for counting its tokens: every text that the model reads, and how many things are in it
- * that are not text. Iterative, as the depth is the client's.
+ * Collects what has to be counted for the tokens of a messages request: every text that the model reads, and the numbers of
+ * messages, tools, images and files. Iterative, because clients choose the depth.
  */
-import { isGiven, isRecord, itemsOf, textOf, wordOf } from '../fields.ts';
+import { isGiven, isRecord, itemsOf, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { writeJson } from '../json-value.ts';
 
 export interface CountedTexts {
   readonly texts: readonly string[];
-  /** Messages and tools, which a provider wraps with tokens of its own. */
+  /** Messages and tools, to which a provider adds tokens of its own. */
   readonly units: number;
   readonly images: number;
   /** Documents that are not text. */
@@ -21,7 +21,7 @@ interface Walk {
   files: number;
 }
 
-/** Expects what readChatFacts has passed. */
+/** Expects a request that readChatFacts has accepted. */
 export function collectTexts(parsed: JsonRecord): CountedTexts {
   const walk: Walk = { texts: [], images: 0, files: 0 };
   const messages = itemsOf(parsed['messages']).filter(isRecord);
@@ -34,7 +34,7 @@ export function collectTexts(parsed: JsonRecord): CountedTexts {
   return { texts: walk.texts, units: messages.length + tools.length + (isGiven(parsed['system']) ? 1 : 0), images: walk.images, files: walk.files };
 }
 
-/** Thinking is left out: that of earlier turns is not read again. */
+/** Without thinking: models do not read that of earlier turns. */
 function collectContent(walk: Walk, content: unknown): void {
   const pending: unknown[] = [content];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
@@ -45,7 +45,7 @@ function collectContent(walk: Walk, content: unknown): void {
 }
 
 function collectBlock(walk: Walk, block: JsonRecord, pending: unknown[]): void {
-  const type = wordOf(block['type']);
+  const type = stringOf(block['type']);
   if (type === 'image') walk.images++;
   else if (type === 'document') collectDocument(walk, block, pending);
   else if (type.endsWith('tool_use')) collectJson(walk, { name: block['name'], input: block['input'] });
@@ -68,6 +68,6 @@ function collectJson(walk: Walk, value: unknown): void {
   try {
     walk.texts.push(writeJson(value));
   } catch {
-    // nested beyond reason: its provider would refuse it
+    // it nests too deeply to be written, and a provider would refuse it
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Anthropic's error envelope, as a body and as the last event of a stream that has begun.
+ * Anthropic's error envelope, as a response body and as the last event of a stream.
  */
 import { writeEvent } from '../sse.ts';
 

@@ -1,5 +1,5 @@
 /**
- * How much was generated, in bytes: what an estimate is made from where the provider gives no figures.
+ * Bytes of generated output, from which usage is estimated if the provider reports none.
  */
 import { isRecord, utf8Bytes } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
@@ -15,14 +15,14 @@ function inputBytes(input: unknown): number {
   try {
     return utf8Bytes(writeJson(input));
   } catch {
-    // nested beyond reason: no figure is worth a failure
+    // it nests too deeply to be written
     return 0;
   }
 }
 
-/** Of a content_block_delta's delta: every text in it, known or not, but the signature, which nobody generated. */
+/** Of a content_block_delta's delta: every text in it except the signature, which is not generated. */
 export function deltaBytes(delta: JsonRecord): number {
-  // nearly all of them
+  // the usual case
   if (delta['type'] === 'text_delta' && typeof delta['text'] === 'string' && Object.keys(delta).length === 2) return Buffer.byteLength(delta['text']);
   return Object.entries(delta).filter(([name]) => name !== 'type' && name !== 'signature')
     .reduce((sum, [, value]) => sum + utf8Bytes(value), 0);

@@ -1,5 +1,5 @@
 /**
- * Providers of Anthropic's protocol. The base URL is the one that its SDK takes, without /v1.
+ * Anthropic and providers that speak its protocol. The base URL is the one that the SDK takes, without /v1.
  */
 import { anthropicToAnthropic } from '../anthropic-anthropic.ts';
 import { openaiToAnthropic } from '../openai-anthropic.ts';
@@ -11,7 +11,7 @@ export const anthropic: Provider = {
   chat: { OpenAI: openaiToAnthropic, Anthropic: anthropicToAnthropic },
   tokenCounter,
   credential: (apiKey) => ['x-api-key', apiKey],
-  // the API asks for one
+  // the API requires a version
   defaultHeaders: { 'anthropic-version': '2023-06-01' },
   foreignHeaders: ['openai-'],
   readError: readProviderError,

@@ -1,5 +1,5 @@
 /**
- * Counting the tokens of a message: an endpoint of its own, which takes the message as it would be sent.
+ * Anthropic's endpoint for counting tokens, which takes the messages request as it would be sent.
  */
 import { editObject } from '../json-edit.ts';
 import { decodeUtf8 } from '../bytes.ts';

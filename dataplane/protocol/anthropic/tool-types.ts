@@ -1,20 +1,21 @@
 /**
- * Anthropic's tools by type: those that the client runs cost tokens of the call; those that the provider runs cost what they like.
+ * Anthropic's tools by type: the cost of tools that the client runs is bounded by the call's tokens; that of tools that the provider
+ * runs is not.
  */
 
-/** With the date of their version: `bash_20250124`. */
+/** With a version date: `bash_20250124`. */
 const CLIENT_TOOL = /^(?:bash|text_editor|computer|memory|browser_toolset|computer_toolset)_\d{8}$/;
 
-/** The provider's own description of such a tool, which is not in the body, in units of estimate.ts. */
+/** The provider's own definition of such a tool is not in the body; in units of estimate.ts. */
 const BUILT_IN_UNITS = 96;
-/** A toolset brings dozens of tools. */
+/** A toolset consists of dozens of tools. */
 const TOOLSET_UNITS = 1024;
 
 export function isServerTool(type: unknown): boolean {
   return !isCustomTool(type) && !(typeof type === 'string' && CLIENT_TOOL.test(type));
 }
 
-/** A tool that the client describes itself. */
+/** A tool that the client defines itself. */
 export function isCustomTool(type: unknown): boolean {
   return type === undefined || type === null || type === 'custom';
 }

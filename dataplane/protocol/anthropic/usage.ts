@@ -1,14 +1,14 @@
 /**
- * Anthropic's usage figures: input_tokens exclude cached and written ones. In a stream every figure is cumulative, so events
+ * Anthropic's usage: input_tokens exclude tokens read from and written to the cache. In a stream all counts are cumulative, so events
  * are merged field by field and never summed.
  */
 import type { ReportedUsage } from '../converter.ts';
 import { isRecord, itemsOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { mergeSaid, readTokenCount } from '../usage.ts';
+import { readTokenCount } from '../usage.ts';
 
-/** As said; undefined: not said. */
-export interface AnthropicFigures {
+/** As reported; undefined: not reported. */
+export interface AnthropicUsage {
   readonly input: number | undefined;
   readonly cached: number | undefined;
   /** All cache writes together. */
@@ -16,34 +16,29 @@ export interface AnthropicFigures {
   readonly written5m: number | undefined;
   readonly written1h: number | undefined;
   readonly output: number | undefined;
-  /** Summaries that the provider made of the conversation on the way: billed, and in no other figure. */
+  /** Summaries of the conversation that the provider generated on the way: billed, and not included in the other counts. */
   readonly compactions: readonly ReportedUsage[] | undefined;
 }
 
-export const NO_FIGURES: AnthropicFigures = {
+export const NO_USAGE: AnthropicUsage = {
   input: undefined, cached: undefined, written: undefined, written5m: undefined, written1h: undefined, output: undefined, compactions: undefined,
 };
 
-export function readFigures(usage: JsonRecord): AnthropicFigures {
-  return { ...readOwnFigures(usage), compactions: readCompactions(usage['iterations']) };
+export function readUsage(usage: JsonRecord): AnthropicUsage {
+  return { ...readOwnUsage(usage), compactions: readCompactions(usage['iterations']) };
 }
 
-/** What a later event says replaces what an earlier one said, figure by figure. */
-export function mergeFigures(older: AnthropicFigures, newer: AnthropicFigures): AnthropicFigures {
-  return mergeSaid(older, newer);
+export function toReportedUsage(usage: AnthropicUsage): ReportedUsage {
+  return (usage.compactions ?? []).reduce(add, toOwnUsage(usage));
 }
 
-export function reportAnthropic(figures: AnthropicFigures): ReportedUsage {
-  return (figures.compactions ?? []).reduce(add, reportOwn(figures));
-}
-
-/** Of the output, what was thought; undefined: not said. */
+/** The thinking part of the output tokens; undefined: not reported. */
 export function readReasoningTokens(usage: unknown): number | undefined {
   const details = isRecord(usage) ? usage['output_tokens_details'] : undefined;
   return isRecord(details) ? readTokenCount(details['thinking_tokens']) : undefined;
 }
 
-function readOwnFigures(usage: JsonRecord): Omit<AnthropicFigures, 'compactions'> {
+function readOwnUsage(usage: JsonRecord): Omit<AnthropicUsage, 'compactions'> {
   const split = isRecord(usage['cache_creation']) ? usage['cache_creation'] : {};
   return {
     input: readTokenCount(usage['input_tokens']),
@@ -58,12 +53,12 @@ function readOwnFigures(usage: JsonRecord): Omit<AnthropicFigures, 'compactions'
 function readCompactions(iterations: unknown): readonly ReportedUsage[] | undefined {
   if (!Array.isArray(iterations)) return undefined;
   return itemsOf(iterations).filter(isRecord).filter((iteration) => iteration['type'] === 'compaction')
-    .map((iteration) => reportOwn(readOwnFigures(iteration)));
+    .map((iteration) => toOwnUsage(readOwnUsage(iteration)));
 }
 
-/** A total without its split, or beyond it, was written for five minutes: the API's default. */
-function reportOwn(figures: Omit<AnthropicFigures, 'compactions'>): ReportedUsage {
-  const { input, cached, written, written5m, written1h, output } = figures;
+/** Written tokens that are not in the split by lifetime have the API's default, five minutes. */
+function toOwnUsage(usage: Omit<AnthropicUsage, 'compactions'>): ReportedUsage {
+  const { input, cached, written, written5m, written1h, output } = usage;
   const rest = written === undefined ? 0 : Math.max(0, written - (written5m ?? 0) - (written1h ?? 0));
   const cacheWrite5m = written === undefined && written5m === undefined ? undefined : (written5m ?? 0) + rest;
   return { input, cached, cacheWrite5m, cacheWrite1h: written1h, output };

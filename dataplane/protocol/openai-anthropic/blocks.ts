@@ -1,8 +1,8 @@
 /**
- * What an open block of a stream adds to its texts: the call that it is, a thought's signature, citations.
+ * Converts what a stream's content blocks hold besides text: tool calls, signatures of thinking, and citations.
  */
 import type { AnswerNotes } from '../converter.ts';
-import { isRecord, textOf, wordOf } from '../fields.ts';
+import { isRecord, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { writeJson } from '../json-value.ts';
 import type { ChunkWriter } from './chunk-writer.ts';
@@ -11,39 +11,39 @@ import { writeReasoning } from './reasoning.ts';
 import { writeCall } from './response.ts';
 
 export interface OpenBlock {
-  /** Chunks that go before its texts. */
+  /** Chunks for its start. */
   begin(): string;
-  /** Chunks for a delta, beside its text. */
-  take(delta: JsonRecord): string;
-  /** Chunks that end it; `contentLength`: of all content so far. */
+  /** Chunks for a delta, besides its text. */
+  add(delta: JsonRecord): string;
+  /** Chunks for its end; `contentLength`: of all content so far, in UTF-16 units. */
   end(contentLength: number): string;
 }
 
 interface Opening {
   readonly block: JsonRecord;
-  /** Of a call among calls, of a thought among thoughts, of a text where it begins. */
+  /** Index of a tool call or of thinking among its kind; for text, its offset in the content. */
   readonly place: number;
   readonly notes: AnswerNotes | undefined;
   readonly writer: ChunkWriter;
 }
 
-/** Undefined: a block that an OpenAI client gets nothing of. */
+/** Undefined: a block of which an OpenAI client gets nothing. */
 export function openBlock(type: string, opening: Opening): OpenBlock | undefined {
   switch (type) {
-    case 'tool_use': return isText(opening) ? new HeldCall(opening) : new OpenCall(opening);
+    case 'tool_use': return isText(opening) ? new BufferedToolCall(opening) : new StreamedToolCall(opening);
     case 'thinking':
-    case 'redacted_thinking': return new OpenThought(opening);
-    case 'text': return new OpenText(opening);
+    case 'redacted_thinking': return new ThinkingBlock(opening);
+    case 'text': return new TextBlock(opening);
     default: return undefined;
   }
 }
 
-/** A custom tool's text is only known once the object around it is whole; an older call goes as one. */
+/** A custom tool's text is known only once its JSON is complete; a function_call is sent in one chunk. */
 function isText({ block, notes }: Opening): boolean {
-  return notes?.legacyFunctions === true || notes?.customTools?.has(wordOf(block['name'])) === true;
+  return notes?.legacyFunctions === true || notes?.customTools?.has(stringOf(block['name'])) === true;
 }
 
-class OpenCall implements OpenBlock {
+class StreamedToolCall implements OpenBlock {
   readonly #opening: Opening;
   #written = false;
 
@@ -53,23 +53,23 @@ class OpenCall implements OpenBlock {
 
   begin(): string {
     const { block, place, notes, writer } = this.#opening;
-    return writer.delta({ tool_calls: [{ index: place, ...writeCall({ id: block['id'], name: wordOf(block['name']), text: '' }, notes) }] });
+    return writer.delta({ tool_calls: [{ index: place, ...writeCall({ id: block['id'], name: stringOf(block['name']), text: '' }, notes) }] });
   }
 
-  take(delta: JsonRecord): string {
+  add(delta: JsonRecord): string {
     const text = delta['type'] === 'input_json_delta' ? textOf(delta['partial_json']) : undefined;
     if (text === undefined) return '';
     this.#written = true;
     return this.#opening.writer.arguments(this.#opening.place, text);
   }
 
-  /** Arguments that never came are those that the block began with, or an empty object: OpenAI's clients parse what they joined. */
+  /** Without deltas the input is the one that the block began with, or an empty object: clients parse the joined arguments. */
   end(): string {
     return this.#written ? '' : this.#opening.writer.arguments(this.#opening.place, inputOf(this.#opening.block));
   }
 }
 
-class HeldCall implements OpenBlock {
+class BufferedToolCall implements OpenBlock {
   readonly #opening: Opening;
   #text = '';
 
@@ -81,38 +81,38 @@ class HeldCall implements OpenBlock {
     return '';
   }
 
-  take(delta: JsonRecord): string {
-    if (delta['type'] === 'input_json_delta') this.#text += wordOf(delta['partial_json']);
+  add(delta: JsonRecord): string {
+    if (delta['type'] === 'input_json_delta') this.#text += stringOf(delta['partial_json']);
     return '';
   }
 
   end(): string {
     const { block, place, notes, writer } = this.#opening;
-    const call = writeCall({ id: block['id'], name: wordOf(block['name']), text: this.#text === '' ? inputOf(block) : this.#text }, notes);
+    const call = writeCall({ id: block['id'], name: stringOf(block['name']), text: this.#text === '' ? inputOf(block) : this.#text }, notes);
     if (notes?.legacyFunctions !== true) return writer.delta({ tool_calls: [{ index: place, ...call }] });
     return place === 0 ? writer.delta(call) : '';
   }
 }
 
-/** Its text goes out as it comes; with the signature it goes once more, as one that can come back. */
-class OpenThought implements OpenBlock {
+/** The text is sent as it comes, and again with its signature, so that the client can return both. */
+class ThinkingBlock implements OpenBlock {
   readonly #opening: Opening;
   #thinking: string;
   #signature: string;
 
   constructor(opening: Opening) {
     this.#opening = opening;
-    this.#thinking = wordOf(opening.block['thinking']);
-    this.#signature = wordOf(opening.block['signature']);
+    this.#thinking = stringOf(opening.block['thinking']);
+    this.#signature = stringOf(opening.block['signature']);
   }
 
   begin(): string {
     return '';
   }
 
-  take(delta: JsonRecord): string {
-    this.#thinking += wordOf(delta['thinking']);
-    this.#signature += wordOf(delta['signature']);
+  add(delta: JsonRecord): string {
+    this.#thinking += stringOf(delta['thinking']);
+    this.#signature += stringOf(delta['signature']);
     return '';
   }
 
@@ -123,7 +123,7 @@ class OpenThought implements OpenBlock {
   }
 }
 
-class OpenText implements OpenBlock {
+class TextBlock implements OpenBlock {
   readonly #opening: Opening;
   #citations: unknown[] | undefined;
 
@@ -135,7 +135,7 @@ class OpenText implements OpenBlock {
     return '';
   }
 
-  take(delta: JsonRecord): string {
+  add(delta: JsonRecord): string {
     if (delta['type'] === 'citations_delta') (this.#citations ??= []).push(delta['citation']);
     return '';
   }

@@ -1,5 +1,5 @@
 /**
- * Writes the chunks of one answer: what they have in common is written once, and a chunk's JSON is put together around its delta.
+ * Writes the chunks of one stream. Their common fields are serialized once.
  */
 import type { JsonRecord } from '../fields.ts';
 import { writeJson } from '../json-value.ts';
@@ -16,7 +16,7 @@ export class ChunkWriter {
   readonly #tail: string;
   readonly #usageNull: string;
 
-  /** `usageNull`: chunks say that the figures come later, as a client that asked for them expects. */
+  /** `usageNull`: the client asked for usage, and expects `"usage":null` in all chunks but the last. */
   constructor({ id, createdSeconds, model }: ChunkHead, usageNull: boolean) {
     this.#head = `data: {"id":${JSON.stringify(id)},"object":"chat.completion.chunk","created":${createdSeconds},"model":${JSON.stringify(model)},"choices":[`;
     this.#usageNull = usageNull ? ',"usage":null' : '';
@@ -24,12 +24,12 @@ export class ChunkWriter {
     this.#tail = `,"logprobs":null,"finish_reason":null}]${this.#usageNull}}\n\n`;
   }
 
-  /** One member of the delta that is a text: hundreds of these make an answer. */
+  /** A piece of text, in the delta's member of this name. */
   text(member: 'content' | 'reasoning_content' | 'refusal', text: string): string {
     return `${this.#delta}{"${member}":${JSON.stringify(text)}}${this.#tail}`;
   }
 
-  /** A piece of a call's arguments. */
+  /** A piece of a tool call's arguments. */
   arguments(index: number, text: string): string {
     return `${this.#delta}{"tool_calls":[{"index":${index},"function":{"arguments":${JSON.stringify(text)}}}]}${this.#tail}`;
   }

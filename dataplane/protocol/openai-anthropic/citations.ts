@@ -1,10 +1,10 @@
 /**
- * Citations of a text as OpenAI's annotations: those that have a URL; a page of the client's own document has no counterpart.
+ * Converts citations with a URL to OpenAI's annotations; citations of the client's own documents have no counterpart.
  */
 import { isRecord, itemsOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 
-/** `start` and `end`: where the text that cites is within the answer's content, in UTF-16 units. */
+/** `start` and `end`: the position of the citing text in the content, in UTF-16 units. */
 export function convertCitations(citations: unknown, start: number, end: number): JsonRecord[] {
   return itemsOf(citations).filter(isRecord).flatMap((citation) => {
     const url = textOf(citation['url']) ?? textOf(citation['source']);

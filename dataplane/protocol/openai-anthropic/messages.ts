@@ -1,9 +1,9 @@
 /**
- * OpenAI's messages as Anthropic's: system and developer messages move to `system`; turns alternate, so consecutive ones of a side
- * become one, with the results of tools before everything else.
+ * Converts OpenAI's messages to Anthropic's: system and developer messages move to `system`; consecutive messages of one side are
+ * merged into one turn, with tool results first.
  */
 import { readKind, readObject } from '../field-table.ts';
-import { isGiven, readRecords, textOf, wordOf } from '../fields.ts';
+import { isGiven, readRecords, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { toToolUseId } from '../tool-ids.ts';
 import { malformed } from '../unsupported.ts';
@@ -22,7 +22,7 @@ export interface Conversation {
   readonly messages: readonly JsonRecord[];
 }
 
-/** Throws RequestFault for a message or part that Anthropic has nothing like. */
+/** Throws RequestFault for a message or part without a counterpart. */
 export function convertMessages(value: unknown, tools: RequestTools): Conversation {
   const building = new Building(tools);
   for (const [index, message] of readRecords(value, 'messages').entries()) building.add(message, `messages[${index}]`);
@@ -31,7 +31,7 @@ export function convertMessages(value: unknown, tools: RequestTools): Conversati
   return { system: building.system, messages };
 }
 
-/** A single plain text as a string. */
+/** A single text block without cache_control as a string. */
 export function shortest(content: readonly JsonRecord[]): string | readonly JsonRecord[] {
   const [only] = content;
   const plain = content.length === 1 && only?.['type'] === 'text' && !('cache_control' in only) ? textOf(only['text']) : undefined;
@@ -42,7 +42,7 @@ class Building {
   readonly system: JsonRecord[] = [];
   readonly turns: Turn[] = [];
   readonly #tools: RequestTools;
-  /** Of the latest older call, which has no id of its own. */
+  /** Number of the latest function_call, from which its id is made. */
   #functionCalls = 0;
 
   constructor(tools: RequestTools) {
@@ -50,7 +50,7 @@ class Building {
   }
 
   add(message: JsonRecord, param: string): void {
-    if (!ROLES.kinds.has(wordOf(message['role']))) throw malformed(`${param}.role`, 'one of system, developer, user, assistant and tool');
+    if (!ROLES.kinds.has(stringOf(message['role']))) throw malformed(`${param}.role`, 'one of system, developer, user, assistant and tool');
     const role = readKind(ROLES, message['role'], at(`${param}.role`));
     switch (role) {
       case 'system':
@@ -74,7 +74,7 @@ class Building {
     return content;
   }
 
-  /** The API wants results first in the turn that answers tool calls. */
+  /** The API requires tool results to come first in their turn. */
   #addResult(result: JsonRecord): void {
     const content = this.#turn('user');
     const place = content.findIndex((block) => block['type'] !== 'tool_result');
@@ -95,11 +95,11 @@ class Building {
 
   #convertResult(role: 'tool' | 'function', message: JsonRecord, param: string): JsonRecord {
     const { tool_call_id: id, content } = readObject(TOOL_MESSAGE, message, at(param));
-    if (role === 'tool' && wordOf(id) === '') throw malformed(`${param}.tool_call_id`, 'the id of a tool call');
+    if (role === 'tool' && stringOf(id) === '') throw malformed(`${param}.tool_call_id`, 'the id of a tool call');
     if (role === 'function' && this.#functionCalls === 0) throw malformed(`${param}.role`, 'a function\'s only after the function_call that it answers');
     return {
       type: 'tool_result',
-      tool_use_id: role === 'tool' ? toToolUseId(wordOf(id)) : `function_${this.#functionCalls}`,
+      tool_use_id: role === 'tool' ? toToolUseId(stringOf(id)) : `function_${this.#functionCalls}`,
       content: typeof content === 'string' ? content : convertParts(content, `${param}.content`),
     };
   }

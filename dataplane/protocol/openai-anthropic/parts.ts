@@ -1,5 +1,5 @@
 /**
- * OpenAI's content parts as Anthropic's blocks. Empty texts are left out: the API refuses them.
+ * Converts OpenAI's content parts to Anthropic's blocks. Empty texts are left out, because the API refuses them.
  */
 import { readKind, readObject } from '../field-table.ts';
 import type { Place } from '../field-table.ts';
@@ -17,17 +17,17 @@ const CONVERTERS: Readonly<Record<NonNullable<typeof PARTS.converted>, PartConve
   file: convertFile,
 };
 
-/** Everything in these tables is on its way to Anthropic. */
+/** The place of an object that is converted to Anthropic's protocol. */
 export function at(param: string): Place {
   return { param, upstream: 'Anthropic' };
 }
 
-/** `content`: a string or a list of parts. Throws RequestFault for a part that Anthropic has nothing like. */
+/** `content`: a string or a list of parts. Throws RequestFault for a part without a counterpart. */
 export function convertParts(content: unknown, param: string): JsonRecord[] {
   return convertContent(content, param, convertPart);
 }
 
-/** The same where only text may stand. */
+/** The same where only text is allowed. */
 export function convertText(content: unknown, param: string): JsonRecord[] {
   return convertContent(content, param, (part, place) => {
     if (part['type'] !== 'text' && part['type'] !== 'refusal') throw unsupported(`${place}.type`, 'Anthropic', 'only text may stand here');
@@ -36,11 +36,11 @@ export function convertText(content: unknown, param: string): JsonRecord[] {
 }
 
 export function textBlock(text: unknown): JsonRecord | undefined {
-  const said = textOf(text);
-  return said === undefined ? undefined : { type: 'text', text: said };
+  const content = textOf(text);
+  return content === undefined ? undefined : { type: 'text', text: content };
 }
 
-/** What a part may say about caching, as it is. */
+/** A part's cache_control, unchanged. */
 export function cacheOf(control: unknown): JsonRecord {
   return isRecord(control) ? { cache_control: control } : {};
 }
@@ -103,7 +103,7 @@ function isWebUrl(url: string): boolean {
   return /^https?:\/\//i.test(url);
 }
 
-/** Of a `data:<type>;base64,<data>` URL. */
+/** Splits `data:<type>;base64,<data>`; undefined: it is another URL. */
 function splitDataUrl(url: string): { mediaType: string; base64: string } | undefined {
   const head = /^data:([a-z0-9.+/-]{1,100})(?:;[a-z0-9=.+-]{1,60}){0,4};base64,/i.exec(url.slice(0, 500));
   return head ? { mediaType: (head[1] ?? '').toLowerCase(), base64: url.slice(head[0].length) } : undefined;

@@ -1,5 +1,5 @@
 /**
- * A chat completion request as a messages request.
+ * Converts a chat completion request to a messages request.
  */
 import { RequestFault } from '../call-facts.ts';
 import type { RequestPlan, UpstreamBody } from '../converter.ts';
@@ -17,11 +17,11 @@ import { forcesTool, RequestTools } from './tools.ts';
 
 type Request = View<NonNullable<typeof REQUEST.converted>>;
 
-/** The API's own range, which is half of OpenAI's. */
-const MOST_TEMPERATURE = 1;
-/** Of top_p, while a model thinks. */
-const LEAST_THINKING_TOP_P = 0.95;
-/** What JSON mode comes to. */
+/** The API's limit, half of OpenAI's. */
+const MAX_TEMPERATURE = 1;
+/** The API's minimum of top_p while a model thinks. */
+const MIN_THINKING_TOP_P = 0.95;
+/** Replaces OpenAI's JSON mode. */
 const JSON_ONLY = 'Answer with one valid JSON object and nothing else: no explanation, no code fence.';
 
 export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): UpstreamBody {
@@ -60,7 +60,7 @@ function writeSystem(blocks: readonly JsonRecord[]): string | readonly JsonRecor
   return blocks.length === 0 ? undefined : shortest(blocks);
 }
 
-/** Anthropic's API asks for a limit. */
+/** Anthropic's API requires a limit. */
 function readLimit(parsed: JsonRecord, plan: RequestPlan): number {
   const limit = plan.maxOutputTokens ?? parsed['max_completion_tokens'] ?? parsed['max_tokens'];
   if (typeof limit !== 'number') throw new RequestFault('invalid_request', 'The field "max_tokens" is needed for this model.', 'max_tokens');
@@ -69,12 +69,12 @@ function readLimit(parsed: JsonRecord, plan: RequestPlan): number {
 
 function convertSampling(request: Request, thinks: boolean): JsonRecord {
   const topP = clamp(request.top_p, 1);
-  if (thinks) return { top_p: topP !== undefined && topP >= LEAST_THINKING_TOP_P ? topP : undefined };
-  return { temperature: clamp(request.temperature, MOST_TEMPERATURE), top_p: topP, top_k: typeof request.top_k === 'number' ? request.top_k : undefined };
+  if (thinks) return { top_p: topP !== undefined && topP >= MIN_THINKING_TOP_P ? topP : undefined };
+  return { temperature: clamp(request.temperature, MAX_TEMPERATURE), top_p: topP, top_k: typeof request.top_k === 'number' ? request.top_k : undefined };
 }
 
-function clamp(value: unknown, most: number): number | undefined {
-  return typeof value === 'number' ? Math.min(Math.max(value, 0), most) : undefined;
+function clamp(value: unknown, max: number): number | undefined {
+  return typeof value === 'number' ? Math.min(Math.max(value, 0), max) : undefined;
 }
 
 function convertStop(stop: unknown): readonly unknown[] | undefined {
@@ -93,7 +93,7 @@ function convertTier(tier: unknown): string | undefined {
   throw unsupported('service_tier', 'Anthropic', 'its tiers are others');
 }
 
-/** `asks`: by words only. */
+/** `asks`: JSON is only asked for, in the system prompt. */
 function convertFormat(format: unknown): { schema?: JsonRecord; asks?: boolean } {
   if (!isGiven(format)) return {};
   if (!isRecord(format)) throw malformed('response_format', 'an object');

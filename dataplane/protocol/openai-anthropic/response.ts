@@ -1,11 +1,11 @@
 /**
- * A message as a chat completion.
+ * Converts a message to a chat completion.
  */
 import { meterMessage } from '../anthropic/stream-meter.ts';
 import { readReasoningTokens } from '../anthropic/usage.ts';
 import type { AnswerContext, AnswerNotes, ConvertedResponse, ReportedUsage } from '../converter.ts';
 import { viewOf } from '../field-table.ts';
-import { isRecord, itemsOf, textOf, wordOf } from '../fields.ts';
+import { isRecord, itemsOf, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { parseLossless, parseObject, writeJson } from '../json-value.ts';
 import { fromToolUseId } from '../tool-ids.ts';
@@ -14,13 +14,12 @@ import { convertCitations } from './citations.ts';
 import { writeReasoning } from './reasoning.ts';
 import { FINISH_REASONS, MESSAGE, SERVICE_TIERS, TEXT_BLOCK, THINKING_BLOCK, TOOL_USE_BLOCK, USAGE } from './table.ts';
 
-/** What the request asks of the answer is told by `notes`. */
 export function finishReasonOf(stopReason: string | undefined, notes: AnswerNotes | undefined): string {
-  const reason = FINISH_REASONS.words.get(stopReason ?? '') ?? 'stop';
+  const reason = FINISH_REASONS.values.get(stopReason ?? '') ?? 'stop';
   return reason === 'tool_calls' && notes?.legacyFunctions === true ? 'function_call' : reason;
 }
 
-/** Throws SyntaxError where it is no message. */
+/** Throws SyntaxError where the body is not a message. */
 export function convertResponse(body: Uint8Array, answer: Partial<AnswerContext> = {}): ConvertedResponse {
   const { id: ownId, createdSeconds = 0, estimatedInputTokens = 0, notes } = answer;
   const message = parseObject(body, parseLossless);
@@ -29,7 +28,7 @@ export function convertResponse(body: Uint8Array, answer: Partial<AnswerContext>
   const meter = meterMessage(message);
   const tier = serviceTierOf(usage);
   const completion = {
-    id: `chatcmpl-${ownId ?? wordOf(id).replace(/^msg_/, '')}`,
+    id: `chatcmpl-${ownId ?? stringOf(id).replace(/^msg_/, '')}`,
     object: 'chat.completion',
     created: createdSeconds,
     model,
@@ -37,7 +36,7 @@ export function convertResponse(body: Uint8Array, answer: Partial<AnswerContext>
       index: 0,
       message: convertContent(content, explanationOf(details), notes),
       logprobs: null,
-      finish_reason: finishReasonOf(wordOf(stopReason), notes),
+      finish_reason: finishReasonOf(stringOf(stopReason), notes),
     }],
     ...(tier === undefined ? {} : { service_tier: tier }),
     usage: writeUsage(fillUsage(meter, estimatedInputTokens), readReasoningTokens(usage)),
@@ -45,7 +44,7 @@ export function convertResponse(body: Uint8Array, answer: Partial<AnswerContext>
   return { body: Buffer.from(writeJson(completion)), meter };
 }
 
-/** OpenAI counts cached and written tokens as part of the prompt. */
+/** OpenAI's prompt_tokens include tokens read from and written to the cache. */
 export function writeUsage({ input, cached, cacheWrite5m, cacheWrite1h, output }: ReportedUsage, reasoning: number | undefined): JsonRecord {
   const written = (cacheWrite5m ?? 0) + (cacheWrite1h ?? 0);
   const prompt = (input ?? 0) + (cached ?? 0) + written;
@@ -59,24 +58,24 @@ export function writeUsage({ input, cached, cacheWrite5m, cacheWrite1h, output }
 }
 
 export function serviceTierOf(usage: unknown): string | undefined {
-  return isRecord(usage) ? SERVICE_TIERS.words.get(wordOf(viewOf(USAGE, usage).service_tier)) : undefined;
+  return isRecord(usage) ? SERVICE_TIERS.values.get(stringOf(viewOf(USAGE, usage).service_tier)) : undefined;
 }
 
-/** Why the provider refused, where it says. */
+/** The provider's explanation of a refusal, if it gives one. */
 export function explanationOf(details: unknown): string | undefined {
   return isRecord(details) ? textOf(details['explanation']) : undefined;
 }
 
-/** A call as the client asked for it: of a function, of a custom tool, or as an older message's. */
+/** A tool call as the client expects it: of a function, of a custom tool, or as function_call. */
 export function writeCall({ id, name, text }: { id: unknown; name: string; text: string }, notes: AnswerNotes | undefined): JsonRecord {
   const named = notes?.toolNames?.get(name) ?? name;
   if (notes?.legacyFunctions === true) return { function_call: { name: named, arguments: text } };
-  const call = { id: fromToolUseId(wordOf(id)) };
+  const call = { id: fromToolUseId(stringOf(id)) };
   if (notes?.customTools?.has(name) === true) return { ...call, type: 'custom', custom: { name: named, input: customInput(text) } };
   return { ...call, type: 'function', function: { name: named, arguments: text } };
 }
 
-/** The text that a custom tool's object holds; whatever else a model wrote, as it is. */
+/** The text within a custom tool's input object; anything else that the model wrote, unchanged. */
 function customInput(text: string): string {
   try {
     const value: unknown = JSON.parse(text);
@@ -86,19 +85,19 @@ function customInput(text: string): string {
   }
 }
 
-/** Thinking is shown where OpenAI-compatible providers show it; blocks of the provider's own tools have no place. */
+/** Thinking goes where OpenAI-compatible providers put it; blocks of server tools are left out. */
 function convertContent(content: readonly unknown[], refusal: string | undefined, notes: AnswerNotes | undefined): JsonRecord {
   const blocks = itemsOf(content).filter(isRecord);
-  const ofType = (...types: readonly string[]): JsonRecord[] => blocks.filter((block) => types.includes(wordOf(block['type'])));
+  const ofType = (...types: readonly string[]): JsonRecord[] => blocks.filter((block) => types.includes(stringOf(block['type'])));
   const texts = ofType('text');
   const calls = ofType('tool_use').map((block) => convertCall(block, notes));
-  const thoughts = ofType('thinking', 'redacted_thinking').map((block) => viewOf(THINKING_BLOCK, block));
-  const reasoning = thoughts.map(({ thinking }) => wordOf(thinking)).join('');
-  const details = thoughts.map(writeReasoning).filter((detail) => detail !== undefined);
+  const thinkingBlocks = ofType('thinking', 'redacted_thinking').map((block) => viewOf(THINKING_BLOCK, block));
+  const reasoning = thinkingBlocks.map(({ thinking }) => stringOf(thinking)).join('');
+  const details = thinkingBlocks.map(writeReasoning).filter((detail) => detail !== undefined);
   const annotations = annotationsOf(texts);
   return {
     role: 'assistant',
-    content: texts.length > 0 ? texts.map((block) => wordOf(block['text'])).join('') : null,
+    content: texts.length > 0 ? texts.map((block) => stringOf(block['text'])).join('') : null,
     refusal: refusal ?? null,
     ...(annotations.length > 0 ? { annotations } : {}),
     ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
@@ -111,7 +110,7 @@ function annotationsOf(texts: readonly JsonRecord[]): JsonRecord[] {
   let start = 0;
   return texts.flatMap((block) => {
     const { text, citations } = viewOf(TEXT_BLOCK, block);
-    const end = start + wordOf(text).length;
+    const end = start + stringOf(text).length;
     const annotations = convertCitations(citations, start, end);
     start = end;
     return annotations;
@@ -120,5 +119,5 @@ function annotationsOf(texts: readonly JsonRecord[]): JsonRecord[] {
 
 function convertCall(block: JsonRecord, notes: AnswerNotes | undefined): JsonRecord {
   const { id, name, input } = viewOf(TOOL_USE_BLOCK, block);
-  return writeCall({ id, name: wordOf(name), text: writeJson(input ?? {}) }, notes);
+  return writeCall({ id, name: stringOf(name), text: writeJson(input ?? {}) }, notes);
 }

@@ -1,16 +1,16 @@
 /**
- * Anthropic's events as OpenAI's chunks: the role first, then text, reasoning and tool calls as they come, the finish_reason, the
- * usage where the client asked for it, and [DONE], which is held back.
+ * Converts Anthropic's events to OpenAI's chunks: the role first, then text, reasoning and tool calls as they come, the
+ * finish_reason, usage if the client asked for it, and [DONE], which is held back.
  */
-import { EventMeter } from '../anthropic/stream-meter.ts';
+import { MessageEventMeter } from '../anthropic/stream-meter.ts';
 import { readReasoningTokens } from '../anthropic/usage.ts';
 import type { Meter, StreamEnd, StreamRequest } from '../converter.ts';
-import { failStream } from '../error-words.ts';
+import { failStream } from '../stream-errors.ts';
 import type { EventHandler } from '../event-stream.ts';
-import { isRecord, textOf, wordOf } from '../fields.ts';
+import { isRecord, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { parseEventData } from '../json-value.ts';
-import { DONE } from '../openai/chunks.ts';
+import { DONE } from '../openai/done.ts';
 import { readStreamError } from '../provider-errors.ts';
 import type { SseEvent } from '../sse.ts';
 import { fillUsage } from '../usage.ts';
@@ -19,19 +19,19 @@ import type { OpenBlock } from './blocks.ts';
 import { ChunkWriter } from './chunk-writer.ts';
 import { explanationOf, finishReasonOf, serviceTierOf, writeUsage } from './response.ts';
 
-/** A sign of life that no client takes for an event. */
+/** A comment, which clients ignore. */
 const KEEP_ALIVE: Uint8Array = Buffer.from(': ping\n\n');
 const NOTHING: readonly Uint8Array[] = [];
 
-export class ChunksFromEvents implements EventHandler {
+export class EventsToChunks implements EventHandler {
   readonly #request: StreamRequest;
-  readonly #events = new EventMeter();
+  readonly #eventMeter = new MessageEventMeter();
   readonly #open = new Map<unknown, OpenBlock>();
   #writer: ChunkWriter | undefined;
-  /** What was said so far, for what the last chunks say. */
+  /** Of all text so far, in UTF-16 units. */
   #contentLength = 0;
-  #calls = 0;
-  #thoughts = 0;
+  #toolCalls = 0;
+  #thinkingBlocks = 0;
   #refusal: string | undefined;
   #serviceTier: string | undefined;
   #reasoningTokens: number | undefined;
@@ -46,21 +46,21 @@ export class ChunksFromEvents implements EventHandler {
   }
 
   get meter(): Meter {
-    return this.#events.meter;
+    return this.#eventMeter.meter;
   }
 
-  take(event: SseEvent): readonly Uint8Array[] {
+  handle(event: SseEvent): readonly Uint8Array[] {
     if (event.data === undefined) return isComment(event.raw) ? [KEEP_ALIVE] : NOTHING;
     const data = parseEventData(event.data);
     if (event.event === 'error' || data?.['type'] === 'error') {
       this.#end = failStream('OpenAI', readStreamError(data ?? event.data), this.#request.id);
       return NOTHING;
     }
-    return data ? this.#takeData(data) : NOTHING;
+    return data ? this.#handleData(data) : NOTHING;
   }
 
-  #takeData(data: JsonRecord): readonly Uint8Array[] {
-    this.#events.take(data);
+  #handleData(data: JsonRecord): readonly Uint8Array[] {
+    this.#eventMeter.add(data);
     if (data['type'] === 'ping') return [KEEP_ALIVE];
     const chunks = this.#convert(data);
     return chunks === '' ? NOTHING : [Buffer.from(chunks)];
@@ -68,13 +68,13 @@ export class ChunksFromEvents implements EventHandler {
 
   finish(): StreamEnd {
     if (this.#end) return this.#end;
-    // no message_stop, but the answer has said why it stopped
-    return this.#events.stopReason === undefined ? { outcome: 'Cut' } : { outcome: 'Complete', last: Buffer.concat([Buffer.from(this.#closing()), DONE]) };
+    // some providers send a stop reason and no message_stop
+    return this.#eventMeter.stopReason === undefined ? { outcome: 'Cut' } : { outcome: 'Complete', last: Buffer.concat([Buffer.from(this.#closing()), DONE]) };
   }
 
   #convert(data: JsonRecord): string {
     switch (data['type']) {
-      case 'content_block_delta': return isRecord(data['delta']) ? this.#takeDelta(data['index'], data['delta']) : '';
+      case 'content_block_delta': return isRecord(data['delta']) ? this.#convertDelta(data['index'], data['delta']) : '';
       case 'message_start': return this.#start(data['message']);
       case 'content_block_start': return isRecord(data['content_block']) ? this.#startBlock(data['index'], data['content_block']) : '';
       case 'content_block_stop': return this.#stopBlock(data['index']);
@@ -84,7 +84,7 @@ export class ChunksFromEvents implements EventHandler {
         this.#end = { outcome: 'Complete', last: DONE };
         return closing;
       }
-      // what is unknown has no counterpart
+      // unknown events have no counterpart
       default: return '';
     }
   }
@@ -95,7 +95,7 @@ export class ChunksFromEvents implements EventHandler {
     return this.#opening(textOf(message['model']));
   }
 
-  /** The chunk with the role, the first time. */
+  /** The first chunk, with the role; empty after the first call. */
   #opening(model: string = this.#request.model): string {
     if (this.#writer) return '';
     const { id, createdSeconds, wantsStreamUsage } = this.#request;
@@ -111,17 +111,17 @@ export class ChunksFromEvents implements EventHandler {
 
   #startBlock(index: unknown, block: JsonRecord): string {
     const opening = this.#opening();
-    const type = wordOf(block['type']);
-    const place = type === 'tool_use' ? this.#calls++ : type.endsWith('thinking') ? this.#thoughts++ : this.#contentLength;
+    const type = stringOf(block['type']);
+    const place = type === 'tool_use' ? this.#toolCalls++ : type.endsWith('thinking') ? this.#thinkingBlocks++ : this.#contentLength;
     const opened = openBlock(type, { block, place, notes: this.#request.notes, writer: this.#writing() });
     if (!opened) return opening;
     this.#open.set(index, opened);
     return opening + opened.begin() + this.#text(textOf(block['text']), textOf(block['thinking']));
   }
 
-  #takeDelta(index: unknown, delta: JsonRecord): string {
+  #convertDelta(index: unknown, delta: JsonRecord): string {
     const { text, thinking } = delta;
-    const taken = this.#open.get(index)?.take(delta) ?? '';
+    const taken = this.#open.get(index)?.add(delta) ?? '';
     return this.#text(textOf(text), textOf(thinking)) + taken;
   }
 
@@ -148,16 +148,16 @@ export class ChunksFromEvents implements EventHandler {
   #closing(): string {
     const opening = this.#opening();
     const writer = this.#writing();
-    // blocks that their provider left open
+    // blocks that the provider has not stopped
     const rest = [...this.#open.keys()].map((index) => this.#stopBlock(index)).join('');
     const refusal = this.#refusal === undefined ? '' : writer.text('refusal', this.#refusal);
-    const finish = writer.finish(finishReasonOf(this.#events.stopReason, this.#request.notes), this.#serviceTier);
+    const finish = writer.finish(finishReasonOf(this.#eventMeter.stopReason, this.#request.notes), this.#serviceTier);
     const usage = this.#request.wantsStreamUsage ? writer.usage(writeUsage(fillUsage(this.meter, this.#request.estimatedInputTokens), this.#reasoningTokens)) : '';
     return opening + rest + refusal + finish + usage;
   }
 }
 
-/** An event that says something, although nothing that is data. */
+/** An event without data that begins with a comment. */
 function isComment(raw: Uint8Array): boolean {
   return raw.length > 2 && raw[0] === COLON;
 }

@@ -1,8 +1,8 @@
 /**
- * What becomes of OpenAI's chat completions on a provider of Anthropic's protocol. The converters of this folder read their objects
- * through these tables, and docs/protocols.md is made from them.
+ * How OpenAI's chat completions are converted to Anthropic's protocol. The converters of this folder read objects through these
+ * tables, and docs/protocols.md is generated from them.
  */
-import { converted, dropped, kindTable, objectTable, refused, wordTable } from '../field-table.ts';
+import { converted, dropped, kindTable, objectTable, refused, valueTable } from '../field-table.ts';
 
 const OWN_CACHE = 'Anthropic caches where cache_control says so, which any part may carry';
 const NAMES = 'Anthropic tells speakers apart by role only';
@@ -14,7 +14,7 @@ export const REQUEST = objectTable('Request', {
   max_completion_tokens: converted('`max_tokens`'),
   max_tokens: converted('`max_tokens`'),
   stream: converted('`stream`'),
-  stream_options: converted('nothing that is sent: `include_usage` adds the chunk with the figures to the answer'),
+  stream_options: converted('nothing that is sent: `include_usage` adds the chunk with the usage to the answer'),
   temperature: converted('`temperature`, at most 1; left out while the model thinks, as the API asks'),
   top_p: converted('`top_p`; left out while the model thinks, unless at least 0.95'),
   top_k: converted('`top_k` (not OpenAI\'s own); left out while the model thinks'),
@@ -53,7 +53,7 @@ export const REQUEST = objectTable('Request', {
 });
 
 export const STREAM_OPTIONS = objectTable('`stream_options`', {
-  include_usage: converted('the chunk with the figures, before `[DONE]`'),
+  include_usage: converted('the chunk with the usage, before `[DONE]`'),
   include_obfuscation: dropped('chunks have no padding'),
 });
 
@@ -185,7 +185,7 @@ export const JSON_SCHEMA = objectTable('`json_schema`', {
   strict: dropped('Anthropic always holds to the schema'),
 });
 
-/** The provider's answer. What is in no table is left out. */
+/** The provider's response. Fields that are in no table are left out. */
 export const MESSAGE = objectTable('Answer', {
   id: converted('`id`, where the gateway has none of its own'),
   model: converted('`model`'),
@@ -235,17 +235,17 @@ export const USAGE = objectTable('Usage', {
   speed: dropped('no counterpart'),
 });
 
-export const FINISH_REASONS = wordTable('`stop_reason` → `finish_reason`', {
+export const FINISH_REASONS = valueTable('`stop_reason` → `finish_reason`', {
   end_turn: 'stop', stop_sequence: 'stop', pause_turn: 'stop', max_tokens: 'length', model_context_window_exceeded: 'length', tool_use: 'tool_calls', refusal: 'content_filter',
 });
 
-export const SERVICE_TIERS = wordTable('`service_tier` of an answer', { standard: 'default', priority: 'priority' });
+export const SERVICE_TIERS = valueTable('`service_tier` of an answer', { standard: 'default', priority: 'priority' });
 
-export const CHOICES = wordTable('`tool_choice`', { auto: 'auto', none: 'none', required: 'any' });
+export const CHOICES = valueTable('`tool_choice`', { auto: 'auto', none: 'none', required: 'any' });
 
-export const EFFORTS = wordTable('`reasoning_effort` → `output_config.effort`', { minimal: 'low', low: 'low', medium: 'medium', high: 'high', xhigh: 'xhigh', max: 'max' });
+export const EFFORTS = valueTable('`reasoning_effort` → `output_config.effort`', { minimal: 'low', low: 'low', medium: 'medium', high: 'high', xhigh: 'xhigh', max: 'max' });
 
-export const BUDGETS = wordTable('`reasoning_effort` → `thinking.budget_tokens`, for models before 4.6', {
+export const BUDGETS = valueTable('`reasoning_effort` → `thinking.budget_tokens`, for models before 4.6', {
   minimal: '1024', low: '2048', medium: '8192', high: '16384', xhigh: '32768', max: '32768',
 });
 
@@ -254,13 +254,13 @@ const EVENTS = kindTable('Events of a stream', {
   content_block_start: converted('of a tool call, the chunk with its id and name'),
   content_block_delta: converted('a chunk of content, reasoning or arguments'),
   content_block_stop: converted('what was waited for: a custom tool\'s input, arguments of a provider that sends them whole, annotations'),
-  message_delta: converted('the chunk with the `finish_reason`, once the stream is over, and the figures'),
+  message_delta: converted('the chunk with the `finish_reason`, once the stream is over, and the usage'),
   message_stop: converted('`[DONE]`'),
   ping: converted('a comment'),
   error: converted('an error chunk, which ends the stream'),
 });
 
-/** In the order of the page. */
+/** In the order of docs/protocols.md. */
 export const REQUEST_TABLES = [
   REQUEST, STREAM_OPTIONS, ROLES, SYSTEM_MESSAGE, USER_MESSAGE, ASSISTANT_MESSAGE, TOOL_MESSAGE, PARTS, TEXT_PART, REFUSAL_PART, IMAGE_PART, IMAGE_URL, FILE_PART, FILE,
   TOOLS, TOOL, FUNCTION, CUSTOM_TOOL, TOOL_CALL, FUNCTION_CALL, CUSTOM_CALL, FORMATS, FORMAT, JSON_SCHEMA, CHOICES, EFFORTS, BUDGETS,

@@ -1,25 +1,25 @@
 /**
- * OpenAI's tools, choices and calls as Anthropic's.
+ * Converts OpenAI's tools, tool choices and tool calls to Anthropic's.
  */
 import type { AnswerNotes } from '../converter.ts';
 import { readKind, readObject } from '../field-table.ts';
-import { isGiven, isRecord, itemsOf, readRecords, textOf, wordOf } from '../fields.ts';
+import { isGiven, isRecord, itemsOf, readRecords, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { parseLossless } from '../json-value.ts';
-import { toToolUseId, ToolNames } from '../tool-ids.ts';
+import { ToolNames, toToolUseId } from '../tool-ids.ts';
 import { malformed, unsupported } from '../unsupported.ts';
 import { at, cacheOf } from './parts.ts';
 import { CHOICES, CUSTOM_CALL, CUSTOM_TOOL, FUNCTION, FUNCTION_CALL, TOOL, TOOL_CALL, TOOLS } from './table.ts';
 
-/** The API's bound. */
-const MOST_NAME_LENGTH = 128;
-/** What a custom tool's text is wrapped in. */
+/** The API's limit. */
+const MAX_NAME_LENGTH = 128;
+/** Wraps a custom tool's text. */
 const TEXT_INPUT = { type: 'object', properties: { input: { type: 'string' } }, required: ['input'], additionalProperties: false };
 const NO_INPUT = { type: 'object', properties: {} };
 
-/** The tools of one request, and what its answer's conversion must know of them. */
+/** The tools of one request, and notes on them for the conversion of the response. */
 export class RequestTools {
-  readonly #names = new ToolNames(MOST_NAME_LENGTH);
+  readonly #names = new ToolNames(MAX_NAME_LENGTH);
   readonly #custom = new Set<string>();
   #legacy = false;
 
@@ -29,22 +29,21 @@ export class RequestTools {
     return { ...(toolNames ? { toolNames } : {}), ...(this.#custom.size > 0 ? { customTools: this.#custom } : {}), ...(this.#legacy ? { legacyFunctions: true } : {}) };
   }
 
-  /** Undefined: none. `choice` may leave some out. Throws RequestFault for one that Anthropic has nothing like. */
+  /** Undefined: none. `choice` may exclude some. Throws RequestFault for a tool without a counterpart. */
   convertTools(tools: unknown, functions: unknown, choice: unknown): readonly JsonRecord[] | undefined {
-    const older = readRecords(functions, 'functions').map((definition, index) => this.#convertFunction(definition, `functions[${index}]`));
-    this.#legacy = older.length > 0 && itemsOf(tools).length === 0;
+    const legacy = readRecords(functions, 'functions').map((definition, index) => this.#convertFunction(definition, `functions[${index}]`));
+    this.#legacy = legacy.length > 0 && itemsOf(tools).length === 0;
     const allowed = allowedNames(choice);
-    const newer = readRecords(tools, 'tools').map((tool, index) => ({ name: namedIn(tool)?.['name'], converted: this.#convertTool(tool, `tools[${index}]`) }))
+    const current = readRecords(tools, 'tools').map((tool, index) => ({ name: namedIn(tool)?.['name'], converted: this.#convertTool(tool, `tools[${index}]`) }))
       .filter(({ name }) => allowed?.has(name) !== false).map(({ converted }) => converted);
-    const all = [...newer, ...older];
+    const all = [...current, ...legacy];
     return all.length > 0 ? all : undefined;
   }
 
-  /** Undefined: the default. `function_call` says the same of older functions. */
+  /** Undefined: the default. `functionCall` is the choice among `functions`. */
   convertChoice(choice: unknown, functionCall: unknown, parallel: unknown): JsonRecord | undefined {
-    const older = this.#legacy && !isGiven(choice);
-    const converted = older ? this.#convertFunctionCall(functionCall) : this.#convertToolChoice(choice);
-    // an older answer has room for one call
+    const converted = this.#legacy && !isGiven(choice) ? this.#convertFunctionCall(functionCall) : this.#convertToolChoice(choice);
+    // a function_call holds one call only
     if ((parallel !== false && !this.#legacy) || converted?.['type'] === 'none') return converted;
     return { ...(converted ?? { type: 'auto' }), disable_parallel_tool_use: true };
   }
@@ -53,7 +52,7 @@ export class RequestTools {
     return readRecords(value, param).map((call, index) => this.#convertCall(call, `${param}[${index}]`));
   }
 
-  /** An older message's call; it has no id of its own. */
+  /** A function_call has no id; the caller makes one. */
   convertFunctionCall(called: unknown, id: string, param: string): JsonRecord {
     if (!isRecord(called)) throw malformed(param, 'an object');
     const { name, arguments: text } = readObject(FUNCTION_CALL, called, at(param));
@@ -103,27 +102,27 @@ export class RequestTools {
   #convertCall(call: JsonRecord, param: string): JsonRecord {
     const kind = readKind(TOOLS, call['type'] ?? 'function', at(`${param}.type`));
     const { id, function: called, custom } = readObject(TOOL_CALL, call, at(param));
-    if (wordOf(id) === '') throw malformed(`${param}.id`, 'the id of a tool call');
-    if (kind === 'function') return this.convertFunctionCall(called, toToolUseId(wordOf(id)), `${param}.function`);
+    if (stringOf(id) === '') throw malformed(`${param}.id`, 'the id of a tool call');
+    if (kind === 'function') return this.convertFunctionCall(called, toToolUseId(stringOf(id)), `${param}.function`);
     if (!isRecord(custom)) throw malformed(`${param}.custom`, 'an object');
     const { name, input } = readObject(CUSTOM_CALL, custom, at(`${param}.custom`));
-    return { type: 'tool_use', id: toToolUseId(wordOf(id)), name: this.#names.send(name), input: { input: wordOf(input) } };
+    return { type: 'tool_use', id: toToolUseId(stringOf(id)), name: this.#names.send(name), input: { input: stringOf(input) } };
   }
 }
 
-/** Of `allowed_tools`: the tools that may be called; undefined: all. */
+/** The names in `allowed_tools`; undefined: all tools may be called. */
 function allowedNames(choice: unknown): ReadonlySet<unknown> | undefined {
   const allowed = isRecord(choice) ? allowedTools(choice) : undefined;
   return allowed && new Set(allowed.tools);
 }
 
-/** Whether a choice leaves the model none: it must call a tool. */
+/** Whether the model must call a tool. */
 export function forcesTool(choice: JsonRecord | undefined): boolean {
   return choice?.['type'] === 'any' || choice?.['type'] === 'tool';
 }
 
 function choiceOf(word: unknown, param: string): JsonRecord {
-  const type = CHOICES.words.get(wordOf(word));
+  const type = CHOICES.values.get(stringOf(word));
   if (type === undefined) throw unsupported(param, 'Anthropic');
   return { type };
 }
@@ -140,10 +139,10 @@ function allowedTools(choice: unknown): { mode: unknown; tools: unknown[] } | un
   return { mode: allowed['mode'], tools: itemsOf(allowed['tools']).map((tool) => namedIn(tool)?.['name']) };
 }
 
-/** Models write arguments that are cut off, or none at all; the API takes an object only. */
+/** The API accepts only an object; models also write truncated or empty arguments. */
 function parseArguments(text: unknown): JsonRecord {
   try {
-    const value = parseLossless(wordOf(text));
+    const value = parseLossless(stringOf(text));
     return isRecord(value) ? value : {};
   } catch {
     return {};

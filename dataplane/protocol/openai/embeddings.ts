@@ -8,17 +8,17 @@ import type { JsonRecord } from '../fields.ts';
 import { editObject } from '../json-edit.ts';
 import { parseObject } from '../json-value.ts';
 import { meterOf } from '../usage.ts';
-import { NO_FIGURES, readFigures, reportOpenAi } from './usage.ts';
+import { NO_USAGE, readUsage, toReportedUsage } from './usage.ts';
 
 export interface EmbeddingsFacts {
   readonly model: string;
-  /** Of each text, at most: its bytes, or its tokens where the client has counted them. */
+  /** Upper bound for each input: the bytes of a text, or the number of tokens that the client sent. */
   readonly inputTokens: readonly number[];
-  /** Of all texts, as they usually are. */
+  /** Likely tokens of all inputs. */
   readonly estimatedTokens: number;
 }
 
-/** What a provider puts around one text. */
+/** Upper bound of what a provider adds to one input. */
 const WRAPPING_TOKENS = 8;
 const BYTES_PER_TOKEN = 4;
 
@@ -34,7 +34,7 @@ export function readEmbeddingsFacts(parsed: JsonRecord): EmbeddingsFacts {
   };
 }
 
-/** Input tokens at most: each text is cut at, or refused beyond, the model's context. */
+/** Upper bound of input tokens: providers truncate or refuse an input that exceeds the model's context. */
 export function boundEmbeddingsInput(facts: EmbeddingsFacts, contextTokens: number): number {
   return facts.inputTokens.reduce((sum, tokens) => sum + Math.min(tokens, contextTokens), 0);
 }
@@ -46,7 +46,7 @@ export const embeddingsConverter: Converter = {
   response: (body) => {
     const answer = parseObject(body);
     if (!Array.isArray(answer['data'])) throw new SyntaxError('the answer holds no embeddings');
-    const { input, cached } = reportOpenAi(isRecord(answer['usage']) ? readFigures(answer['usage']) : NO_FIGURES);
+    const { input, cached } = toReportedUsage(isRecord(answer['usage']) ? readUsage(answer['usage']) : NO_USAGE);
     return { body, meter: meterOf({ input, cached, cacheWrite5m: undefined, cacheWrite1h: undefined, output: undefined }, 0, input !== undefined) };
   },
   stream: () => {
@@ -54,7 +54,7 @@ export const embeddingsConverter: Converter = {
   },
 };
 
-/** A request of which nothing changes but the model's name. */
+/** Makes a `request` function that changes only the model's name. */
 export function renameModel(path: string): (body: Uint8Array, parsed: JsonRecord, plan: RequestPlan) => UpstreamBody {
   return (body, parsed, { upstreamModel }) => ({
     path,
@@ -62,7 +62,7 @@ export function renameModel(path: string): (body: Uint8Array, parsed: JsonRecord
   });
 }
 
-/** A text, texts, tokens, or lists of tokens. */
+/** A text, a list of texts, a list of tokens, or a list of such lists. */
 function readInputs(input: unknown): readonly (string | readonly unknown[])[] {
   if (typeof input === 'string') return [input];
   if (!Array.isArray(input) || input.length === 0) throw wrongInput('input');

@@ -1,5 +1,5 @@
 /**
- * OpenAI's error envelope, as a body and as the last event of a stream that has begun.
+ * OpenAI's error envelope, as a response body and as the last event of a stream.
  */
 import { writeEvent } from '../sse.ts';
 
@@ -10,7 +10,7 @@ export interface OpenAiError {
   readonly code?: string | null;
 }
 
-/** All four keys, which its SDKs read. */
+/** SDKs read all four keys. */
 export function writeOpenAiBody({ message, type, param = null, code = null }: OpenAiError): Uint8Array {
   return Buffer.from(JSON.stringify({ error: { message, type, param, code } }));
 }

@@ -1,42 +1,42 @@
 /**
- * What the gateway must know of a chat completion request. Fields that are none of its business are not looked at. Compatible
- * providers have fields of their own; those that are known to raise the price are named here too.
+ * Reads what the gateway must know of a chat completion request, and no other fields. Fields of compatible providers that are known
+ * to raise the price are included.
  */
 import { RequestFault } from '../call-facts.ts';
 import type { ChatFacts } from '../call-facts.ts';
 import { PREAMBLE_UNITS } from '../estimate.ts';
-import { addImage, addPricedFields, addUnbounded, asksForLongCache, dataUrlBytes, startTally } from '../facts-tally.ts';
-import type { FactsTally, PricedField } from '../facts-tally.ts';
-import { isGiven, isRecord, itemsOf, readCount, readFlag, readMessages, readModel, readRecords, utf8Bytes, wordOf } from '../fields.ts';
+import { addImage, addPricedFields, addUnbounded, asksForLongCache, dataUrlBytes, startCounts } from '../content-counts.ts';
+import type { ContentCounts, PricedField } from '../content-counts.ts';
+import { isGiven, isRecord, itemsOf, readCount, readFlag, readMessages, readModel, readRecords, stringOf, utf8Bytes } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { refuseVariants } from '../name-variants.ts';
+import { refuseCaseVariants } from '../case-variants.ts';
 import { findImage, isImageData } from '../image-inputs.ts';
 
-/** The reference's bound of `n`. */
-const SOME_ANSWERS = [1, 128] as const;
-const ANY_COUNT = [1, Number.MAX_SAFE_INTEGER] as const;
+/** The API's limit of `n`. */
+const ANSWERS_RANGE = [1, 128] as const;
+const POSITIVE = [1, Number.MAX_SAFE_INTEGER] as const;
 
-/** Of compatible providers too; the responses of OpenAI have the same. */
+/** Including those of compatible providers. Responses have the same. */
 export const PRICED_FIELDS: readonly PricedField[] = [
   { field: 'web_search_options', feature: 'ServerTools' },
   { field: 'service_tier', feature: 'ServiceTiers', harmless: ['auto', 'default'] },
   { field: 'audio', feature: 'Audio' },
-  // xAI, OpenRouter, Qwen, Azure: searches and plug-ins that the provider runs
+  // xAI, OpenRouter, Qwen, Azure: searches and plugins that the provider runs
   { field: 'search_parameters', feature: 'ServerTools' },
   { field: 'plugins', feature: 'ServerTools' },
   { field: 'enable_search', feature: 'ServerTools' },
   { field: 'data_sources', feature: 'ServerTools' },
   { field: 'mcp_servers', feature: 'ServerTools' },
-  // OpenRouter: other models than the one that was priced, or dearer hosts of it
+  // OpenRouter: other models than the priced one, or more expensive hosts
   { field: 'models', feature: 'ServiceTiers' },
   { field: 'provider', feature: 'ServiceTiers' },
 ];
 
-/** Content parts that are text, and so bounded by their bytes. */
+/** Content parts whose tokens are bounded by their bytes. */
 const TEXT_PARTS: ReadonlySet<unknown> = new Set(['text', 'refusal', 'input_text', 'output_text', 'thinking', 'reasoning']);
-/** Compatible providers fetch a file from there. */
+/** Compatible providers fetch files by URL. */
 const URL_START = /^\s*[a-z][a-z0-9+.-]{1,20}:\/\//i;
-/** Members of a part that hold what it is about. */
+/** Members that hold a part's content. */
 const NESTED = ['image_url', 'file', 'source'] as const;
 /** Tools that the client runs. */
 const CLIENT_TOOLS: ReadonlySet<unknown> = new Set([undefined, null, 'function', 'custom']);
@@ -45,44 +45,44 @@ const CLIENT_TOOLS: ReadonlySet<unknown> = new Set([undefined, null, 'function',
 export function readChatFacts(body: Uint8Array, parsed: JsonRecord): ChatFacts {
   const model = readModel(parsed);
   const stream = readFlag(parsed['stream'], 'stream');
-  const tally = startTally(body.length);
-  for (const [index, message] of readMessages(parsed).entries()) readMessage(tally, message, `messages[${index}]`);
-  const tools = readTools(tally, parsed);
+  const counts = startCounts(body.length);
+  for (const [index, message] of readMessages(parsed).entries()) readMessage(counts, message, `messages[${index}]`);
+  const tools = readTools(counts, parsed);
   const schema = hasSchema(parsed['response_format']);
-  if (tools > 0 || schema) tally.units += PREAMBLE_UNITS;
-  addPricedFields(tally, parsed, PRICED_FIELDS);
-  readModalities(tally, parsed['modalities']);
+  if (tools > 0 || schema) counts.units += PREAMBLE_UNITS;
+  addPricedFields(counts, parsed, PRICED_FIELDS);
+  readModalities(counts, parsed['modalities']);
   return {
     model,
     stream,
     wantsStreamUsage: stream && readStreamOptions(parsed['stream_options']),
     maxOutputTokens: readLimit(parsed),
     answers: readAnswers(parsed),
-    textBytes: Math.max(0, tally.textBytes),
-    units: tally.units,
-    images: tally.images,
-    imageParam: tally.imageParam,
-    files: tally.files,
+    textBytes: Math.max(0, counts.textBytes),
+    units: counts.units,
+    images: counts.images,
+    imageParam: counts.imageParam,
+    files: counts.files,
     predictionTokens: readPrediction(parsed['prediction'], body.length),
     thinkingBudget: readThinkingBudget(parsed),
     fixedOutput: tools > 0 || schema,
     oneHourCache: asksForLongCache(parsed),
-    unbounded: tally.unbounded,
+    unbounded: counts.unbounded,
   };
 }
 
-/** OpenAI refuses a request that names both limits; here they may at least agree. */
+/** OpenAI refuses a request with both limits; here both are allowed if they are equal. */
 function readLimit(parsed: JsonRecord): number | undefined {
-  const newer = readCount(parsed['max_completion_tokens'], 'max_completion_tokens', ANY_COUNT);
-  const older = readCount(parsed['max_tokens'], 'max_tokens', ANY_COUNT);
-  if (newer !== undefined && older !== undefined && newer !== older)
+  const completionLimit = readCount(parsed['max_completion_tokens'], 'max_completion_tokens', POSITIVE);
+  const legacyLimit = readCount(parsed['max_tokens'], 'max_tokens', POSITIVE);
+  if (completionLimit !== undefined && legacyLimit !== undefined && completionLimit !== legacyLimit)
     throw new RequestFault('invalid_request', 'The fields "max_tokens" and "max_completion_tokens" differ; send only one of them.', 'max_tokens');
-  return newer ?? older;
+  return completionLimit ?? legacyLimit;
 }
 
-/** `best_of` of some providers generates as many and returns the best: all are paid. */
+/** With `best_of` some providers generate several answers, bill all, and return the best. */
 function readAnswers(parsed: JsonRecord): number {
-  return Math.max(readCount(parsed['n'], 'n', SOME_ANSWERS) ?? 1, readCount(parsed['best_of'], 'best_of', SOME_ANSWERS) ?? 1);
+  return Math.max(readCount(parsed['n'], 'n', ANSWERS_RANGE) ?? 1, readCount(parsed['best_of'], 'best_of', ANSWERS_RANGE) ?? 1);
 }
 
 function readStreamOptions(options: unknown): boolean {
@@ -91,78 +91,78 @@ function readStreamOptions(options: unknown): boolean {
   return readFlag(options['include_usage'], 'stream_options.include_usage');
 }
 
-function readMessage(tally: FactsTally, message: JsonRecord, param: string): void {
-  refuseVariants(message, param);
-  tally.units += 1 + itemsOf(message['tool_calls']).length;
-  // an earlier spoken answer, by reference
-  if (isGiven(message['audio'])) addUnbounded(tally, 'Audio', `${param}.audio`);
-  // pictures that a model made before, as OpenRouter gives them back
-  for (const [index, image] of itemsOf(message['images']).entries()) readPart(tally, isRecord(image) ? image : { image }, `${param}.images[${index}]`);
+function readMessage(counts: ContentCounts, message: JsonRecord, param: string): void {
+  refuseCaseVariants(message, param);
+  counts.units += 1 + itemsOf(message['tool_calls']).length;
+  // a reference to an earlier spoken answer
+  if (isGiven(message['audio'])) addUnbounded(counts, 'Audio', `${param}.audio`);
+  // images that a model generated before, as OpenRouter returns them
+  for (const [index, image] of itemsOf(message['images']).entries()) readPart(counts, isRecord(image) ? image : { image }, `${param}.images[${index}]`);
   const { content } = message;
-  if (Array.isArray(content)) for (const [index, part] of (content as unknown[]).entries()) readPart(tally, part, `${param}.content[${index}]`);
-  else if (isRecord(content)) readPart(tally, content, `${param}.content`);
+  if (Array.isArray(content)) for (const [index, part] of (content as unknown[]).entries()) readPart(counts, part, `${param}.content[${index}]`);
+  else if (isRecord(content)) readPart(counts, content, `${param}.content`);
 }
 
-/** By type and by key alike: some providers take a part by the key that it has. */
-function readPart(tally: FactsTally, part: unknown, param: string): void {
-  tally.units++;
+/** By type and by key, because some providers go by a part's keys. */
+function readPart(counts: ContentCounts, part: unknown, param: string): void {
+  counts.units++;
   if (!isRecord(part)) return;
-  refuseVariants(part, param);
-  for (const name of NESTED) if (isRecord(part[name])) refuseVariants(part[name], `${param}.${name}`);
-  const type = wordOf(part['type']);
-  const media = [readImagePart(tally, part, param, type), readAudioPart(tally, part, param, type), readFilePart(tally, part, param, type)];
+  refuseCaseVariants(part, param);
+  for (const name of NESTED) if (isRecord(part[name])) refuseCaseVariants(part[name], `${param}.${name}`);
+  const type = stringOf(part['type']);
+  const media = [readImagePart(counts, part, param, type), readAudioPart(counts, part, param, type), readFilePart(counts, part, param, type)];
   if (media.includes(true)) return;
-  if (!TEXT_PARTS.has(type) && !(type === '' && typeof part['text'] === 'string')) readUnknownPart(tally, part, param);
+  if (!TEXT_PARTS.has(type) && !(type === '' && typeof part['text'] === 'string')) readUnknownPart(counts, part, param);
 }
 
-/** Whatever it is, it fills the context at most; an image may hide in it, such as in a block of Anthropic's. */
-function readUnknownPart(tally: FactsTally, part: JsonRecord, param: string): void {
-  tally.files++;
+/** An unknown part may fill the context, and may hold an image, as Anthropic's blocks do. */
+function readUnknownPart(counts: ContentCounts, part: JsonRecord, param: string): void {
+  counts.files++;
   const image = findImage(part, param);
-  if (image !== undefined) addImage(tally, image, 0);
+  if (image !== undefined) addImage(counts, image, 0);
 }
 
-function readImagePart(tally: FactsTally, part: JsonRecord, param: string, type: string): boolean {
+function readImagePart(counts: ContentCounts, part: JsonRecord, param: string, type: string): boolean {
   if (!type.includes('image') && !isGiven(part['image_url']) && !isGiven(part['image'])) return false;
   const source = part['image_url'] ?? part['image'];
   const url = isRecord(source) ? source['url'] : source;
-  addImage(tally, param, typeof url === 'string' ? dataUrlBytes(url) : 0);
+  addImage(counts, param, typeof url === 'string' ? dataUrlBytes(url) : 0);
   return true;
 }
 
-function readAudioPart(tally: FactsTally, part: JsonRecord, param: string, type: string): boolean {
+function readAudioPart(counts: ContentCounts, part: JsonRecord, param: string, type: string): boolean {
   if (!type.includes('audio') && !isGiven(part['input_audio']) && !isGiven(part['audio_url'])) return false;
-  addUnbounded(tally, 'Audio', param);
+  addUnbounded(counts, 'Audio', param);
   return true;
 }
 
-function readFilePart(tally: FactsTally, part: JsonRecord, param: string, type: string): boolean {
+function readFilePart(counts: ContentCounts, part: JsonRecord, param: string, type: string): boolean {
   const file = part['file'];
   if (type !== 'file' && !isGiven(file)) return false;
-  tally.files++;
+  counts.files++;
   const data = isRecord(file) ? file['file_data'] : undefined;
-  if (isImageData(data)) addImage(tally, param, 0);
-  if (typeof data !== 'string' || URL_START.test(data)) addUnbounded(tally, 'FileReferences', `${param}.file`);
+  if (isImageData(data)) addImage(counts, param, 0);
+  if (typeof data !== 'string' || URL_START.test(data)) addUnbounded(counts, 'FileReferences', `${param}.file`);
   return true;
 }
 
 /** How many tools and functions there are. */
-function readTools(tally: FactsTally, parsed: JsonRecord): number {
+function readTools(counts: ContentCounts, parsed: JsonRecord): number {
   const tools = readRecords(parsed['tools'], 'tools');
   for (const [index, tool] of tools.entries()) {
-    refuseVariants(tool, `tools[${index}]`);
-    if (!CLIENT_TOOLS.has(tool['type'])) addUnbounded(tally, 'ServerTools', `tools[${index}].type`);
+    refuseCaseVariants(tool, `tools[${index}]`);
+    if (!CLIENT_TOOLS.has(tool['type'])) addUnbounded(counts, 'ServerTools', `tools[${index}].type`);
   }
   const count = tools.length + readRecords(parsed['functions'], 'functions').length;
-  tally.units += count;
+  counts.units += count;
   return count;
 }
 
-function readModalities(tally: FactsTally, modalities: unknown): void {
-  if (itemsOf(modalities).some((modality) => wordOf(modality).toLowerCase() === 'audio')) addUnbounded(tally, 'Audio', 'modalities');
+function readModalities(counts: ContentCounts, modalities: unknown): void {
+  if (itemsOf(modalities).some((modality) => stringOf(modality).toLowerCase() === 'audio')) addUnbounded(counts, 'Audio', 'modalities');
 }
 
-/** Text whose rejected tokens are billed as output; in a shape that is not known, the whole body bounds it. */
+/** Rejected tokens of a prediction are billed as output. One of an unknown shape is bounded by the whole body. */
 function readPrediction(prediction: unknown, bodyBytes: number): number {
   if (!isGiven(prediction)) return 0;
   const content = isRecord(prediction) ? prediction['content'] : undefined;
@@ -171,7 +171,7 @@ function readPrediction(prediction: unknown, bodyBytes: number): number {
   return content.filter(isRecord).reduce((sum, part) => sum + utf8Bytes(part['text']), 0);
 }
 
-/** Not OpenAI's own: compatible providers take Anthropic's `thinking`, OpenRouter has `reasoning.max_tokens`. */
+/** Not OpenAI's own: some providers take Anthropic's `thinking`, and OpenRouter has `reasoning.max_tokens`. */
 function readThinkingBudget(parsed: JsonRecord): number | undefined {
   const { thinking, reasoning } = parsed;
   const budgets: unknown[] = [isRecord(thinking) ? thinking['budget_tokens'] : undefined, isRecord(reasoning) ? reasoning['max_tokens'] : undefined];

@@ -1,35 +1,35 @@
 /**
- * Image generations, which pass through: OpenAI client, OpenAI provider. They are priced per image; figures are metered where
- * there are any.
+ * Image generations, which pass through: OpenAI client, OpenAI provider. They are priced per image; usage is
+ * metered where it is reported.
  */
 import { RequestFault } from '../call-facts.ts';
 import type { Converter, Meter, StreamEnd, StreamRequest } from '../converter.ts';
-import { failStream } from '../error-words.ts';
+import { failStream } from '../stream-errors.ts';
 import { openEventStream } from '../event-stream.ts';
 import type { EventHandler } from '../event-stream.ts';
 import { isGiven, isRecord, readCount, readFlag, readModel } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { findImageField } from '../image-inputs.ts';
-import { parseObject, parseEventData } from '../json-value.ts';
+import { parseEventData, parseObject } from '../json-value.ts';
 import { readStreamError } from '../provider-errors.ts';
 import type { SseEvent } from '../sse.ts';
 import { meterOf } from '../usage.ts';
-import { isDone } from './chunks.ts';
+import { isDone } from './done.ts';
 import { renameModel } from './embeddings.ts';
-import { NO_FIGURES, readFigures, reportOpenAi } from './usage.ts';
+import { NO_USAGE, readUsage, toReportedUsage } from './usage.ts';
 
 export interface ImagesFacts {
   readonly model: string;
   readonly stream: boolean;
-  /** Images asked for: what the price is multiplied by. */
+  /** Number of images, by which the price is multiplied. */
   readonly generations: number;
-  /** The field that holds an image to begin from, which compatible providers take; undefined: none. */
+  /** The field with an input image, which compatible providers accept; undefined: none. */
   readonly imageParam: string | undefined;
 }
 
-/** The reference's bound of `n`. */
-const MOST_IMAGES = 10;
-/** An image comes in one event. */
+/** The API's limit of `n`. */
+const MAX_IMAGES = 10;
+/** A whole image comes in one event. */
 const MAX_EVENT_BYTES = 128 * 1024 * 1024;
 
 /** Throws RequestFault where a field that the gateway needs is missing or wrong. */
@@ -39,7 +39,7 @@ export function readImagesFacts(parsed: JsonRecord): ImagesFacts {
   return {
     model: readModel(parsed),
     stream: readFlag(parsed['stream'], 'stream'),
-    generations: readCount(parsed['n'], 'n', [1, MOST_IMAGES]) ?? 1,
+    generations: readCount(parsed['n'], 'n', [1, MAX_IMAGES]) ?? 1,
     imageParam: findImageField(parsed),
   };
 }
@@ -53,17 +53,17 @@ export const imagesConverter: Converter = {
     if (!Array.isArray(answer['data'])) throw new SyntaxError('the answer holds no images');
     return { body, meter: meterImages(answer['usage'], true) };
   },
-  stream: (request) => openEventStream(new PassingImages(request), { client: 'OpenAI', requestId: request.id, maxEventBytes: MAX_EVENT_BYTES }),
+  stream: (request) => openEventStream(new ImagePassthrough(request), { client: 'OpenAI', requestId: request.id, maxEventBytes: MAX_EVENT_BYTES }),
 };
 
-/** Models without figures are priced per image: there is nothing to count, and nothing missing. */
+/** Models that report no usage are priced per image, so that missing usage is zero here. */
 function meterImages(usage: unknown, final: boolean): Meter {
-  const reported = reportOpenAi(isRecord(usage) ? readFigures(usage) : NO_FIGURES);
+  const reported = toReportedUsage(isRecord(usage) ? readUsage(usage) : NO_USAGE);
   return meterOf({ ...reported, input: reported.input ?? 0, output: reported.output ?? 0 }, 0, final);
 }
 
-/** Which event is the last shows only when the stream is over: the latest whole image is held back until then. */
-class PassingImages implements EventHandler {
+/** Only the end of the stream shows which event is the last, so the latest complete image is held back until then. */
+class ImagePassthrough implements EventHandler {
   readonly #request: StreamRequest;
   #held: Uint8Array | undefined;
   #usage: unknown;
@@ -81,7 +81,7 @@ class PassingImages implements EventHandler {
     return meterImages(this.#usage, this.#held !== undefined);
   }
 
-  take(event: SseEvent): readonly Uint8Array[] {
+  handle(event: SseEvent): readonly Uint8Array[] {
     if (event.data === undefined) return this.#keepInOrder(event.raw);
     if (isDone(event.data)) {
       this.#end = { outcome: 'Complete', last: Buffer.concat([this.#held ?? Buffer.alloc(0), event.raw]) };
@@ -95,7 +95,7 @@ class PassingImages implements EventHandler {
     return this.#pass(event.raw, data);
   }
 
-  /** A further event shows that the held one was not the last. */
+  /** The event that was held back is not the last one. */
   #pass(raw: Uint8Array, data: JsonRecord | undefined): readonly Uint8Array[] {
     const released = this.#held ? [this.#held] : [];
     this.#held = data && isCompleted(data) ? raw : undefined;
@@ -107,7 +107,7 @@ class PassingImages implements EventHandler {
     return this.#end ?? (this.#held ? { outcome: 'Complete', last: this.#held } : { outcome: 'Cut' });
   }
 
-  /** A comment behind a held image waits with it. */
+  /** A comment that follows a held image waits with it. */
   #keepInOrder(raw: Uint8Array): readonly Uint8Array[] {
     if (!this.#held) return [raw];
     this.#held = Buffer.concat([this.#held, raw]);

@@ -1,11 +1,11 @@
 /**
- * How much was generated, in bytes: what an estimate is made from where the provider gives no figures.
+ * Bytes of generated output, from which usage is estimated if the provider reports none.
  */
 import { Buffer } from 'node:buffer';
-import { isRecord, itemsOf, textOf, utf8Bytes, wordOf } from '../fields.ts';
+import { isRecord, itemsOf, stringOf, textOf, utf8Bytes } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 
-/** Of a message, or of a chunk's delta: they name their parts alike. */
+/** Of a message or of a chunk's delta, which have the same fields. */
 export function outputBytesOf(message: JsonRecord): number {
   return contentBytes(message['content'])
     + utf8Bytes(message['refusal'])
@@ -19,15 +19,15 @@ function callsBytes(calls: readonly unknown[]): number {
   return calls.filter(isRecord).reduce((sum, call) => sum + callBytes(call['function']) + callBytes(call['custom']), 0);
 }
 
-/** Providers that show reasoning call it one or the other, some both with the same text; Mistral's has parts of the content. */
-export function reasoningOf({ reasoning_content: newer, reasoning, content }: JsonRecord): string | undefined {
-  if (typeof newer === 'string' && newer !== '') return newer;
+/** `reasoning_content` or `reasoning`, which some providers send both with the same text, or Mistral's thinking parts. */
+export function reasoningOf({ reasoning_content: reasoningContent, reasoning, content }: JsonRecord): string | undefined {
+  if (typeof reasoningContent === 'string' && reasoningContent !== '') return reasoningContent;
   if (typeof reasoning === 'string' && reasoning !== '') return reasoning;
   return Array.isArray(content) ? textOf(content.filter(isRecord).map(({ thinking }) => thinkingText(thinking)).join('')) : undefined;
 }
 
 function thinkingText(thinking: unknown): string {
-  return typeof thinking === 'string' ? thinking : itemsOf(thinking).filter(isRecord).map(({ text }) => wordOf(text)).join('');
+  return typeof thinking === 'string' ? thinking : itemsOf(thinking).filter(isRecord).map(({ text }) => stringOf(text)).join('');
 }
 
 function contentBytes(content: unknown): number {

@@ -1,6 +1,5 @@
 /**
- * Providers of OpenAI's protocol: OpenAI itself, and everything that is compatible with it. The base URL is the one that its SDK
- * takes, with /v1.
+ * OpenAI and providers that are compatible with it. The base URL is the one that the SDK takes, with /v1.
  */
 import { anthropicToOpenai } from '../anthropic-openai.ts';
 import { openaiToOpenai } from '../openai-openai.ts';

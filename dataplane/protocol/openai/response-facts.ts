@@ -1,12 +1,12 @@
 /**
- * What the gateway must know of a request for a response (POST /v1/responses). What the provider would keep for later is refused:
- * its length is not in the body, and all keys share the gateway's account there, so that one could read another's.
+ * Reads what the gateway must know of a request to POST /v1/responses. References to state that the provider stores are refused: its
+ * length is not in the body, and all keys share the gateway's account there, so that one could read another's.
  */
 import { RequestFault } from '../call-facts.ts';
 import type { ChatFacts } from '../call-facts.ts';
 import { PREAMBLE_UNITS } from '../estimate.ts';
-import { addPricedFields, addUnbounded, asksForLongCache, startTally } from '../facts-tally.ts';
-import type { FactsTally, PricedField } from '../facts-tally.ts';
+import { addPricedFields, addUnbounded, asksForLongCache, startCounts } from '../content-counts.ts';
+import type { ContentCounts, PricedField } from '../content-counts.ts';
 import { isGiven, isRecord, readCount, readFlag, readModel } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { PRICED_FIELDS as CHAT_FIELDS } from './facts.ts';
@@ -15,60 +15,60 @@ import { readResponseTools } from './response-tools.ts';
 
 const PRICED_FIELDS: readonly PricedField[] = [
   ...CHAT_FIELDS,
-  // a summary of the conversation is a second answer, with figures of its own
+  // a summary of the conversation is a second answer with usage of its own
   { field: 'context_management', feature: 'ServerTools' },
   { field: 'moderation', feature: 'ServerTools' },
 ];
 
-/** What is kept at the provider, and what to do instead. */
-const KEPT: readonly { readonly field: string; readonly mend: string }[] = [
-  { field: 'previous_response_id', mend: 'Send the whole conversation in "input" (with "store": false and "include": ["reasoning.encrypted_content"] for models that reason).' },
-  { field: 'conversation', mend: 'Send the whole conversation in "input".' },
-  { field: 'prompt', mend: 'Send the prompt itself in "instructions" and "input".' },
+/** References to stored state, and what to do instead. */
+const STORED_STATE: readonly { readonly field: string; readonly instead: string }[] = [
+  { field: 'previous_response_id', instead: 'Send the whole conversation in "input" (with "store": false and "include": ["reasoning.encrypted_content"] for models that reason).' },
+  { field: 'conversation', instead: 'Send the whole conversation in "input".' },
+  { field: 'prompt', instead: 'Send the prompt itself in "instructions" and "input".' },
 ];
 
-/** Throws RequestFault where a field that the gateway needs is missing or wrong, or asks for what the provider keeps. */
+/** Throws RequestFault where a field that the gateway needs is missing or wrong, or refers to stored state. */
 export function readResponseFacts(body: Uint8Array, parsed: JsonRecord): ChatFacts {
   const model = readModel(parsed);
   const stream = readFlag(parsed['stream'], 'stream');
-  refuseKept(parsed);
-  const tally = startTally(body.length);
-  tally.units++;
-  readInput(tally, parsed['input']);
-  const tools = readResponseTools(tally, parsed['tools'], 'tools');
+  refuseStoredState(parsed);
+  const counts = startCounts(body.length);
+  counts.units++;
+  readInput(counts, parsed['input']);
+  const tools = readResponseTools(counts, parsed['tools'], 'tools');
   const schema = hasSchema(parsed['text']);
-  if (tools > 0 || schema) tally.units += PREAMBLE_UNITS;
-  addPricedFields(tally, parsed, PRICED_FIELDS);
-  readModalities(tally, parsed['modalities']);
+  if (tools > 0 || schema) counts.units += PREAMBLE_UNITS;
+  addPricedFields(counts, parsed, PRICED_FIELDS);
+  readModalities(counts, parsed['modalities']);
   return {
     model,
     stream,
     wantsStreamUsage: true,
     maxOutputTokens: readCount(parsed['max_output_tokens'], 'max_output_tokens', [1, Number.MAX_SAFE_INTEGER]),
     answers: 1,
-    textBytes: Math.max(0, tally.textBytes),
-    units: tally.units,
-    images: tally.images,
-    imageParam: tally.imageParam,
-    files: tally.files,
+    textBytes: Math.max(0, counts.textBytes),
+    units: counts.units,
+    images: counts.images,
+    imageParam: counts.imageParam,
+    files: counts.files,
     predictionTokens: 0,
     thinkingBudget: readThinkingBudget(parsed['reasoning']),
     fixedOutput: tools > 0 || schema,
     oneHourCache: asksForLongCache(parsed),
-    unbounded: tally.unbounded,
+    unbounded: counts.unbounded,
   };
 }
 
-function refuseKept(parsed: JsonRecord): void {
-  for (const { field, mend } of KEPT)
+function refuseStoredState(parsed: JsonRecord): void {
+  for (const { field, instead } of STORED_STATE)
     if (isGiven(parsed[field]))
-      throw new RequestFault('unsupported_parameter', `The field "${field}" refers to what the provider keeps, where it is not bound to this key. ${mend}`, field);
+      throw new RequestFault('unsupported_parameter', `The field "${field}" refers to what the provider keeps, where it is not bound to this key. ${instead}`, field);
   if (readFlag(parsed['background'], 'background'))
     throw new RequestFault('unsupported_parameter', 'The field "background" would leave the answer at the provider to be fetched later, which this gateway does not offer. Use "stream" for long answers.', 'background');
 }
 
-function readModalities(tally: FactsTally, modalities: unknown): void {
-  if (Array.isArray(modalities) && modalities.includes('audio')) addUnbounded(tally, 'Audio', 'modalities');
+function readModalities(counts: ContentCounts, modalities: unknown): void {
+  if (Array.isArray(modalities) && modalities.includes('audio')) addUnbounded(counts, 'Audio', 'modalities');
 }
 
 /** Not OpenAI's own: OpenRouter has `reasoning.max_tokens`. */

@@ -1,37 +1,37 @@
 /**
- * Tools of OpenAI's responses by type: those that the client runs cost tokens of the call; those that the provider runs cost what
- * they like.
+ * Tools of the responses API by type: the cost of tools that the client runs is bounded by the call's tokens; that of tools that the
+ * provider runs is not.
  */
-import { addUnbounded } from '../facts-tally.ts';
-import type { FactsTally } from '../facts-tally.ts';
+import { addUnbounded } from '../content-counts.ts';
+import type { ContentCounts } from '../content-counts.ts';
 import { isRecord, itemsOf, readRecords } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 
-/** Described by the client. */
+/** Defined by the client. */
 const OWN_TOOLS: ReadonlySet<unknown> = new Set(['function', 'custom']);
-/** Run by the client, described by the provider. */
+/** Run by the client, but defined by the provider. */
 const BUILT_IN_TOOLS: ReadonlySet<unknown> = new Set(['apply_patch', 'local_shell', 'computer', 'computer_use_preview']);
-/** The provider's own description of such a tool, which is not in the body, in units of estimate.ts. */
+/** The provider's own definition of such a tool is not in the body; in units of estimate.ts. */
 const BUILT_IN_UNITS = 96;
 
-/** How many there are. Throws RequestFault where they are no list of objects. */
-export function readResponseTools(tally: FactsTally, tools: unknown, param: string): number {
+/** Returns how many there are. Throws RequestFault where they are not a list of objects. */
+export function readResponseTools(counts: ContentCounts, tools: unknown, param: string): number {
   const records = readRecords(tools, param);
-  for (const [index, tool] of records.entries()) readTool(tally, tool, `${param}[${index}]`);
+  for (const [index, tool] of records.entries()) readTool(counts, tool, `${param}[${index}]`);
   return records.length;
 }
 
-/** Tools that join in the middle of a conversation, wherever they stand. */
-export function readAddedTools(tally: FactsTally, tools: unknown, param: string): void {
-  for (const [index, tool] of itemsOf(tools).entries()) if (isRecord(tool)) readTool(tally, tool, `${param}[${index}]`);
+/** Tools that an input item or a namespace adds. */
+export function readAddedTools(counts: ContentCounts, tools: unknown, param: string): void {
+  for (const [index, tool] of itemsOf(tools).entries()) if (isRecord(tool)) readTool(counts, tool, `${param}[${index}]`);
 }
 
-function readTool(tally: FactsTally, tool: JsonRecord, param: string): void {
+function readTool(counts: ContentCounts, tool: JsonRecord, param: string): void {
   const { type } = tool;
-  tally.units += OWN_TOOLS.has(type) ? 1 : BUILT_IN_UNITS;
-  // a namespace only groups tools of the client
-  if (type === 'namespace') readAddedTools(tally, tool['tools'], `${param}.tools`);
-  else if (!runsAtClient(tool)) addUnbounded(tally, 'ServerTools', `${param}.type`);
+  counts.units += OWN_TOOLS.has(type) ? 1 : BUILT_IN_UNITS;
+  // a namespace only groups client tools
+  if (type === 'namespace') readAddedTools(counts, tool['tools'], `${param}.tools`);
+  else if (!runsAtClient(tool)) addUnbounded(counts, 'ServerTools', `${param}.type`);
 }
 
 function runsAtClient(tool: JsonRecord): boolean {

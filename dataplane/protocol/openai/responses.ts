@@ -1,13 +1,12 @@
 /**
- * Responses (POST /v1/responses), which pass through: OpenAI client, OpenAI provider. What changes is the model's name and
- * max_output_tokens. A stream ends with whichever event holds the response as it ended: completed, incomplete or failed, each
- * with its usage; or with an error.
+ * Responses (POST /v1/responses), which pass through: OpenAI client, OpenAI provider. Only the model's name and max_output_tokens
+ * change. A stream ends with the event that holds the final response (completed, incomplete, cancelled or failed), or with an error.
  */
 import type { Converter, Meter, ProviderError, RequestPlan, StreamEnd, StreamRequest, UpstreamBody } from '../converter.ts';
-import { failStream } from '../error-words.ts';
+import { failStream } from '../stream-errors.ts';
 import { openEventStream } from '../event-stream.ts';
 import type { EventHandler } from '../event-stream.ts';
-import { isGiven, isRecord, itemsOf, wordOf } from '../fields.ts';
+import { isGiven, isRecord, itemsOf, stringOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { editObject } from '../json-edit.ts';
 import type { JsonEdit } from '../json-edit.ts';
@@ -15,10 +14,10 @@ import { parseEventData, parseObject, writeJson } from '../json-value.ts';
 import { readStreamError } from '../provider-errors.ts';
 import { writeEvent } from '../sse.ts';
 import type { SseEvent } from '../sse.ts';
-import { isDone } from './chunks.ts';
+import { isDone } from './done.ts';
 import { meterResponse, ResponseMeter } from './response-meter.ts';
 
-/** A picture that a tool of the provider made comes in one event. */
+/** An image that a provider's tool generated comes in one event. */
 const MAX_EVENT_BYTES = 128 * 1024 * 1024;
 
 export const responsesConverter: Converter = {
@@ -28,9 +27,9 @@ export const responsesConverter: Converter = {
   response: (body) => {
     const response = parseObject(body);
     if (!Array.isArray(response['output']) && !isGiven(response['status'])) throw new SyntaxError('the answer is not a response');
-    return { body, meter: meterResponse(response), failed: isNothing(response) };
+    return { body, meter: meterResponse(response), failed: isEmptyFailure(response) };
   },
-  stream: (request) => openEventStream(new PassingResponse(request), { client: 'OpenAI', requestId: request.id, maxEventBytes: MAX_EVENT_BYTES }),
+  stream: (request) => openEventStream(new ResponsePassthrough(request), { client: 'OpenAI', requestId: request.id, maxEventBytes: MAX_EVENT_BYTES }),
 };
 
 function editRequest(body: Uint8Array, parsed: JsonRecord, { upstreamModel, maxOutputTokens, scanned }: RequestPlan): UpstreamBody {
@@ -40,17 +39,17 @@ function editRequest(body: Uint8Array, parsed: JsonRecord, { upstreamModel, maxO
   return { path: '/responses', body: editObject(body, edits, scanned) };
 }
 
-/** Failed, with neither figures nor output. */
-function isNothing({ status, usage, output }: JsonRecord): boolean {
+/** The response failed without usage or output. */
+function isEmptyFailure({ status, usage, output }: JsonRecord): boolean {
   return status === 'failed' && !isRecord(usage) && itemsOf(output).length === 0;
 }
 
 const ENDS: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete', 'response.cancelled']);
 
-class PassingResponse implements EventHandler {
+class ResponsePassthrough implements EventHandler {
   readonly #request: StreamRequest;
-  readonly #shown = new ResponseMeter();
-  /** What the stream ended with. */
+  readonly #responseMeter = new ResponseMeter();
+  /** Set by the terminal event or an error. */
   #end: StreamEnd | undefined;
 
   constructor(request: StreamRequest) {
@@ -62,27 +61,27 @@ class PassingResponse implements EventHandler {
   }
 
   get meter(): Meter {
-    return this.#shown.meter;
+    return this.#responseMeter.meter;
   }
 
-  take(event: SseEvent): readonly Uint8Array[] {
-    // some compatible providers end like a chat; a response has ended before that
+  handle(event: SseEvent): readonly Uint8Array[] {
+    // some compatible providers also send [DONE], after the terminal event
     if (event.data === undefined || isDone(event.data)) return [event.raw];
     const data = parseEventData(event.data);
-    const type = wordOf(data?.['type']) || (event.event ?? '');
+    const type = stringOf(data?.['type']) || (event.event ?? '');
     if (isError(event, data, type)) {
       this.#end = this.#failed(readStreamError(data ?? event.data));
       return [];
     }
     if (!data) return [event.raw];
-    return this.#take(event, data, type);
+    return this.#handleData(event, data, type);
   }
 
-  #take(event: SseEvent, data: JsonRecord, type: string): readonly Uint8Array[] {
+  #handleData(event: SseEvent, data: JsonRecord, type: string): readonly Uint8Array[] {
     const { response, delta } = data;
-    if (type.endsWith('.delta')) this.#shown.produce(delta);
+    if (type.endsWith('.delta')) this.#responseMeter.addDelta(delta);
     const ended = ENDS.has(type) || type === 'response.failed';
-    if (isRecord(response)) this.#shown.take(response, ended);
+    if (isRecord(response)) this.#responseMeter.addResponse(response, ended);
     if (!ended) return [event.raw];
     this.#end = type === 'response.failed' ? this.#failedResponse(data, isRecord(response) ? response : {}) : { outcome: 'Complete', last: event.raw };
     return [];
@@ -96,17 +95,17 @@ class PassingResponse implements EventHandler {
     return failStream('OpenAI', error, this.#request.id);
   }
 
-  /** The event stays what it is, for clients that read the response in it; its error is told in words that are fit for them. */
+  /** Clients read the response in this event, so that it is kept, with a redacted error message. */
   #failedResponse(data: JsonRecord, response: JsonRecord): StreamEnd {
-    const said = isRecord(response['error']) ? response['error'] : {};
-    const end = this.#failed(readStreamError({ error: said }));
+    const providerError = isRecord(response['error']) ? response['error'] : {};
+    const end = this.#failed(readStreamError({ error: providerError }));
     if (end.outcome !== 'Failed') return end;
-    const error = { ...said, message: end.error.message };
+    const error = { ...providerError, message: end.error.message };
     return { ...end, last: writeEvent(writeJson({ ...data, response: { ...response, error } }), 'response.failed') };
   }
 }
 
-/** Its own event, or a chat's error within its stream. */
+/** An error event, or an error in the shape of chat streams. */
 function isError(event: SseEvent, data: JsonRecord | undefined, type: string): boolean {
   return event.event === 'error' || type === 'error' || (data !== undefined && type === '' && isGiven(data['error']));
 }

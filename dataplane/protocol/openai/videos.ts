@@ -1,11 +1,11 @@
 /**
- * Videos, which pass through: OpenAI client, OpenAI provider. A call makes a job, which is priced per video when it is made; what
- * became of it is read from the provider's later answers.
+ * Videos, which pass through: OpenAI client, OpenAI provider. A call creates a job, which is billed per video when it is
+ * created; its state is read from the provider's later responses.
  */
 import type { UnboundedUse } from '../call-facts.ts';
 import { RequestFault } from '../call-facts.ts';
 import type { ConvertedJob, Converter } from '../converter.ts';
-import { isGiven, isRecord, readCount, readModel, textOf, wordOf } from '../fields.ts';
+import { isGiven, isRecord, readCount, readModel, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { findImageField } from '../image-inputs.ts';
 import { parseObject } from '../json-value.ts';
@@ -16,16 +16,16 @@ import { renameModel } from './embeddings.ts';
 
 export interface VideosFacts {
   readonly model: string;
-  /** Videos asked for: what the price is multiplied by. */
+  /** Number of videos, by which the price is multiplied. */
   readonly generations: number;
-  /** The field that holds a picture to begin from; undefined: none. */
+  /** The field with an input image; undefined: none. */
   readonly imageParam: string | undefined;
   readonly unbounded: readonly UnboundedUse[];
 }
 
 const PATH = '/videos';
-/** OpenAI makes one; compatible providers have OpenAI's `n` of images. */
-const MOST_VIDEOS = 10;
+/** OpenAI generates one; compatible providers accept `n`, as for images. */
+const MAX_VIDEOS = 10;
 const FILE_ID_FIELDS = ['input_reference[file_id]', 'input_reference.file_id'] as const;
 
 /** From a JSON body or a form's fields. Throws RequestFault where a field that the gateway needs is missing or wrong. */
@@ -34,18 +34,18 @@ export function readVideosFacts(fields: JsonRecord): VideosFacts {
   if (typeof prompt !== 'string' || prompt === '') throw new RequestFault('invalid_request', 'The field "prompt" must be a text.', 'prompt');
   return {
     model: readModel(fields),
-    generations: readCount(numberIn(fields['n']), 'n', [1, MOST_VIDEOS]) ?? 1,
+    generations: readCount(numberIn(fields['n']), 'n', [1, MAX_VIDEOS]) ?? 1,
     imageParam: findImageField(fields),
     unbounded: readReferences(fields),
   };
 }
 
-/** A form says numbers in text. */
+/** Forms hold numbers as text. */
 function numberIn(value: unknown): unknown {
   return typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value;
 }
 
-/** A file that the provider keeps is of the gateway's account there, which all keys share. */
+/** A file that the provider stores belongs to the gateway's account, which all keys share. */
 function readReferences(fields: JsonRecord): readonly UnboundedUse[] {
   const reference = fields['input_reference'];
   const named = isRecord(reference) && isGiven(reference['file_id']) ? FILE_ID_FIELDS[1] : isGiven(fields[FILE_ID_FIELDS[0]]) ? FILE_ID_FIELDS[0] : undefined;
@@ -79,14 +79,14 @@ function videosConverter(contentType: string | undefined): Converter {
 
 const FAILED: ReadonlySet<string> = new Set(['failed', 'failure', 'error', 'cancelled', 'canceled', 'rejected']);
 const COMPLETED: ReadonlySet<string> = new Set(['completed', 'complete', 'succeeded', 'success', 'done', 'expired']);
-/** What can stand in a path and in a log. */
+/** Safe in a path and in a log. */
 const JOB_ID = /^[\x21-\x7e]{1,256}$/;
 
 export function isJobId(id: string): boolean {
   return JOB_ID.test(id) && id !== '.' && id !== '..';
 }
 
-/** A word that is not known says that it goes on. */
+/** An unknown status counts as running. */
 function readVideoJob(body: Uint8Array): ConvertedJob {
   const video = parseObject(body);
   const id = textOf(video['id']);
@@ -95,7 +95,7 @@ function readVideoJob(body: Uint8Array): ConvertedJob {
 }
 
 function stateOf(video: JsonRecord): ConvertedJob['state'] {
-  const status = wordOf(video['status']).toLowerCase();
+  const status = stringOf(video['status']).toLowerCase();
   if (FAILED.has(status)) return 'Failed';
   return COMPLETED.has(status) ? 'Completed' : 'Running';
 }

@@ -10,7 +10,7 @@ import * as toOpenAI from '../../../dataplane/protocol/anthropic-openai/table.ts
 import { RequestFault } from '../../../dataplane/protocol/call-facts.ts';
 import type { Dialect } from '../../../dataplane/protocol/call-facts.ts';
 import { converterFor } from '../../../dataplane/protocol/converters.ts';
-import type { Fate, KindTable, ObjectTable } from '../../../dataplane/protocol/field-table.ts';
+import type { Handling, KindTable, ObjectTable } from '../../../dataplane/protocol/field-table.ts';
 import * as toAnthropic from '../../../dataplane/protocol/openai-anthropic/table.ts';
 
 type Fields = Record<string, unknown>;
@@ -146,21 +146,21 @@ for (const [client, examples] of [['OpenAI', OPENAI], ['Anthropic', ANTHROPIC]] 
   describe(`what an ${client} client sends`, () => {
     for (const { table, base, place, values, beside = {}, unseen = [], model } of examples) {
       const kinds = 'kinds' in table;
-      const fates: ReadonlyMap<string, Fate> = kinds ? table.kinds : table.fields;
+      const handlings: ReadonlyMap<string, Handling> = kinds ? table.kinds : table.fields;
       test(table.title, () => {
-        assert.deepEqual(Object.keys(values).sort(), [...fates.keys()].sort(), 'an example for each field');
-        for (const [name, fate] of fates) {
+        assert.deepEqual(Object.keys(values).sort(), [...handlings.keys()].sort(), 'an example for each field');
+        for (const [name, handling] of handlings) {
           const without = kinds ? base : { ...base, ...beside[name] };
           const given = kinds ? { ...base, type: name, role: name, ...values[name] as Fields } : { ...without, [name]: values[name] };
           // a word stands in the one member or the other
           if (kinds) delete given[table === toAnthropic.ROLES || table === toOpenAI.ROLES ? 'type' : 'role'];
           const make = (): string => convert(client, place(given), model);
-          if (fate.fate === 'Refused') {
+          if (handling.action === 'Refused') {
             const fault = faultOf(make);
             assert.equal(fault?.code, 'unsupported_parameter', `${name} is not refused`);
             if (!kinds) assert.ok(fault.param === name || fault.param?.endsWith(`.${name}`), `${name}: the refusal names ${fault.param}`);
-            for (const neutral of fate.neutral) assert.equal(convert(client, place({ ...without, [name]: neutral }), model), convert(client, place(without), model), `${name} neutral`);
-          } else if (fate.fate === 'Dropped') assert.equal(make(), convert(client, place(without), model), name);
+            for (const neutral of handling.neutral) assert.equal(convert(client, place({ ...without, [name]: neutral }), model), convert(client, place(without), model), `${name} neutral`);
+          } else if (handling.action === 'Dropped') assert.equal(make(), convert(client, place(without), model), name);
           else if (unseen.includes(name)) make();
           else if (kinds) assert.notEqual(make(), faultOf(() => convert(client, place(base), model)) ? '' : convert(client, place(base), model), name);
           else assert.notEqual(make(), convertOr(client, place(without), model), `${name} changes nothing`);
@@ -185,7 +185,7 @@ function convertOr(client: Dialect, fields: Fields, model: string | undefined): 
 
 test('every table of requests has examples', () => {
   const shown = new Set([...OPENAI, ...ANTHROPIC].map(({ table }) => table as object));
-  for (const table of [...toAnthropic.REQUEST_TABLES, ...toOpenAI.REQUEST_TABLES]) assert.ok('words' in table || shown.has(table), table.title);
+  for (const table of [...toAnthropic.REQUEST_TABLES, ...toOpenAI.REQUEST_TABLES]) assert.ok('values' in table || shown.has(table), table.title);
 });
 
 /** Names of an interface's own members, out of a package's types. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import type Anthropic from '@anthropic-ai/sdk';
 import type OpenAI from 'openai';
-import { PROVIDERS, providerOf } from '../../../dataplane/protocol/providers.ts';
+import { providerOf, PROVIDERS } from '../../../dataplane/protocol/providers.ts';
 import { startWorld } from '../../http/support.ts';
 import type { World } from '../../http/support.ts';
 import { anthropicClient, Books, caught, collect, free, GPT, openaiClient, paid } from '../../sdk/support.ts';

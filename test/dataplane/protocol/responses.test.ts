@@ -94,8 +94,8 @@ describe('a request', () => {
     const plan = { upstreamModel: 'm', maxOutputTokens: 300, outputLimitField: 'max_tokens' } as const;
     const { path, body: sent } = responsesConverter.request(Buffer.from(body), JSON.parse(body), plan);
     assert.deepEqual([path, Buffer.from(sent).toString()], ['/responses', '{ "model":"m", "input":"hi", "x":1.50,"max_output_tokens":300 }']);
-    const wish = '{"model":"m","max_output_tokens":9000}';
-    assert.equal(Buffer.from(responsesConverter.request(Buffer.from(wish), JSON.parse(wish), { ...plan, upstreamModel: 'u' }).body).toString(), '{"model":"u","max_output_tokens":300}');
+    const request = '{"model":"m","max_output_tokens":9000}';
+    assert.equal(Buffer.from(responsesConverter.request(Buffer.from(request), JSON.parse(request), { ...plan, upstreamModel: 'u' }).body).toString(), '{"model":"u","max_output_tokens":300}');
   });
 });
 

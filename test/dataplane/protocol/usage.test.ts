@@ -2,18 +2,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { mergeFigures as mergeAnthropic, NO_FIGURES as NO_ANTHROPIC, readFigures as readAnthropic, reportAnthropic } from '../../../dataplane/protocol/anthropic/usage.ts';
-import { EventMeter } from '../../../dataplane/protocol/anthropic/stream-meter.ts';
+import { NO_USAGE as NO_ANTHROPIC, readUsage as readAnthropic, toReportedUsage as reportAnthropic } from '../../../dataplane/protocol/anthropic/usage.ts';
+import { MessageEventMeter } from '../../../dataplane/protocol/anthropic/stream-meter.ts';
 import type { ChatFacts } from '../../../dataplane/protocol/call-facts.ts';
 import { boundInput, estimateInput, estimateOutputTokens } from '../../../dataplane/protocol/estimate.ts';
 import { ChunkMeter } from '../../../dataplane/protocol/openai/stream-meter.ts';
-import { readFigures as readOpenAi, reportOpenAi } from '../../../dataplane/protocol/openai/usage.ts';
-import { readTokenCount } from '../../../dataplane/protocol/usage.ts';
+import { readUsage as readOpenAi, toReportedUsage as reportOpenAi } from '../../../dataplane/protocol/openai/usage.ts';
+import { mergeDefined, readTokenCount } from '../../../dataplane/protocol/usage.ts';
 import { readUsageAtEnds } from '../../../dataplane/protocol/usage-at-ends.ts';
 
 const openai = (usage: object): object => reportOpenAi(readOpenAi(usage as Record<string, unknown>));
 const anthropic = (...events: object[]): object =>
-  reportAnthropic(events.map((usage) => readAnthropic(usage as Record<string, unknown>)).reduce(mergeAnthropic, NO_ANTHROPIC));
+  reportAnthropic(events.map((usage) => readAnthropic(usage as Record<string, unknown>)).reduce(mergeDefined, NO_ANTHROPIC));
 const said = (figures: object): object => Object.fromEntries(Object.entries(figures).filter(([, value]) => value !== undefined));
 
 test('a figure that no call could have is not said', () => {
@@ -61,10 +61,10 @@ test('Anthropic: figures are merged field by field and never summed', () => {
 
 test('Anthropic: where the last figure of a stream is incredible, what message_start said is not final', () => {
   const metered = (...last: object[]): object => {
-    const meter = new EventMeter();
-    meter.take({ type: 'message_start', message: { usage: { input_tokens: 25, output_tokens: 1 } } });
-    meter.take({ type: 'content_block_delta', delta: { type: 'text_delta', text: 'x'.repeat(400) } });
-    for (const event of last) meter.take(event as Record<string, unknown>);
+    const meter = new MessageEventMeter();
+    meter.add({ type: 'message_start', message: { usage: { input_tokens: 25, output_tokens: 1 } } });
+    meter.add({ type: 'content_block_delta', delta: { type: 'text_delta', text: 'x'.repeat(400) } });
+    for (const event of last) meter.add(event as Record<string, unknown>);
     return { final: meter.meter.final, output: meter.meter.reported.output };
   };
   const stopped = (usage: object): object => ({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage });
@@ -77,9 +77,9 @@ test('Anthropic: where the last figure of a stream is incredible, what message_s
 test('OpenAI: where the last figure of a stream is incredible, one from before the last text is not final', () => {
   const metered = (completion: unknown): boolean => {
     const meter = new ChunkMeter();
-    meter.take({ choices: [{ index: 0, delta: { content: 'a' } }], usage: { prompt_tokens: 5, completion_tokens: 1 } });
-    meter.take({ choices: [{ index: 0, delta: { content: 'b'.repeat(400) }, finish_reason: 'stop' }] });
-    meter.take({ choices: [], usage: { prompt_tokens: 5, completion_tokens: completion } });
+    meter.add({ choices: [{ index: 0, delta: { content: 'a' } }], usage: { prompt_tokens: 5, completion_tokens: 1 } });
+    meter.add({ choices: [{ index: 0, delta: { content: 'b'.repeat(400) }, finish_reason: 'stop' }] });
+    meter.add({ choices: [], usage: { prompt_tokens: 5, completion_tokens: completion } });
     return meter.meter.final;
   };
   for (const lie of ['12', -3, 1e300, null]) assert.equal(metered(lie), false);

@@ -2,12 +2,12 @@
  * The Parrot's answers as chat completions: whole ones, and streams of words that end with their figures.
  */
 import type { AnswerContext, ConvertedResponse, Meter, StreamEnd, StreamRequest } from '../../../../dataplane/protocol/converter.ts';
-import { failStream } from '../../../../dataplane/protocol/error-words.ts';
+import { failStream } from '../../../../dataplane/protocol/stream-errors.ts';
 import type { EventHandler } from '../../../../dataplane/protocol/event-stream.ts';
-import { isRecord, textOf, utf8Bytes, wordOf } from '../../../../dataplane/protocol/fields.ts';
+import { isRecord, stringOf, textOf, utf8Bytes } from '../../../../dataplane/protocol/fields.ts';
 import type { JsonRecord } from '../../../../dataplane/protocol/fields.ts';
-import { parseObject, parseEventData } from '../../../../dataplane/protocol/json-value.ts';
-import { DONE } from '../../../../dataplane/protocol/openai/chunks.ts';
+import { parseEventData, parseObject } from '../../../../dataplane/protocol/json-value.ts';
+import { DONE } from '../../../../dataplane/protocol/openai/done.ts';
 import { readStreamError } from '../../../../dataplane/protocol/provider-errors.ts';
 import { writeEvent } from '../../../../dataplane/protocol/sse.ts';
 import type { SseEvent } from '../../../../dataplane/protocol/sse.ts';
@@ -38,7 +38,7 @@ export function convertResponse(body: Uint8Array, answer?: AnswerContext): Conve
 }
 
 /** `{"word"}` again and again, then `{"counts"}`, which is the end. */
-export class ChunksFromWords implements EventHandler {
+export class WordsToChunks implements EventHandler {
   readonly #request: StreamRequest;
   #outputBytes = 0;
   #counts: unknown;
@@ -56,7 +56,7 @@ export class ChunksFromWords implements EventHandler {
     return meter(this.#counts, this.#outputBytes);
   }
 
-  take(event: SseEvent): readonly Uint8Array[] {
+  handle(event: SseEvent): readonly Uint8Array[] {
     const data = event.data === undefined ? undefined : parseEventData(event.data);
     if (!data) return [];
     if (data['squawk'] !== undefined) {
@@ -88,6 +88,6 @@ export class ChunksFromWords implements EventHandler {
 
   #write(rest: JsonRecord): Uint8Array {
     const { id, createdSeconds, model } = this.#request;
-    return writeEvent(JSON.stringify({ id: `chatcmpl-${wordOf(id)}`, object: 'chat.completion.chunk', created: createdSeconds, model, ...rest }));
+    return writeEvent(JSON.stringify({ id: `chatcmpl-${stringOf(id)}`, object: 'chat.completion.chunk', created: createdSeconds, model, ...rest }));
   }
 }

@@ -7,7 +7,7 @@ import type { Converter } from '../../../../dataplane/protocol/converter.ts';
 import { openEventStream } from '../../../../dataplane/protocol/event-stream.ts';
 import { readProviderError } from '../../../../dataplane/protocol/provider-errors.ts';
 import type { Provider } from '../../../../dataplane/protocol/provider.ts';
-import { ChunksFromWords, convertResponse } from './answer.ts';
+import { convertResponse, WordsToChunks } from './answer.ts';
 import { convertRequest } from './request.ts';
 
 const openaiToParrot: Converter = {
@@ -15,7 +15,7 @@ const openaiToParrot: Converter = {
   upstream: 'Parrot',
   request: convertRequest,
   response: convertResponse,
-  stream: (request) => openEventStream(new ChunksFromWords(request), { client: 'OpenAI', requestId: request.id }),
+  stream: (request) => openEventStream(new WordsToChunks(request), { client: 'OpenAI', requestId: request.id }),
 };
 
 export const parrot: Provider = {

@@ -3,7 +3,7 @@
  */
 import type { RequestPlan, UpstreamBody } from '../../../../dataplane/protocol/converter.ts';
 import { converted, dropped, objectTable, readObject } from '../../../../dataplane/protocol/field-table.ts';
-import { readMessages, wordOf } from '../../../../dataplane/protocol/fields.ts';
+import { readMessages, stringOf } from '../../../../dataplane/protocol/fields.ts';
 import type { JsonRecord } from '../../../../dataplane/protocol/fields.ts';
 import { unsupported } from '../../../../dataplane/protocol/unsupported.ts';
 
@@ -19,7 +19,7 @@ export function convertRequest(_body: Uint8Array, parsed: JsonRecord, plan: Requ
   const lines = readMessages(parsed).map((message, index) => {
     const { role, content } = readObject(MESSAGE, message, { param: `messages[${index}]`, upstream: 'the Parrot' });
     if (typeof content !== 'string') throw unsupported(`messages[${index}].content`, 'the Parrot', 'it takes text only');
-    return { who: wordOf(role), what: content };
+    return { who: stringOf(role), what: content };
   });
   const said = { bird: plan.upstreamModel, lines, most: plan.maxOutputTokens ?? request.max_completion_tokens ?? request.max_tokens, live: request.stream === true };
   return { path: '/say', body: Buffer.from(JSON.stringify(said)) };

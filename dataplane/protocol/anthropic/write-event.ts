@@ -1,11 +1,11 @@
 /**
- * The events that a stream of a message is made of.
+ * Writes the events of a message stream.
  */
 import type { JsonRecord } from '../fields.ts';
 import { writeJson } from '../json-value.ts';
 import { writeEvent } from '../sse.ts';
 
-/** Each event's line says its type once more. */
+/** The type is in the data and in the event line. */
 export function writeMessageEvent(type: string, rest: JsonRecord): Uint8Array {
   return writeEvent(writeJson({ type, ...rest }), type);
 }

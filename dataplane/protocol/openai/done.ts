@@ -1,9 +1,8 @@
 /**
- * The end of a stream of chat completion chunks.
+ * The terminal event of a chat completion stream.
  */
 import { writeEvent } from '../sse.ts';
 
-/** The terminal event. */
 export const DONE: Uint8Array = writeEvent('[DONE]');
 
 export function isDone(data: string): boolean {

@@ -1,11 +1,11 @@
 /**
- * What is counted while a chat request is walked, in either dialect.
+ * Counts that are kept while the content of a chat request is walked, in either dialect.
  */
 import type { UnboundedFeature, UnboundedUse } from './call-facts.ts';
 import { isGiven, isRecord } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
 
-export interface FactsTally {
+export interface ContentCounts {
   textBytes: number;
   units: number;
   images: number;
@@ -14,20 +14,20 @@ export interface FactsTally {
   readonly unbounded: UnboundedUse[];
 }
 
-export function startTally(bodyBytes: number): FactsTally {
+export function startCounts(bodyBytes: number): ContentCounts {
   return { textBytes: bodyBytes, units: 0, images: 0, imageParam: undefined, files: 0, unbounded: [] };
 }
 
-/** `dataBytes`: the image's own data within the body, which is no text. */
-export function addImage(tally: FactsTally, param: string, dataBytes: number): void {
-  tally.images++;
-  tally.imageParam ??= param;
-  tally.textBytes -= dataBytes;
+/** `dataBytes`: the image's data within the body, which is not text. */
+export function addImage(counts: ContentCounts, param: string, dataBytes: number): void {
+  counts.images++;
+  counts.imageParam ??= param;
+  counts.textBytes -= dataBytes;
 }
 
-/** One use of each feature is enough to name. */
-export function addUnbounded(tally: FactsTally, feature: UnboundedFeature, param: string): void {
-  if (!tally.unbounded.some((use) => use.feature === feature)) tally.unbounded.push({ feature, param });
+/** The error names one use of each feature. */
+export function addUnbounded(counts: ContentCounts, feature: UnboundedFeature, param: string): void {
+  if (!counts.unbounded.some((use) => use.feature === feature)) counts.unbounded.push({ feature, param });
 }
 
 /** A top-level field that can raise the price beyond any bound, and the values of it that cannot. */
@@ -37,13 +37,12 @@ export interface PricedField {
   readonly harmless?: readonly unknown[];
 }
 
-export function addPricedFields(tally: FactsTally, parsed: JsonRecord, fields: readonly PricedField[]): void {
+export function addPricedFields(counts: ContentCounts, parsed: JsonRecord, fields: readonly PricedField[]): void {
   for (const { field, feature, harmless } of fields) {
     const value = parsed[field];
-    // as nearly all are
     if (value === undefined) continue;
     const empty = value === null || value === false || value === '' || (Array.isArray(value) && value.length === 0);
-    if (!empty && harmless?.includes(value) !== true) addUnbounded(tally, feature, field);
+    if (!empty && harmless?.includes(value) !== true) addUnbounded(counts, feature, field);
   }
 }
 
@@ -53,10 +52,7 @@ export function dataUrlBytes(url: string): number {
   return head ? url.length - head[0].length : 0;
 }
 
-/**
- * Asks for cache writes that outlive the usual five minutes, anywhere: cache_control sits on blocks, tools and the request
- * itself. Values are walked: a search through the bytes stops at each quote, and takes longer.
- */
+/** Whether any cache_control, on a block, a tool or the request itself, asks for longer than the default five minutes. */
 export function asksForLongCache(parsed: JsonRecord): boolean {
   const pending: unknown[] = [parsed];
   for (let value = pending.pop(); value !== undefined; value = pending.pop()) {

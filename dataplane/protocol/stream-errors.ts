@@ -1,0 +1,57 @@
+/**
+ * A provider's error within a stream, in the client's dialect. Errors that concern the gateway's own account at the provider (its
+ * credential, its credit) are hidden: the client only hears that the provider failed.
+ */
+import type { Dialect } from './call-facts.ts';
+import type { ProviderError, StreamEnd } from './converter.ts';
+import { writeErrorEvent } from './write-error.ts';
+
+type ErrorKind = 'Overloaded' | 'RateLimited' | 'Invalid' | 'Account' | 'Other';
+
+/** Types and codes of both protocols. */
+const TYPES_AND_CODES: Readonly<Record<Exclude<ErrorKind, 'Other'>, readonly string[]>> = {
+  Overloaded: ['overloaded_error', 'server_is_overloaded', 'service_unavailable_error', '529'],
+  RateLimited: ['rate_limit_error', 'rate_limit_exceeded', 'requests', 'tokens', '429'],
+  Invalid: ['invalid_request_error', '400', 'request_too_large'],
+  Account: [
+    'authentication_error', 'permission_error', 'billing_error', 'insufficient_quota', 'not_found_error', 'invalid_api_key',
+    '401', '402', '403', '404',
+  ],
+};
+const KINDS: ReadonlyMap<string, ErrorKind> = new Map(
+  (['Overloaded', 'RateLimited', 'Invalid', 'Account'] as const).flatMap((kind) => TYPES_AND_CODES[kind].map((name) => [name, kind] as const)),
+);
+
+interface OpenAiFields {
+  readonly type: string;
+  readonly code: string | null;
+}
+
+const OPENAI: Readonly<Record<ErrorKind, OpenAiFields>> = {
+  Overloaded: { type: 'server_error', code: 'upstream_error' },
+  RateLimited: { type: 'rate_limit_error', code: 'rate_limit_exceeded' },
+  Invalid: { type: 'invalid_request_error', code: null },
+  Account: { type: 'server_error', code: 'upstream_error' },
+  Other: { type: 'server_error', code: 'upstream_error' },
+};
+
+const ANTHROPIC: Readonly<Record<ErrorKind, string>> = {
+  Overloaded: 'overloaded_error', RateLimited: 'rate_limit_error', Invalid: 'invalid_request_error', Account: 'api_error', Other: 'api_error',
+};
+
+/** The end of a stream that its provider ended with an error. */
+export function failStream(client: Dialect, error: ProviderError, requestId: string): StreamEnd {
+  const kind = kindOf(error);
+  const fields = client === 'OpenAI' ? openAiFields(kind, error) : { type: ANTHROPIC[kind], code: null };
+  const message = kind === 'Account' ? 'The provider ended the answer with an error.' : error.message;
+  return { outcome: 'Failed', error: { ...error, message }, last: writeErrorEvent(client, { ...fields, message, requestId }) };
+}
+
+/** The code is more specific than the type. */
+function kindOf({ type, code }: ProviderError): ErrorKind {
+  return KINDS.get(code ?? '') ?? KINDS.get(type ?? '') ?? 'Other';
+}
+
+function openAiFields(kind: ErrorKind, error: ProviderError): OpenAiFields {
+  return kind === 'Invalid' && error.code !== '400' ? { ...OPENAI[kind], code: error.code ?? null } : OPENAI[kind];
+}
