@@ -29,7 +29,8 @@ export const anthropicToAnthropic: Converter = {
 function editRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): UpstreamBody {
   const edits = new Map<string, JsonEdit>();
   if (parsed['model'] !== plan.upstreamModel) edits.set('model', JSON.stringify(plan.upstreamModel));
-  if (plan.maxOutputTokens !== undefined && parsed['max_tokens'] !== plan.maxOutputTokens) edits.set('max_tokens', String(plan.maxOutputTokens));
+  if (plan.maxOutputTokens !== undefined && parsed['max_tokens'] !== plan.maxOutputTokens)
+    edits.set('max_tokens', String(plan.maxOutputTokens));
   return { path: '/v1/messages', body: editObject(body, edits, plan.scanned) };
 }
 
@@ -66,6 +67,8 @@ class MessagePassthrough implements EventHandler {
 
   /** Some providers send a stop reason and no message_stop: the message is complete. */
   finish(): StreamEnd {
-    return this.#end ?? (this.#eventMeter.stopReason === undefined ? { outcome: 'Cut' } : { outcome: 'Complete', last: MESSAGE_STOP });
+    return this.#end ?? (this.#eventMeter.stopReason === undefined
+      ? { outcome: 'Cut' }
+      : { outcome: 'Complete', last: MESSAGE_STOP });
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What the gateway must know of a request, whatever its dialect: for routing, for the price bound and for policy. Fields
- * that it has no use for are not read, so that they pass through unchanged.
+ * What the gateway must know of a request, whatever its dialect: for routing, for the price bound and for policy.
+ * Fields that it has no use for are not read, so that they pass through unchanged.
  */
 
 /** The dialect that a client speaks, decided by the path. */

@@ -1,12 +1,14 @@
 /**
- * Names that differ only in case from those that the gateway reads within a conversation. Some providers' JSON libraries ignore
- * case, and would find an image where the gateway saw none. Names in a client's own data are not checked.
+ * Names that differ only in case from those that the gateway reads within a conversation. Some providers' JSON
+ * libraries ignore case, and would find an image where the gateway saw none. Names in a client's own data are not
+ * checked.
  */
 import { RequestFault } from './call-facts.ts';
 import type { JsonRecord } from './fields.ts';
 
 const READ: ReadonlySet<string> = new Set([
-  'role', 'type', 'content', 'text', 'tool_calls', 'function_call', 'image_url', 'image', 'url', 'file', 'file_data', 'file_id', 'input_audio', 'audio_url', 'audio',
+  'role', 'type', 'content', 'text', 'tool_calls', 'function_call', 'image_url', 'image', 'url', 'file', 'file_data',
+  'file_id', 'input_audio', 'audio_url', 'audio',
   'source', 'media_type', 'data', 'cache_control', 'ttl', 'function', 'custom', 'tool_changes',
 ]);
 /** Of the names above; case folding can make a name longer. */
@@ -18,6 +20,8 @@ export function refuseCaseVariants(object: JsonRecord, param: string): void {
     if (name.length > MAX_LENGTH || READ.has(name)) continue;
     const folded = name.toUpperCase().toLowerCase();
     if (folded !== name && READ.has(folded))
-      throw new RequestFault('invalid_request', `The field is called "${folded}"; names are case-sensitive.`, `${param}.${name}`);
+      throw new RequestFault(
+        'invalid_request', `The field is called "${folded}"; names are case-sensitive.`, `${param}.${name}`,
+      );
   }
 }

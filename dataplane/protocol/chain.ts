@@ -1,8 +1,10 @@
 /**
- * Chains two conversions: a new kind of provider has to convert only one of the dialects, and gets the other through the existing
- * conversion between the dialects.
+ * Chains two conversions: a new kind of provider has to convert only one of the dialects, and gets the other through
+ * the existing conversion between the dialects.
  */
-import type { AnswerContext, AnswerNotes, Converter, Meter, StreamConverter, StreamEnd, StreamRequest, UpstreamBody } from './converter.ts';
+import type {
+  AnswerContext, AnswerNotes, Converter, Meter, StreamConverter, StreamEnd, StreamRequest, UpstreamBody,
+} from './converter.ts';
 import type { JsonRecord } from './fields.ts';
 import { parseObject } from './json-value.ts';
 
@@ -20,7 +22,9 @@ export function chain(first: Converter, second: Converter): Converter {
       return { ...first.response(middle.body, answer), meter: middle.meter };
     },
     // the intermediate stream always has usage, because the client's may be written from it
-    stream: (request) => new ChainedStream(first.stream(request), second.stream({ ...innerOf(request), wantsStreamUsage: true })),
+    stream: (request) => new ChainedStream(
+      first.stream(request), second.stream({ ...innerOf(request), wantsStreamUsage: true }),
+    ),
   };
 }
 
@@ -33,7 +37,9 @@ function withNotes(outer: AnswerNotes | undefined, sent: UpstreamBody): Upstream
 }
 
 /** With the notes of the second conversion. */
-function innerOf<Context extends AnswerContext | StreamRequest>({ notes, ...context }: Context): Omit<Context, 'notes'> & Pick<AnswerContext, 'notes'> {
+function innerOf<Context extends AnswerContext | StreamRequest>({
+  notes, ...context
+}: Context): Omit<Context, 'notes'> & Pick<AnswerContext, 'notes'> {
   return notes?.inner ? { ...context, notes: notes.inner } : context;
 }
 

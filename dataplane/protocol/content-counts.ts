@@ -52,7 +52,9 @@ export function dataUrlBytes(url: string): number {
   return head ? url.length - head[0].length : 0;
 }
 
-/** Whether any cache_control, on a block, a tool or the request itself, asks for longer than the default five minutes. */
+/**
+ * Whether any cache_control, on a block, a tool or the request itself, asks for longer than the default five minutes.
+ */
 export function asksForLongCache(parsed: JsonRecord): boolean {
   const pending: unknown[] = [parsed];
   for (let value = pending.pop(); value !== undefined; value = pending.pop()) {

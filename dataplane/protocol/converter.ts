@@ -1,6 +1,6 @@
 /**
- * One interface for every pair of client dialect and provider protocol. A pair of the same protocol passes bytes through and
- * changes only what it must; a mixed pair converts. Pure: bytes in, bytes out; no clock, no IO.
+ * One interface for every pair of client dialect and provider protocol. A pair of the same protocol passes bytes
+ * through and changes only what it must; a mixed pair converts. Pure: bytes in, bytes out; no clock, no IO.
  *
  * Order of calls: request → (response | failure | stream: push* then end).
  */
@@ -8,8 +8,8 @@ import type { JsonObject } from './json-scan.ts';
 import type { Dialect } from './call-facts.ts';
 
 /**
- * Tokens as the provider reported them, merged over the answer. Undefined means not reported, which is not zero. Input excludes
- * tokens read from and written to the cache.
+ * Tokens as the provider reported them, merged over the answer. Undefined means not reported, which is not zero. Input
+ * excludes tokens read from and written to the cache.
  */
 export interface ReportedUsage {
   readonly input: number | undefined;
@@ -98,8 +98,8 @@ export type StreamEnd =
 /** Turns a provider's stream into the client's. One per attempt. */
 export interface StreamConverter {
   /**
-   * Takes the provider's next bytes, in pieces of any size; returns what may be sent now (possibly nothing). Events after the
-   * terminal one are dropped.
+   * Takes the provider's next bytes, in pieces of any size; returns what may be sent now (possibly nothing). Events
+   * after the terminal one are dropped.
    */
   push(chunk: Uint8Array): Uint8Array;
   /** The provider's stream is over, or its terminal event was seen. */
@@ -120,8 +120,9 @@ export interface Converter {
    */
   request(body: Uint8Array, parsed: Readonly<Record<string, unknown>>, plan: RequestPlan): UpstreamBody;
   /**
-   * A whole 2xx response. Throws SyntaxError where it is not one of its protocol. A converted response takes its id, its time and
-   * the estimate of missing usage from `answer`; without it the id is made from the provider's own, and the others are 0.
+   * A whole 2xx response. Throws SyntaxError where it is not one of its protocol. A converted response takes its id,
+   * its time and the estimate of missing usage from `answer`; without it the id is made from the provider's own, and
+   * the others are 0.
    */
   response(body: Uint8Array, answer?: AnswerContext): ConvertedResponse;
   stream(request: StreamRequest): StreamConverter;

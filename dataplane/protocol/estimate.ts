@@ -22,11 +22,12 @@ const BYTES_PER_TOKEN = 4;
 export const PREAMBLE_UNITS = 40;
 
 /**
- * Input tokens at most. A token is at least one byte of text, whatever the tokenizer; what bytes do not bound (images, files)
- * has its own bound; and no call is longer than the model's context.
+ * Input tokens at most. A token is at least one byte of text, whatever the tokenizer; what bytes do not bound (images,
+ * files) has its own bound; and no call is longer than the model's context.
  */
 export function boundInput(facts: ChatFacts, { contextTokens, imageTokens }: ModelTokens): number {
-  const tokens = facts.textBytes + CALL_TOKENS + facts.units * UNIT_TOKENS + facts.images * imageTokens + facts.files * contextTokens;
+  const tokens = facts.textBytes + CALL_TOKENS + facts.units * UNIT_TOKENS + facts.images * imageTokens
+    + facts.files * contextTokens;
   return Math.min(contextTokens, tokens);
 }
 

@@ -1,6 +1,6 @@
 /**
- * What all stream converters share: bytes in pieces of any size become events, a handler decides what the client gets for each
- * event, and only whole events are sent.
+ * What all stream converters share: bytes in pieces of any size become events, a handler decides what the client gets
+ * for each event, and only whole events are sent.
  */
 import type { Dialect } from './call-facts.ts';
 import type { Meter, StreamConverter, StreamEnd } from './converter.ts';

@@ -1,7 +1,8 @@
 /**
- * How each field is handled when a message of one protocol is converted to the other's: converted, dropped because nothing is lost,
- * or refused by name. The conversions use the tables (<pair>/table.ts), and docs/protocols.md is generated from them: a converter
- * can read only the fields that its table calls converted, and a field that is in no table is refused.
+ * How each field is handled when a message of one protocol is converted to the other's: converted, dropped because
+ * nothing is lost, or refused by name. The conversions use the tables (<pair>/table.ts), and docs/protocols.md is
+ * generated from them: a converter can read only the fields that its table calls converted, and a field that is in no
+ * table is refused.
  */
 import type { RequestFault } from './call-facts.ts';
 import { isGiven } from './fields.ts';
@@ -38,7 +39,9 @@ export interface ValueTable {
 /** The fields of an object that a converter may read. */
 export type View<Converted extends string> = Readonly<Record<Converted, unknown>>;
 
-type ConvertedNames<F> = { [Name in keyof F]: F[Name] extends { readonly action: 'Converted' } ? Name : never }[keyof F] & string;
+type ConvertedNames<F> = { [Name in keyof F]: F[Name] extends {
+  readonly action: 'Converted';
+} ? Name : never }[keyof F] & string;
 
 /** `to`: where it goes, for the documentation. */
 export function converted(to: string): { readonly action: 'Converted'; readonly to: string } {
@@ -50,15 +53,21 @@ export function dropped(why: string): { readonly action: 'Dropped'; readonly why
   return { action: 'Dropped', why };
 }
 
-export function refused(why: string, neutral: readonly unknown[] = []): { readonly action: 'Refused'; readonly why: string; readonly neutral: readonly unknown[] } {
+export function refused(
+  why: string, neutral: readonly unknown[] = [],
+): { readonly action: 'Refused'; readonly why: string; readonly neutral: readonly unknown[] } {
   return { action: 'Refused', why, neutral };
 }
 
-export function objectTable<const F extends Readonly<Record<string, Handling>>>(title: string, fields: F): ObjectTable<ConvertedNames<F>> {
+export function objectTable<const F extends Readonly<Record<string, Handling>>>(
+  title: string, fields: F,
+): ObjectTable<ConvertedNames<F>> {
   return { title, fields: new Map(Object.entries(fields)) };
 }
 
-export function kindTable<const F extends Readonly<Record<string, Handling>>>(title: string, kinds: F): KindTable<ConvertedNames<F>> {
+export function kindTable<const F extends Readonly<Record<string, Handling>>>(
+  title: string, kinds: F,
+): KindTable<ConvertedNames<F>> {
   return { title, kinds: new Map(Object.entries(kinds)) };
 }
 
@@ -70,10 +79,13 @@ export function valueTable(title: string, values: Readonly<Record<string, string
  * A client's object, as a view of its converted fields. `param` is its path; '' for the request itself.
  * Throws RequestFault for the first field that cannot be expressed in the protocol of `upstream`.
  */
-export function readObject<Converted extends string>(table: ObjectTable<Converted>, value: JsonRecord, { param, upstream }: Place): View<Converted> {
+export function readObject<Converted extends string>(
+  table: ObjectTable<Converted>, value: JsonRecord, { param, upstream }: Place,
+): View<Converted> {
   for (const field of Object.keys(value)) {
     const given = value[field];
-    if (isGiven(given) && isRefused(table.fields.get(field), given)) throw refusal(param === '' ? field : `${param}.${field}`, upstream, table.fields.get(field));
+    if (isGiven(given) && isRefused(table.fields.get(field), given))
+      throw refusal(param === '' ? field : `${param}.${field}`, upstream, table.fields.get(field));
   }
   return value;
 }
@@ -84,7 +96,9 @@ export function viewOf<Converted extends string>(_table: ObjectTable<Converted>,
 }
 
 /** The kind, if it is converted. Throws RequestFault for one that cannot be expressed in the protocol of `upstream`. */
-export function readKind<Converted extends string>(table: KindTable<Converted>, word: unknown, { param, upstream }: Place): Converted {
+export function readKind<Converted extends string>(
+  table: KindTable<Converted>, word: unknown, { param, upstream }: Place,
+): Converted {
   if (isConverted(table, word)) return word;
   throw refusal(param, upstream, typeof word === 'string' ? table.kinds.get(word) : undefined);
 }

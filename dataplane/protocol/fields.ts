@@ -36,14 +36,16 @@ export function isGiven(value: unknown): boolean {
 
 export function readModel(parsed: JsonRecord): string {
   const { model } = parsed;
-  if (typeof model !== 'string' || model === '') throw new RequestFault('invalid_request', 'The field "model" must be the name of a model.', 'model');
+  if (typeof model !== 'string' || model === '')
+    throw new RequestFault('invalid_request', 'The field "model" must be the name of a model.', 'model');
   return model;
 }
 
 /** Absent: false. */
 export function readFlag(value: unknown, param: string): boolean {
   if (!isGiven(value)) return false;
-  if (typeof value !== 'boolean') throw new RequestFault('invalid_request', `The field "${param}" must be true or false.`, param);
+  if (typeof value !== 'boolean')
+    throw new RequestFault('invalid_request', `The field "${param}" must be true or false.`, param);
   return value;
 }
 
@@ -62,7 +64,9 @@ export function readCount(value: unknown, param: string, bounds: readonly [numbe
 export function readMessages(parsed: JsonRecord): readonly JsonRecord[] {
   const { messages } = parsed;
   if (!Array.isArray(messages) || messages.length === 0)
-    throw new RequestFault('invalid_request', 'The field "messages" must be a list of at least one message.', 'messages');
+    throw new RequestFault(
+      'invalid_request', 'The field "messages" must be a list of at least one message.', 'messages',
+    );
   return readRecords(messages, 'messages');
 }
 
@@ -73,6 +77,8 @@ export function readRecords(value: unknown, param: string): readonly JsonRecord[
   const items: readonly unknown[] = value;
   return items.map((item, index) => {
     if (isRecord(item)) return item;
-    throw new RequestFault('invalid_request', `The field "${param}[${index}]" must be an object.`, `${param}[${index}]`);
+    throw new RequestFault(
+      'invalid_request', `The field "${param}[${index}]" must be an object.`, `${param}[${index}]`,
+    );
   });
 }

@@ -1,6 +1,7 @@
 /**
- * Changes members of a JSON object in its bytes: what is not named stays exactly as it was, with its order, white space, escapes
- * and numbers of any precision. This is how a request passes through losslessly although its model is renamed.
+ * Changes members of a JSON object in its bytes: what is not named stays exactly as it was, with its order, white
+ * space, escapes and numbers of any precision. This is how a request passes through losslessly although its model is
+ * renamed.
  */
 import { Buffer } from 'node:buffer';
 import { scanObject } from './json-scan.ts';

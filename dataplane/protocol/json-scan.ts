@@ -1,7 +1,7 @@
 /**
- * Scans JSON in bytes without making values of it. The scan of a request tells where its members are, which an edit at byte level
- * needs, and refuses bodies that would cost more to parse than they are worth. A second, thorough scan says what is wrong with a
- * body that is to be refused. Iterative, so that no nesting exhausts the stack.
+ * Scans JSON in bytes without making values of it. The scan of a request tells where its members are, which an edit at
+ * byte level needs, and refuses bodies that would cost more to parse than they are worth. A second, thorough scan says
+ * what is wrong with a body that is to be refused. Iterative, so that no nesting exhausts the stack.
  */
 import { Buffer } from 'node:buffer';
 import { RequestFault } from './call-facts.ts';
@@ -55,9 +55,9 @@ const LITERALS = ['true', 'false', 'null'].map((literal) => Buffer.from(literal)
 const SHORT_STRING = 48;
 
 /**
- * The object that starts at `from`, white space before it aside; undefined where there is none, or it is malformed. Strings are
- * only skipped: that their characters and escapes are valid is for JSON.parse to check.
- * Throws RequestFault where it nests too deeply or holds too many values.
+ * The object that starts at `from`, white space before it aside; undefined where there is none, or it is malformed.
+ * Strings are only skipped: that their characters and escapes are valid is for JSON.parse to check. Throws RequestFault
+ * where it nests too deeply or holds too many values.
  */
 export function scanObject(bytes: Uint8Array, from = 0): JsonObject | undefined {
   const text = asBuffer(bytes);
@@ -74,8 +74,9 @@ export function checkSize(bytes: Uint8Array): void {
 }
 
 /**
- * Offset of the first byte that no JSON text could have there; the length, where the text ends too early; undefined: it is JSON.
- * The engine's own message cannot be used: it quotes the text, and a prompt has no business in an error message.
+ * Offset of the first byte that no JSON text could have there; the length, where the text ends too early; undefined: it
+ * is JSON. The engine's own message cannot be used: it quotes the text, and a prompt has no business in an error
+ * message.
  */
 export function findSyntaxFault(bytes: Uint8Array): number | undefined {
   const text = asBuffer(bytes);
@@ -85,7 +86,10 @@ export function findSyntaxFault(bytes: Uint8Array): number | undefined {
   return end < text.length ? end : undefined;
 }
 
-/** Path of the first member that is given twice in one object, at any depth, of a text that is JSON; undefined: there is none. */
+/**
+ * Path of the first member that is given twice in one object, at any depth, of a text that is JSON; undefined: there is
+ * none.
+ */
 export function findDuplicate(bytes: Uint8Array): string | undefined {
   const scanner = new Scanner(asBuffer(bytes), 0, true);
   scanner.scanValue();
@@ -155,16 +159,20 @@ class Scanner {
   #scanItem(byte: number | undefined): boolean {
     const container = this.#open.at(-1);
     if (container) container.valueStart = this.at;
-    if (++this.#values > MAX_VALUES) throw new RequestFault('invalid_json', `The body holds more than ${MAX_VALUES} values.`);
+    if (++this.#values > MAX_VALUES)
+      throw new RequestFault('invalid_json', `The body holds more than ${MAX_VALUES} values.`);
     if (byte === OPEN_BRACE || byte === OPEN_BRACKET) return this.#openContainer(byte === OPEN_BRACE);
     if (!this.#skip(byte === QUOTE ? this.#endOfString() : endOfScalar(this.#text, this.at))) return false;
     return this.#endItem();
   }
 
   #openContainer(isObject: boolean): boolean {
-    if (this.#open.length >= MAX_DEPTH) throw new RequestFault('invalid_json', `The body nests deeper than ${MAX_DEPTH} levels.`);
+    if (this.#open.length >= MAX_DEPTH)
+      throw new RequestFault('invalid_json', `The body nests deeper than ${MAX_DEPTH} levels.`);
     const names = this.#thorough ? new Set<string>() : NO_NAMES;
-    this.#open.push({ closing: isObject ? CLOSE_BRACE : CLOSE_BRACKET, names, name: '', nameStart: 0, valueStart: 0, index: 0 });
+    this.#open.push({
+      closing: isObject ? CLOSE_BRACE : CLOSE_BRACKET, names, name: '', nameStart: 0, valueStart: 0, index: 0,
+    });
     return this.#advance(isObject ? 'Name' : 'Value', true);
   }
 
@@ -236,7 +244,8 @@ function decodeName(text: Buffer, start: number, end: number): string | undefine
 
 /** `messages[1].content` */
 function pathOf(open: readonly Container[]): string {
-  return open.map(({ closing, name, index }) => (closing === CLOSE_BRACE ? `.${name}` : `[${index}]`)).join('').replace(/^\./, '');
+  return open.map(({ closing, name, index }) => (closing === CLOSE_BRACE ? `.${name}` : `[${index}]`)).join('')
+    .replace(/^\./, '');
 }
 
 /** After the closing quote of the string that opens at `start`. */

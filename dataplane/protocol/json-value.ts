@@ -1,12 +1,15 @@
 /**
- * JSON as values. A converted call must not round a number that a double cannot hold, such as an id in a tool's arguments: the
- * lossless functions keep such numbers as raw JSON, which JSON.stringify writes as they were.
+ * JSON as values. A converted call must not round a number that a double cannot hold, such as an id in a tool's
+ * arguments: the lossless functions keep such numbers as raw JSON, which JSON.stringify writes as they were.
  */
 import { decodeUtf8 } from './bytes.ts';
 import { isRecord } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
 
-/** Matches every number that a double may not hold: many digits, or an exponent. A match within a string only costs time. */
+/**
+ * Matches every number that a double may not hold: many digits, or an exponent. A match within a string only costs
+ * time.
+ */
 const UNSAFE_NUMBER = /\d{16}|\d[eE]/;
 
 declare global {
@@ -65,7 +68,9 @@ function asSyntaxError<Result>(run: () => Result): Result {
 /** A reviver; the engine passes the number's source text along. */
 function keepNumber(_key: string, value: unknown, ...[context]: unknown[]): unknown {
   const source = isRecord(context) ? context['source'] : undefined;
-  return typeof value !== 'number' || typeof source !== 'string' || isExact(value, source) ? value : JSON.rawJSON(source);
+  return typeof value !== 'number' || typeof source !== 'string' || isExact(value, source)
+    ? value
+    : JSON.rawJSON(source);
 }
 
 /** A double holds fifteen significant digits of any number within its range. */

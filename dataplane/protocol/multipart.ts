@@ -1,6 +1,6 @@
 /**
- * Parses forms with files (RFC 7578) and edits them in their bytes. Stricter than the RFC where two parsers could disagree on what
- * is asked, and so on its price: no preamble, no padded delimiters, one name per part, no name twice.
+ * Parses forms with files (RFC 7578) and edits them in their bytes. Stricter than the RFC where two parsers could
+ * disagree on what is asked, and so on its price: no preamble, no padded delimiters, one name per part, no name twice.
  */
 import { asBuffer } from './bytes.ts';
 import { RequestFault } from './call-facts.ts';
@@ -35,7 +35,8 @@ export function isForm(contentType: string | undefined): contentType is string {
 /** The fields of a form by name: text, or a FormFile. Throws RequestFault where the form is malformed. */
 export function parseForm(bytes: Uint8Array, contentType: string): JsonRecord {
   const body = asBuffer(bytes);
-  const fields: [string, unknown][] = readParts(bytes, contentType).map((part) => [part.name, part.filename === undefined ? textOfPart(body, part) : fileOf(part)]);
+  const fields: [string, unknown][] = readParts(bytes, contentType)
+    .map((part) => [part.name, part.filename === undefined ? textOfPart(body, part) : fileOf(part)]);
   return Object.fromEntries(fields);
 }
 
@@ -60,7 +61,9 @@ export function readParts(bytes: Uint8Array, contentType: string): readonly Form
 }
 
 /** The same form with another value of one field. Throws RequestFault. */
-export function editForm(bytes: Uint8Array, contentType: string, { name, value }: { readonly name: string; readonly value: string }): Uint8Array {
+export function editForm(
+  bytes: Uint8Array, contentType: string, { name, value }: { readonly name: string; readonly value: string },
+): Uint8Array {
   const part = readParts(bytes, contentType).find((candidate) => candidate.name === name);
   return part ? Buffer.concat([bytes.subarray(0, part.start), Buffer.from(value), bytes.subarray(part.end)]) : bytes;
 }
@@ -69,7 +72,8 @@ export function editForm(bytes: Uint8Array, contentType: string, { name, value }
 function isClosed(body: Buffer, at: number): boolean {
   if (body.toString('latin1', at, at + 2) !== '--') return false;
   const rest = body.subarray(at + 2);
-  if (rest.length > CRLF.length || (rest.length > 0 && rest.toString('latin1') !== CRLF)) throw malformed('something follows its end');
+  if (rest.length > CRLF.length || (rest.length > 0 && rest.toString('latin1') !== CRLF))
+    throw malformed('something follows its end');
   return true;
 }
 
@@ -88,7 +92,8 @@ function readHeaders(text: string): Pick<FormPart, 'name' | 'filename' | 'conten
   const headers = splitHeaders(text);
   const disposition = headers.get('content-disposition') ?? '';
   const [name, ...others] = parametersOf(disposition, 'name');
-  if (!/^form-data\s*;/i.test(disposition) || name === undefined || others.length > 0) throw malformed('a part has not exactly one name');
+  if (!/^form-data\s*;/i.test(disposition) || name === undefined || others.length > 0)
+    throw malformed('a part has not exactly one name');
   return { name, filename: filenameIn(disposition), contentType: headers.get('content-type') ?? '' };
 }
 
@@ -117,7 +122,8 @@ function parametersOf(disposition: string, parameter: string): string[] {
 /** Items of a list share one name that ends in brackets; no other name may come twice, in any case. */
 function addName(names: Set<string>, name: string): void {
   const folded = name.toLowerCase();
-  if (names.has(folded) && !folded.endsWith('[]')) throw new RequestFault('invalid_request', `The field "${truncate(name)}" is given twice.`, truncate(name));
+  if (names.has(folded) && !folded.endsWith('[]'))
+    throw new RequestFault('invalid_request', `The field "${truncate(name)}" is given twice.`, truncate(name));
   names.add(folded);
 }
 

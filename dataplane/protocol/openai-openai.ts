@@ -1,6 +1,6 @@
 /**
- * OpenAI client, OpenAI provider: bytes pass through. Only the model's name and the output limit change, and streams are asked for
- * usage, which is taken out again if the client did not ask for it.
+ * OpenAI client, OpenAI provider: bytes pass through. Only the model's name and the output limit change, and streams
+ * are asked for usage, which is taken out again if the client did not ask for it.
  */
 import type { Converter, Meter, RequestPlan, StreamEnd, StreamRequest, UpstreamBody } from './converter.ts';
 import { failStream } from './stream-errors.ts';
@@ -39,7 +39,9 @@ function editRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): U
 }
 
 /** OpenAI refuses a request with both limits. */
-function editLimit(edits: Map<string, JsonEdit>, parsed: JsonRecord, limit: number, field: RequestPlan['outputLimitField']): void {
+function editLimit(
+  edits: Map<string, JsonEdit>, parsed: JsonRecord, limit: number, field: RequestPlan['outputLimitField'],
+): void {
   const other = field === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
   if (parsed[field] !== limit) edits.set(field, String(limit));
   if (isGiven(parsed[other])) edits.set(other, undefined);
@@ -98,8 +100,8 @@ function isError(event: SseEvent, chunk: JsonRecord | undefined): boolean {
 }
 
 /**
- * Only the gateway asked for usage: a chunk that holds nothing else is left out. Some providers put usage into chunks with
- * choices; there the member is taken out. `"usage":null` stays.
+ * Only the gateway asked for usage: a chunk that holds nothing else is left out. Some providers put usage into chunks
+ * with choices; there the member is taken out. `"usage":null` stays.
  */
 function withoutUsage(event: SseEvent, { choices, usage }: JsonRecord): readonly Uint8Array[] {
   if (!isRecord(usage)) return [event.raw];

@@ -1,7 +1,7 @@
 /**
- * Parses a request body, or says what is wrong with it without quoting it. Stricter than JSON where two parsers could disagree on
- * what is asked, and so on its price: members that are given twice, at any depth, and top-level names that differ only in case
- * (some JSON libraries ignore it) are refused.
+ * Parses a request body, or says what is wrong with it without quoting it. Stricter than JSON where two parsers could
+ * disagree on what is asked, and so on its price: members that are given twice, at any depth, and top-level names that
+ * differ only in case (some JSON libraries ignore it) are refused.
  */
 import { RequestFault } from './call-facts.ts';
 import { isRecord } from './fields.ts';
@@ -11,11 +11,16 @@ import type { JsonObject } from './json-scan.ts';
 
 /** Top-level members that the gateway reads at any endpoint. */
 const READ_MEMBERS: ReadonlySet<string> = new Set([
-  'model', 'messages', 'system', 'input', 'prompt', 'n', 'best_of', 'stream', 'stream_options', 'max_tokens', 'max_completion_tokens',
-  'tools', 'functions', 'response_format', 'output_config', 'output_format', 'prediction', 'modalities', 'audio', 'thinking', 'reasoning',
-  'service_tier', 'speed', 'inference_geo', 'models', 'provider', 'fallbacks', 'web_search_options', 'search_parameters', 'plugins',
-  'enable_search', 'data_sources', 'mcp_servers', 'container', 'context_management', 'compaction', 'thread', 'cache_control',
-  'previous_response_id', 'conversation', 'background', 'max_output_tokens', 'text', 'moderation', 'input_reference', 'image', 'image_url',
+  'model', 'messages', 'system', 'input', 'prompt', 'n', 'best_of', 'stream', 'stream_options', 'max_tokens',
+  'max_completion_tokens',
+  'tools', 'functions', 'response_format', 'output_config', 'output_format', 'prediction', 'modalities', 'audio',
+  'thinking', 'reasoning',
+  'service_tier', 'speed', 'inference_geo', 'models', 'provider', 'fallbacks', 'web_search_options',
+  'search_parameters', 'plugins',
+  'enable_search', 'data_sources', 'mcp_servers', 'container', 'context_management', 'compaction', 'thread',
+  'cache_control',
+  'previous_response_id', 'conversation', 'background', 'max_output_tokens', 'text', 'moderation', 'input_reference',
+  'image', 'image_url',
 ]);
 
 /** A body as a value, and the positions of its members. */

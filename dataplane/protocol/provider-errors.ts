@@ -1,6 +1,6 @@
 /**
- * Reads provider errors of any shape. Messages are truncated and redacted: nothing that looks like a key, an account or an address
- * of the provider reaches a caller.
+ * Reads provider errors of any shape. Messages are truncated and redacted: nothing that looks like a key, an account or
+ * an address of the provider reaches a caller.
  */
 import type { ProviderError } from './converter.ts';
 import { isRecord, textOf } from './fields.ts';
@@ -20,7 +20,10 @@ const REDACTIONS: readonly (readonly [RegExp, string])[] = [
   [/\b(?:org|proj|user|key|acct)[-_](?=[A-Za-z]*\d)[A-Za-z0-9]{8,}/gi, '[redacted]'],
   [/\b(?:AKIA|ASIA|AIza|ya29\.|eyJ)[A-Za-z0-9*_.-]{6,}/g, '[redacted]'],
   [/\b[A-Za-z0-9_-]{40,}\b/g, '[redacted]'],
-  [/\b(?:[a-z0-9-]{1,63}\.){1,8}(?:com|net|org|io|ai|dev|cloud|cn|local|internal)(?::\d+)?(?:\/[^\s"'<>]*)?/gi, '[address]'],
+  [
+    /\b(?:[a-z0-9-]{1,63}\.){1,8}(?:com|net|org|io|ai|dev|cloud|cn|local|internal)(?::\d+)?(?:\/[^\s"'<>]*)?/gi,
+    '[address]',
+  ],
   [/\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b/g, '[address]'],
 ];
 
@@ -32,7 +35,8 @@ export function readProviderError(status: number, bytes: Uint8Array): ProviderEr
 
 /** The same from a value that is already parsed: a stream's error event. */
 export function readStreamError(value: unknown): ProviderError {
-  return errorOf(value) ?? { message: 'The provider ended the answer with an error.', type: undefined, code: undefined };
+  return errorOf(value)
+    ?? { message: 'The provider ended the answer with an error.', type: undefined, code: undefined };
 }
 
 /** Truncated, on one line, and without secrets. */
@@ -75,7 +79,10 @@ function fromMessage(message: string | undefined, record: JsonRecord): ProviderE
   const type = nameOf(record['type'] ?? record['status']);
   const code = codeOf(record);
   if (redacted === '' && type === undefined && typeof code !== 'string') return undefined;
-  return { message: redacted === '' ? `The provider says: ${type ?? code ?? 'error'}.` : redacted, type, code, ...paramOf(record) };
+  return {
+    message: redacted === '' ? `The provider says: ${type ?? code ?? 'error'}.` : redacted, type, code,
+    ...paramOf(record),
+  };
 }
 
 /** OpenAI's `code`, or Anthropic's `details.error_code`. */

@@ -1,6 +1,7 @@
 /**
- * What the gateway must know of one kind of provider: credentials, headers, converters and errors. A kind is a folder with a
- * provider.ts (openai/, anthropic/) and a line in providers.ts. docs/adding-a-provider.md explains how to add one.
+ * What the gateway must know of one kind of provider: credentials, headers, converters and errors. A kind is a folder
+ * with a provider.ts (openai/, anthropic/) and a line in providers.ts. docs/adding-a-provider.md explains how to add
+ * one.
  */
 import type { Dialect } from './call-facts.ts';
 import type { ConvertedJob, Converter, ProviderError, RequestPlan, UpstreamBody } from './converter.ts';
@@ -20,7 +21,9 @@ export interface VideoJobs {
 
 /** Counts the input tokens of a request in Anthropic's dialect. */
 export interface TokenCounter {
-  request(body: Uint8Array, parsed: Readonly<Record<string, unknown>>, plan: Pick<RequestPlan, 'upstreamModel'>): UpstreamBody;
+  request(
+    body: Uint8Array, parsed: Readonly<Record<string, unknown>>, plan: Pick<RequestPlan, 'upstreamModel'>,
+  ): UpstreamBody;
   /** Undefined: the response holds no count. */
   read(body: Uint8Array): number | undefined;
 }

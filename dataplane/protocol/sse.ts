@@ -1,7 +1,7 @@
 /**
- * Splits a byte stream into server-sent events (WHATWG HTML, 9.2). Pieces may have any size and may end anywhere, even within a
- * character or a line end. Lines end in LF, CRLF or CR. Each event keeps its own bytes, so that it can be forwarded unchanged;
- * joined in order they are the stream.
+ * Splits a byte stream into server-sent events (WHATWG HTML, 9.2). Pieces may have any size and may end anywhere, even
+ * within a character or a line end. Lines end in LF, CRLF or CR. Each event keeps its own bytes, so that it can be
+ * forwarded unchanged; joined in order they are the stream.
  */
 import { asBuffer } from './bytes.ts';
 
@@ -82,7 +82,9 @@ export class SseFramer {
     const lineEnd = rest.at(-1) === CR ? this.#end - 1 : this.#end;
     if (lineEnd > this.#lineStart) this.#readLine(this.#lineStart, lineEnd);
     this.#start = this.#end;
-    return { raw: Buffer.concat([rest, Buffer.from(rest.at(-1) === LF ? '\n' : '\n\n')]), event: this.#event, data: this.#data };
+    return {
+      raw: Buffer.concat([rest, Buffer.from(rest.at(-1) === LF ? '\n' : '\n\n')]), event: this.#event, data: this.#data,
+    };
   }
 
   #reset(bytes: Buffer): void {
@@ -128,7 +130,8 @@ export class SseFramer {
 
   /** Fields other than these two matter to nobody here. */
   #readLine(lineStart: number, end: number): void {
-    const marked = this.#atStreamStart && lineStart === this.#start && hasBytesAt(this.#buffer, BYTE_ORDER_MARK, lineStart, end);
+    const marked = this.#atStreamStart && lineStart === this.#start
+      && hasBytesAt(this.#buffer, BYTE_ORDER_MARK, lineStart, end);
     const start = marked ? lineStart + BYTE_ORDER_MARK.length : lineStart;
     const data = this.#valueOf(DATA, start, end);
     if (data !== undefined) this.#data = this.#data === undefined ? data : `${this.#data}\n${data}`;

@@ -1,6 +1,6 @@
 /**
- * A provider's error within a stream, in the client's dialect. Errors that concern the gateway's own account at the provider (its
- * credential, its credit) are hidden: the client only hears that the provider failed.
+ * A provider's error within a stream, in the client's dialect. Errors that concern the gateway's own account at the
+ * provider (its credential, its credit) are hidden: the client only hears that the provider failed.
  */
 import type { Dialect } from './call-facts.ts';
 import type { ProviderError, StreamEnd } from './converter.ts';
@@ -14,12 +14,14 @@ const TYPES_AND_CODES: Readonly<Record<Exclude<ErrorKind, 'Other'>, readonly str
   RateLimited: ['rate_limit_error', 'rate_limit_exceeded', 'requests', 'tokens', '429'],
   Invalid: ['invalid_request_error', '400', 'request_too_large'],
   Account: [
-    'authentication_error', 'permission_error', 'billing_error', 'insufficient_quota', 'not_found_error', 'invalid_api_key',
+    'authentication_error', 'permission_error', 'billing_error', 'insufficient_quota', 'not_found_error',
+    'invalid_api_key',
     '401', '402', '403', '404',
   ],
 };
 const KINDS: ReadonlyMap<string, ErrorKind> = new Map(
-  (['Overloaded', 'RateLimited', 'Invalid', 'Account'] as const).flatMap((kind) => TYPES_AND_CODES[kind].map((name) => [name, kind] as const)),
+  (['Overloaded', 'RateLimited', 'Invalid', 'Account'] as const).flatMap((kind) => TYPES_AND_CODES[kind]
+    .map((name) => [name, kind] as const)),
 );
 
 interface OpenAiFields {
@@ -36,7 +38,8 @@ const OPENAI: Readonly<Record<ErrorKind, OpenAiFields>> = {
 };
 
 const ANTHROPIC: Readonly<Record<ErrorKind, string>> = {
-  Overloaded: 'overloaded_error', RateLimited: 'rate_limit_error', Invalid: 'invalid_request_error', Account: 'api_error', Other: 'api_error',
+  Overloaded: 'overloaded_error', RateLimited: 'rate_limit_error', Invalid: 'invalid_request_error',
+  Account: 'api_error', Other: 'api_error',
 };
 
 /** The end of a stream that its provider ended with an error. */
@@ -44,7 +47,9 @@ export function failStream(client: Dialect, error: ProviderError, requestId: str
   const kind = kindOf(error);
   const fields = client === 'OpenAI' ? openAiFields(kind, error) : { type: ANTHROPIC[kind], code: null };
   const message = kind === 'Account' ? 'The provider ended the answer with an error.' : error.message;
-  return { outcome: 'Failed', error: { ...error, message }, last: writeErrorEvent(client, { ...fields, message, requestId }) };
+  return {
+    outcome: 'Failed', error: { ...error, message }, last: writeErrorEvent(client, { ...fields, message, requestId }),
+  };
 }
 
 /** The code is more specific than the type. */

@@ -1,7 +1,7 @@
 /**
- * Ids and names of tool calls across protocols. Anthropic allows only letters, digits, _ and - in an id: any other id is encoded,
- * and decoded when the conversation comes back. A name that the provider would refuse is shortened, and replaced again in the
- * response.
+ * Ids and names of tool calls across protocols. Anthropic allows only letters, digits, _ and - in an id: any other id
+ * is encoded, and decoded when the conversation comes back. A name that the provider would refuse is shortened, and
+ * replaced again in the response.
  */
 import { createHash } from 'node:crypto';
 

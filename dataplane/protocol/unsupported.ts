@@ -8,8 +8,10 @@ const MAX_PATH = 100;
 /** `why`: what the other protocol lacks, or has instead. */
 export function unsupported(param: string, upstream: string, why?: string): RequestFault {
   const path = param.length > MAX_PATH ? `${param.slice(0, MAX_PATH)}…` : param;
-  return new RequestFault('unsupported_parameter',
-    `The provider of this model speaks ${upstream}'s protocol, which "${path}" cannot be converted to${why === undefined ? '' : `: ${why}`}. Leave it out, or use a model whose provider has it.`, path);
+  const reason = why === undefined ? '' : `: ${why}`;
+  const message = `The provider of this model speaks ${upstream}'s protocol, which "${path}" cannot be converted `
+    + `to${reason}. Leave it out, or use a model whose provider has it.`;
+  return new RequestFault('unsupported_parameter', message, path);
 }
 
 export function malformed(param: string, what: string): RequestFault {

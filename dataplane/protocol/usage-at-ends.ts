@@ -1,6 +1,6 @@
 /**
- * The usage of a response that is too large to hold: providers write it before or after everything else, so both ends are searched
- * for an object of that name.
+ * The usage of a response that is too large to hold: providers write it before or after everything else, so both ends
+ * are searched for an object of that name.
  */
 import { readUsage as readAnthropic, toReportedUsage as reportAnthropic } from './anthropic/usage.ts';
 import { asBuffer, decodeUtf8 } from './bytes.ts';
@@ -25,7 +25,9 @@ export interface AnswerEnds {
 
 /** Never throws: usage that cannot be found counts as not reported. */
 export function readUsageAtEnds(upstream: Dialect, { head, tail, size }: AnswerEnds): Meter {
-  const report = upstream === 'OpenAI' ? (usage: JsonRecord) => reportOpenai(readOpenai(usage)) : (usage: JsonRecord) => reportAnthropic(readAnthropic(usage));
+  const report = upstream === 'OpenAI'
+    ? (usage: JsonRecord) => reportOpenai(readOpenai(usage))
+    : (usage: JsonRecord) => reportAnthropic(readAnthropic(usage));
   for (const end of [tail, head]) {
     const reported = findUsage(end, report);
     if (reported) return meterOf(reported, size);

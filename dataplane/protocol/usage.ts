@@ -1,5 +1,6 @@
 /**
- * Usage as providers report it. A count that no call can have is treated as not reported: never as zero, never as an error.
+ * Usage as providers report it. A count that no call can have is treated as not reported: never as zero, never as an
+ * error.
  */
 import type { Meter, ReportedUsage } from './converter.ts';
 import { estimateOutputTokens } from './estimate.ts';
@@ -27,7 +28,10 @@ export function mergeDefined<T extends object>(older: T, newer: T): T {
 export function fillUsage({ reported, outputBytes }: Meter, estimatedInputTokens: number): ReportedUsage {
   const { input, cached, cacheWrite5m, cacheWrite1h, output } = reported;
   const inputReported = (input ?? cached ?? cacheWrite5m ?? cacheWrite1h) !== undefined;
-  return { ...reported, input: input ?? (inputReported ? 0 : estimatedInputTokens), output: output ?? estimateOutputTokens(outputBytes) };
+  return {
+    ...reported, input: input ?? (inputReported ? 0 : estimatedInputTokens),
+    output: output ?? estimateOutputTokens(outputBytes),
+  };
 }
 
 /** By default usage is final once the output is reported. */

@@ -17,11 +17,15 @@ export function at(param: string): Place {
 }
 
 /** The block's type, if it is allowed here. Throws RequestFault. */
-export function typeOf<Converted extends string>(table: KindTable<Converted>, block: JsonRecord, param: string): Converted {
+export function typeOf<Converted extends string>(
+  table: KindTable<Converted>, block: JsonRecord, param: string,
+): Converted {
   return readKind(table, block['type'], at(`${param}.type`));
 }
 
-const CONVERTERS: Readonly<Record<Exclude<UserBlock, 'tool_result'>, (block: JsonRecord, param: string) => readonly JsonRecord[]>> = {
+const CONVERTERS: Readonly<Record<Exclude<UserBlock, 'tool_result'>, (
+  block: JsonRecord, param: string,
+) => readonly JsonRecord[]>> = {
   text: (block, param) => [textPart(readObject(TEXT_BLOCK, block, at(param)).text)],
   image: convertImage,
   document: convertDocument,
@@ -47,7 +51,8 @@ export function writeParts(parts: readonly JsonRecord[]): unknown {
 
 /** Joins text blocks. */
 export function joinTexts(blocks: readonly JsonRecord[], param: string): string {
-  return blocks.map((block, index) => stringOf(readObject(TEXT_BLOCK, block, at(`${param}[${index}]`)).text)).join('\n\n');
+  return blocks.map((block, index) => stringOf(readObject(TEXT_BLOCK, block, at(`${param}[${index}]`)).text))
+    .join('\n\n');
 }
 
 function textPart(text: unknown): JsonRecord {
@@ -62,7 +67,8 @@ function readSource(source: unknown, param: string): Source {
 
 function convertImage(block: JsonRecord, param: string): readonly JsonRecord[] {
   const source = readSource(readObject(IMAGE_BLOCK, block, at(param)).source, `${param}.source`);
-  if (source.type !== 'base64' && (source.type !== 'url' || textOf(source.url) === undefined)) throw unsupported(`${param}.source`, 'OpenAI');
+  if (source.type !== 'base64' && (source.type !== 'url' || textOf(source.url) === undefined))
+    throw unsupported(`${param}.source`, 'OpenAI');
   return [{ type: 'image_url', image_url: { url: source.type === 'url' ? source.url : dataUrl(source) } }];
 }
 
@@ -76,7 +82,10 @@ function convertDocument(block: JsonRecord, param: string): readonly JsonRecord[
   const about = textOf(context);
   const name = textOf(title);
   if (source.type === 'base64')
-    return [...(about === undefined ? [] : [textPart(about)]), { type: 'file', file: { filename: name ?? 'document.pdf', file_data: dataUrl(source) } }];
+    return [
+      ...(about === undefined ? [] : [textPart(about)]),
+      { type: 'file', file: { filename: name ?? 'document.pdf', file_data: dataUrl(source) } },
+    ];
   const head = [...(name === undefined ? [] : [`Title: ${name}`]), ...(about === undefined ? [] : [about])].join('\n');
   return [...(head === '' ? [] : [textPart(head)]), ...convertSource(source, `${param}.source`)];
 }
@@ -87,7 +96,8 @@ function convertSource(source: Source, param: string): readonly JsonRecord[] {
   if (typeof source.content === 'string') return [textPart(source.content)];
   return readRecords(source.content, `${param}.content`).flatMap((inner, index) => {
     // text and images only
-    if (inner['type'] !== 'text' && inner['type'] !== 'image') throw unsupported(`${param}.content[${index}].type`, 'OpenAI');
+    if (inner['type'] !== 'text' && inner['type'] !== 'image')
+      throw unsupported(`${param}.content[${index}].type`, 'OpenAI');
     return convertBlock(inner, `${param}.content[${index}]`);
   });
 }

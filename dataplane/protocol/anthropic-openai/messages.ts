@@ -1,6 +1,6 @@
 /**
- * Converts Anthropic's messages to OpenAI's: `system` comes first, tool results become messages of their own before the rest of their
- * turn, and the assistant's tool calls and text become one message.
+ * Converts Anthropic's messages to OpenAI's: `system` comes first, tool results become messages of their own before the
+ * rest of their turn, and the assistant's tool calls and text become one message.
  */
 import { readKind, readObject } from '../field-table.ts';
 import { isGiven, isRecord, readMessages, readRecords, stringOf, textOf } from '../fields.ts';
@@ -10,7 +10,10 @@ import { fromToolUseId } from '../tool-ids.ts';
 import type { ToolNames } from '../tool-ids.ts';
 import { malformed } from '../unsupported.ts';
 import { at, convertBlock, isText, joinTexts, typeOf, writeParts } from './blocks.ts';
-import { ASSISTANT_BLOCKS, MESSAGE, REDACTED_BLOCK, ROLES, SYSTEM_BLOCKS, TEXT_BLOCK, THINKING_BLOCK, TOOL_RESULT_BLOCK, TOOL_USE_BLOCK, USER_BLOCKS } from './table.ts';
+import {
+  ASSISTANT_BLOCKS, MESSAGE, REDACTED_BLOCK, ROLES, SYSTEM_BLOCKS, TEXT_BLOCK, THINKING_BLOCK, TOOL_RESULT_BLOCK,
+  TOOL_USE_BLOCK, USER_BLOCKS,
+} from './table.ts';
 
 export interface MessageOptions {
   readonly names: ToolNames;
@@ -23,23 +26,29 @@ export function convertMessages(system: unknown, messages: unknown, options: Mes
   const turnStart = options.reasoning ? all.findLastIndex(isWords) : all.length;
   return [
     ...convertSystem(system, 'system'),
-    ...all.flatMap((message, index) => convertMessage(message, `messages[${index}]`, { ...options, reasoning: index > turnStart })),
+    ...all.flatMap((message, index) => convertMessage(message, `messages[${index}]`, {
+      ...options, reasoning: index > turnStart,
+    })),
   ];
 }
 
 /** A user message without tool results, which begins a new turn. */
 function isWords({ role, content }: JsonRecord): boolean {
-  return role === 'user' && (!Array.isArray(content) || !content.some((block) => isRecord(block) && block['type'] === 'tool_result'));
+  return role === 'user' && (!Array.isArray(content)
+    || !content.some((block) => isRecord(block) && block['type'] === 'tool_result'));
 }
 
 function convertMessage(message: JsonRecord, param: string, options: MessageOptions): readonly JsonRecord[] {
-  if (!ROLES.kinds.has(stringOf(message['role']))) throw malformed(`${param}.role`, 'one of user, assistant and system');
+  if (!ROLES.kinds.has(stringOf(message['role'])))
+    throw malformed(`${param}.role`, 'one of user, assistant and system');
   const role = readKind(ROLES, message['role'], at(`${param}.role`));
   const { content } = readObject(MESSAGE, message, at(param));
   if (role === 'system') return convertSystem(content, `${param}.content`);
   if (typeof content === 'string') return [{ role, content }];
   const blocks = readRecords(content, `${param}.content`);
-  return role === 'user' ? convertUser(blocks, `${param}.content`) : convertAssistant(blocks, `${param}.content`, options);
+  return role === 'user'
+    ? convertUser(blocks, `${param}.content`)
+    : convertAssistant(blocks, `${param}.content`, options);
 }
 
 /** As one text, because not all providers accept a list of parts here. */
@@ -73,10 +82,13 @@ function convertUser(blocks: readonly JsonRecord[], param: string): readonly Jso
 function convertResult(block: JsonRecord, param: string): { message: JsonRecord; more: readonly JsonRecord[] } {
   const { tool_use_id: id, content, is_error: isError } = readObject(TOOL_RESULT_BLOCK, block, at(param));
   const parts = typeof content === 'string' ? [{ type: 'text', text: content }]
-    : readRecords(content, `${param}.content`).flatMap((inner, index) => convertBlock(inner, `${param}.content[${index}]`));
+    : readRecords(content, `${param}.content`)
+      .flatMap((inner, index) => convertBlock(inner, `${param}.content[${index}]`));
   const text = parts.filter(isText).map((part) => stringOf(part['text'])).join('\n');
   return {
-    message: { role: 'tool', tool_call_id: fromToolUseId(stringOf(id)), content: isError === true ? `Error: ${text}` : text },
+    message: {
+      role: 'tool', tool_call_id: fromToolUseId(stringOf(id)), content: isError === true ? `Error: ${text}` : text,
+    },
     more: parts.filter((part) => !isText(part)),
   };
 }
@@ -87,9 +99,12 @@ interface AssistantContent {
   readonly calls: JsonRecord[];
 }
 
-function convertAssistant(blocks: readonly JsonRecord[], param: string, { names, reasoning }: MessageOptions): readonly JsonRecord[] {
+function convertAssistant(
+  blocks: readonly JsonRecord[], param: string, { names, reasoning }: MessageOptions,
+): readonly JsonRecord[] {
   const { texts, thinking, calls }: AssistantContent = { texts: [], thinking: [], calls: [] };
-  for (const [index, block] of blocks.entries()) addBlock({ texts, thinking, calls }, block, { param: `${param}[${index}]`, names });
+  for (const [index, block] of blocks.entries())
+    addBlock({ texts, thinking, calls }, block, { param: `${param}[${index}]`, names });
   const content = textOf(texts.join(''));
   if (content === undefined && calls.length === 0) return [];
   const reasoningContent = reasoning ? textOf(thinking.join('')) : undefined;
@@ -100,7 +115,9 @@ function convertAssistant(blocks: readonly JsonRecord[], param: string, { names,
   }];
 }
 
-function addBlock(content: AssistantContent, block: JsonRecord, { param, names }: { param: string; names: ToolNames }): void {
+function addBlock(
+  content: AssistantContent, block: JsonRecord, { param, names }: { param: string; names: ToolNames },
+): void {
   switch (typeOf(ASSISTANT_BLOCKS, block, param)) {
     case 'text': return void content.texts.push(stringOf(readObject(TEXT_BLOCK, block, at(param)).text));
     case 'thinking': return void content.thinking.push(stringOf(readObject(THINKING_BLOCK, block, at(param)).thinking));
@@ -111,5 +128,8 @@ function addBlock(content: AssistantContent, block: JsonRecord, { param, names }
 
 function convertCall(block: JsonRecord, param: string, names: ToolNames): JsonRecord {
   const { id, name, input } = readObject(TOOL_USE_BLOCK, block, at(param));
-  return { id: fromToolUseId(stringOf(id)), type: 'function', function: { name: names.send(name), arguments: writeJson(isRecord(input) ? input : {}) } };
+  return {
+    id: fromToolUseId(stringOf(id)), type: 'function',
+    function: { name: names.send(name), arguments: writeJson(isRecord(input) ? input : {}) },
+  };
 }

@@ -34,7 +34,9 @@ export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: Reque
   const streams = parsed['stream'] === true;
   const completion = {
     model: plan.upstreamModel,
-    messages: convertMessages(request.system, request.messages, { names, reasoning: wantsReasoningBack(plan.upstreamModel) }),
+    messages: convertMessages(request.system, request.messages, {
+      names, reasoning: wantsReasoningBack(plan.upstreamModel),
+    }),
     [plan.outputLimitField]: plan.maxOutputTokens ?? parsed['max_tokens'],
     stream: streams ? true : undefined,
     stream_options: streams ? { include_usage: true } : undefined,
@@ -48,7 +50,9 @@ export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: Reque
     service_tier: convertTier(request.service_tier),
   };
   const toolNames = names.original;
-  return { path: '/chat/completions', body: Buffer.from(writeJson(completion)), ...(toolNames ? { notes: { toolNames } } : {}) };
+  return {
+    path: '/chat/completions', body: Buffer.from(writeJson(completion)), ...(toolNames ? { notes: { toolNames } } : {}),
+  };
 }
 
 function numberOf(value: unknown): number | undefined {
@@ -73,7 +77,9 @@ function convertTier(tier: unknown): string | undefined {
   throw unsupported('service_tier', 'OpenAI', 'its tiers are others');
 }
 
-function readOutput({ output_config: config, output_format: format }: Request): { effort: string | undefined; format: JsonRecord | undefined } {
+function readOutput({
+  output_config: config, output_format: format,
+}: Request): { effort: string | undefined; format: JsonRecord | undefined } {
   const output = isRecord(config) ? readObject(OUTPUT_CONFIG, config, at('output_config')) : undefined;
   return { effort: EFFORTS.values.get(stringOf(output?.effort)), format: convertFormat(format ?? output?.format) };
 }
@@ -87,7 +93,8 @@ function effortOfBudget(thinking: unknown, model: string): string | undefined {
 /** Strict, as in Anthropic's API. */
 function convertFormat(format: unknown): JsonRecord | undefined {
   if (!isGiven(format)) return undefined;
-  if (!isRecord(format) || format['type'] !== 'json_schema' || !isRecord(format['schema'])) throw unsupported('output_config.format', 'OpenAI');
+  if (!isRecord(format) || format['type'] !== 'json_schema' || !isRecord(format['schema']))
+    throw unsupported('output_config.format', 'OpenAI');
   const { schema } = readObject(FORMAT, format, at('output_config.format'));
   return { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } };
 }
@@ -95,5 +102,6 @@ function convertFormat(format: unknown): JsonRecord | undefined {
 /** Only edits that clear thinking are allowed: a converted conversation has none anyway. */
 function refuseContextEdits(management: unknown): void {
   for (const [index, edit] of itemsOf(isRecord(management) ? management['edits'] : undefined).entries())
-    if (!isRecord(edit) || !stringOf(edit['type']).startsWith('clear_thinking_')) throw unsupported(`context_management.edits[${index}]`, 'OpenAI');
+    if (!isRecord(edit) || !stringOf(edit['type']).startsWith('clear_thinking_'))
+      throw unsupported(`context_management.edits[${index}]`, 'OpenAI');
 }

@@ -22,7 +22,10 @@ export interface Ending {
 
 /** Some providers report "stop" although a tool was called, and all do for a refusal. */
 export function stopOf({ finishReason, calledTools, refusal }: Ending): JsonRecord {
-  if (refusal !== undefined) return { stop_reason: 'refusal', stop_sequence: null, stop_details: { type: 'refusal', category: null, explanation: refusal } };
+  if (refusal !== undefined) return {
+    stop_reason: 'refusal', stop_sequence: null,
+    stop_details: { type: 'refusal', category: null, explanation: refusal },
+  };
   const reason = finishReason === 'stop' ? undefined : STOP_REASONS.values.get(finishReason ?? '');
   return { stop_reason: reason ?? (calledTools ? 'tool_use' : 'end_turn'), stop_sequence: null };
 }
@@ -43,8 +46,13 @@ export function convertResponse(body: Uint8Array, answer?: AnswerContext): Conve
     role: 'assistant',
     model,
     content,
-    ...stopOf({ finishReason: textOf(finishReason), calledTools: content.some((block) => block['type'] === 'tool_use'), refusal: textOf(viewOf(ANSWER, answered).refusal) }),
-    usage: writeUsage(fillUsage(meter, answer?.estimatedInputTokens ?? 0), { reasoning: readReasoningTokens(usage), tier }),
+    ...stopOf({
+      finishReason: textOf(finishReason), calledTools: content.some((block) => block['type'] === 'tool_use'),
+      refusal: textOf(viewOf(ANSWER, answered).refusal),
+    }),
+    usage: writeUsage(fillUsage(meter, answer?.estimatedInputTokens ?? 0), {
+      reasoning: readReasoningTokens(usage), tier,
+    }),
   };
   return { body: Buffer.from(writeJson(message)), meter };
 }
@@ -60,7 +68,9 @@ export interface UsageDetails {
 }
 
 /** Anthropic's input_tokens exclude tokens read from and written to the cache. */
-export function writeUsage({ input, cached, cacheWrite5m, cacheWrite1h, output }: ReportedUsage, { reasoning, tier }: UsageDetails = {}): JsonRecord {
+export function writeUsage(
+  { input, cached, cacheWrite5m, cacheWrite1h, output }: ReportedUsage, { reasoning, tier }: UsageDetails = {},
+): JsonRecord {
   const serviceTier = SERVICE_TIERS.values.get(stringOf(tier));
   return {
     input_tokens: input ?? 0,
@@ -99,16 +109,22 @@ function convertMessage(message: JsonRecord, answer: AnswerContext | undefined):
   return [
     ...(thinking === undefined ? [] : [{ type: 'thinking', thinking, signature: '' }]),
     ...texts.map((text) => ({ type: 'text', text })),
-    ...calls.filter(isRecord).map((call, index) => convertCall(call, `${callIdPrefix(answer?.id ?? '')}${index}`, answer?.notes)),
+    ...calls.filter(isRecord)
+      .map((call, index) => convertCall(call, `${callIdPrefix(answer?.id ?? '')}${index}`, answer?.notes)),
   ];
 }
 
 function contentTexts(content: unknown): readonly (string | undefined)[] {
-  return typeof content === 'string' ? [textOf(content)] : itemsOf(content).filter(isRecord).map((part) => textOf(part['text']));
+  return typeof content === 'string'
+    ? [textOf(content)]
+    : itemsOf(content).filter(isRecord).map((part) => textOf(part['text']));
 }
 
 function convertCall(call: JsonRecord, ownId: string, notes: AnswerNotes | undefined): JsonRecord {
   const { id, function: called } = viewOf(TOOL_CALL, call);
   const { name, arguments: text } = isRecord(called) ? called : {};
-  return { type: 'tool_use', id: toToolUseId(textOf(id) ?? ownId), name: nameOf(stringOf(name), notes), input: parseInput(stringOf(text)) };
+  return {
+    type: 'tool_use', id: toToolUseId(textOf(id) ?? ownId), name: nameOf(stringOf(name), notes),
+    input: parseInput(stringOf(text)),
+  };
 }

@@ -1,7 +1,7 @@
 /**
- * Orders pieces of text, thinking and tool calls as Anthropic's clients require: blocks with contiguous indexes, one open at a time,
- * each closed once. Text and thinking are closed by whatever follows. A tool call stays open until the end, because the provider may
- * continue it; meanwhile pieces of other blocks wait. Events are returned as text.
+ * Orders pieces of text, thinking and tool calls as Anthropic's clients require: blocks with contiguous indexes, one
+ * open at a time, each closed once. Text and thinking are closed by whatever follows. A tool call stays open until the
+ * end, because the provider may continue it; meanwhile pieces of other blocks wait. Events are returned as text.
  */
 import { toToolUseId } from '../tool-ids.ts';
 
@@ -61,7 +61,8 @@ export class BlockSequence {
   addTool(piece: ToolPiece): string {
     const segment = this.#toolOf(piece);
     const { delta } = segment;
-    if (delta !== undefined && segment === this.#segments[0]) return piece.text === '' ? '' : writeDelta(delta, piece.text);
+    if (delta !== undefined && segment === this.#segments[0])
+      return piece.text === '' ? '' : writeDelta(delta, piece.text);
     if (segment.delta === undefined) {
       segment.id = piece.id ?? segment.id;
       if (segment.name === '') segment.name = piece.name ?? '';
@@ -73,16 +74,22 @@ export class BlockSequence {
   /** Sends everything that waits, and ends every block. */
   close(): string {
     let events = '';
-    for (let segment = this.#segments.shift(); segment; segment = this.#segments.shift()) events += this.#write(segment) + stop(segment);
+    for (let segment = this.#segments.shift(); segment; segment = this.#segments.shift())
+      events += this.#write(segment) + stop(segment);
     return events;
   }
 
   /** The call that a piece belongs to: by its index, unless a new id shows that the provider repeats indexes. */
   #toolOf({ key, id }: ToolPiece): Segment {
     const tools = this.#segments.filter((segment) => segment.kind === 'tool');
-    const known = key === undefined && id === undefined ? tools.at(-1) : tools.findLast((segment) => segment.key === key && (key !== undefined || segment.id === id));
+    const known = key === undefined && id === undefined
+      ? tools.at(-1)
+      : tools.findLast((segment) => segment.key === key && (key !== undefined || segment.id === id));
     if (known && (id === undefined || known.id === id || known.id.startsWith(this.#options.idPrefix))) return known;
-    const segment: Segment = { kind: 'tool', key, id: id ?? `${this.#options.idPrefix}${this.#tools}`, name: '', waiting: '', delta: undefined, index: -1 };
+    const segment: Segment = {
+      kind: 'tool', key, id: id ?? `${this.#options.idPrefix}${this.#tools}`, name: '', waiting: '', delta: undefined,
+      index: -1,
+    };
     this.#tools++;
     this.#segments.push(segment);
     return segment;
@@ -112,21 +119,22 @@ export class BlockSequence {
   #open(segment: Segment): string {
     const index = this.#nextIndex++;
     segment.index = index;
-    segment.delta = `event: content_block_delta\ndata: {"type":"content_block_delta","index":${index},"delta":${DELTAS[segment.kind]}`;
-    return `event: content_block_start\ndata: {"type":"content_block_start","index":${index},"content_block":${this.#empty(segment)}}\n\n`;
+    segment.delta = `${eventStart('content_block_delta', index)},"delta":${DELTAS[segment.kind]}`;
+    return `${eventStart('content_block_start', index)},"content_block":${this.#empty(segment)}}\n\n`;
   }
 
   /** The content_block of a new block. */
   #empty({ kind, id, name }: Segment): string {
     if (kind === 'text') return '{"type":"text","text":""}';
     if (kind === 'thinking') return '{"type":"thinking","thinking":"","signature":""}';
-    return `{"type":"tool_use","id":${JSON.stringify(toToolUseId(id))},"name":${JSON.stringify(this.#options.nameOf(name))},"input":{}}`;
+    return JSON.stringify({ type: 'tool_use', id: toToolUseId(id), name: this.#options.nameOf(name), input: {} });
   }
 }
 
 /** The start of each kind's delta, up to the text. */
 const DELTAS: Readonly<Record<Segment['kind'], string>> = {
-  text: '{"type":"text_delta","text":', thinking: '{"type":"thinking_delta","thinking":', tool: '{"type":"input_json_delta","partial_json":',
+  text: '{"type":"text_delta","text":', thinking: '{"type":"thinking_delta","thinking":',
+  tool: '{"type":"input_json_delta","partial_json":',
 };
 
 function writeDelta(delta: string, text: string): string {
@@ -134,5 +142,9 @@ function writeDelta(delta: string, text: string): string {
 }
 
 function stop({ index }: Segment): string {
-  return `event: content_block_stop\ndata: {"type":"content_block_stop","index":${index}}\n\n`;
+  return `${eventStart('content_block_stop', index)}}\n\n`;
+}
+
+function eventStart(type: string, index: number): string {
+  return `event: ${type}\ndata: {"type":"${type}","index":${index}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Converts OpenAI's chunks to Anthropic's events: message_start with estimated usage as soon as anything comes, the blocks,
- * message_delta with the reported usage, and message_stop, which is held back.
+ * Converts OpenAI's chunks to Anthropic's events: message_start with estimated usage as soon as anything comes, the
+ * blocks, message_delta with the reported usage, and message_stop, which is held back.
  */
 import { MESSAGE_STOP, writeMessageEvent } from '../anthropic/write-event.ts';
 import type { Meter, StreamEnd, StreamRequest } from '../converter.ts';
@@ -39,7 +39,9 @@ export class ChunksToEvents implements EventHandler {
 
   constructor(request: StreamRequest) {
     this.#request = request;
-    this.#blocks = new BlockSequence({ idPrefix: callIdPrefix(request.id), nameOf: (name) => nameOf(name, request.notes) });
+    this.#blocks = new BlockSequence({
+      idPrefix: callIdPrefix(request.id), nameOf: (name) => nameOf(name, request.notes),
+    });
   }
 
   get terminal(): boolean {
@@ -62,18 +64,23 @@ export class ChunksToEvents implements EventHandler {
   #convertChunk(chunk: JsonRecord): string {
     this.#chunkMeter.add(chunk);
     if (isRecord(chunk['usage'])) this.#reasoningTokens = readReasoningTokens(chunk['usage']) ?? this.#reasoningTokens;
-    return this.#opening(textOf(chunk['model']), chunk['service_tier']) + this.#convertChoices(itemsOf(chunk['choices']));
+    return this.#opening(textOf(chunk['model']), chunk['service_tier'])
+      + this.#convertChoices(itemsOf(chunk['choices']));
   }
 
   /** Some providers send no [DONE]: the stream is complete once every choice has finished. */
   finish(): StreamEnd {
     if (this.#end) return this.#end;
-    return this.#chunkMeter.finished ? { outcome: 'Complete', last: Buffer.concat([Buffer.from(this.#closing()), MESSAGE_STOP]) } : { outcome: 'Cut' };
+    return this.#chunkMeter.finished
+      ? { outcome: 'Complete', last: Buffer.concat([Buffer.from(this.#closing()), MESSAGE_STOP]) }
+      : { outcome: 'Cut' };
   }
 
   #fail(data: unknown): readonly Uint8Array[] {
     const reason = isRecord(data) ? failureOf(data) : undefined;
-    const error = reason !== undefined && isRecord(data) && !isGiven(data['error']) ? { error: { type: FAILURES.values.get(reason), message: `The provider broke the answer off: ${reason}.` } } : data;
+    const error = reason !== undefined && isRecord(data) && !isGiven(data['error'])
+      ? { error: { type: FAILURES.values.get(reason), message: `The provider broke the answer off: ${reason}.` } }
+      : data;
     this.#end = failStream('Anthropic', readStreamError(error), this.#request.id);
     return NOTHING;
   }
@@ -125,7 +132,8 @@ export class ChunksToEvents implements EventHandler {
     const text = contentOf(content);
     if (text !== undefined) events += this.#blocks.addText('text', text);
     if (typeof refusal === 'string' && refusal !== '') events += this.#addRefusal(refusal);
-    if (Array.isArray(calls)) for (const call of calls) if (isRecord(call)) events += this.#addCall(call['index'], call);
+    if (Array.isArray(calls))
+      for (const call of calls) if (isRecord(call)) events += this.#addCall(call['index'], call);
     if (isRecord(functionCall)) events += this.#addCall('function_call', { function: functionCall });
     return events;
   }
@@ -137,12 +145,18 @@ export class ChunksToEvents implements EventHandler {
 
   #addCall(key: unknown, call: JsonRecord): string {
     const called = isRecord(call['function']) ? call['function'] : {};
-    return this.#blocks.addTool({ key, id: textOf(call['id']), name: textOf(called['name']), text: stringOf(called['arguments']) });
+    return this.#blocks.addTool({
+      key, id: textOf(call['id']), name: textOf(called['name']), text: stringOf(called['arguments']),
+    });
   }
 
   #closing(): string {
-    const usage = writeUsage(fillUsage(this.meter, this.#request.estimatedInputTokens), { reasoning: this.#reasoningTokens });
-    const delta = stopOf({ finishReason: this.#finishReason, calledTools: this.#blocks.calledTools, refusal: this.#refusal });
+    const usage = writeUsage(fillUsage(
+      this.meter, this.#request.estimatedInputTokens,
+    ), { reasoning: this.#reasoningTokens });
+    const delta = stopOf({
+      finishReason: this.#finishReason, calledTools: this.#blocks.calledTools, refusal: this.#refusal,
+    });
     return this.#opening() + this.#blocks.close() + textOfEvent('message_delta', { delta, usage });
   }
 }

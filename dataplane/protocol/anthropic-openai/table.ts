@@ -1,6 +1,6 @@
 /**
- * How Anthropic's messages are converted to OpenAI's protocol. The converters of this folder read objects through these tables, and
- * docs/protocols.md is generated from them.
+ * How Anthropic's messages are converted to OpenAI's protocol. The converters of this folder read objects through these
+ * tables, and docs/protocols.md is generated from them.
  */
 import { converted, dropped, kindTable, objectTable, refused, valueTable } from '../field-table.ts';
 
@@ -21,7 +21,9 @@ export const REQUEST = objectTable('Request', {
   tools: converted('`tools`'),
   tool_choice: converted('`tool_choice` and `parallel_tool_calls`'),
   metadata: converted('`user`: a `user_id` of more than 64 characters as its SHA-256'),
-  thinking: converted('`reasoning_effort`, by its budget, for models that are known to take one, where `output_config.effort` says none'),
+  thinking: converted(
+    '`reasoning_effort`, by its budget, for models that are known to take one, where `output_config.effort` says none',
+  ),
   output_config: converted('`reasoning_effort` and `response_format`'),
   output_format: converted('`response_format`'),
   context_management: converted('nothing: edits that clear thoughts, which are left out anyway; others are refused'),
@@ -62,7 +64,8 @@ export const ROLES = kindTable('Messages by role', {
 
 export const MESSAGE = objectTable('Messages', {
   role: converted('`role`'), content: converted('`content`'),
-  clear_at: refused('a message stays in its conversation', ['never']), output_config: refused('settings are for the whole call'),
+  clear_at: refused('a message stays in its conversation', ['never']),
+  output_config: refused('settings are for the whole call'),
 });
 
 export const SYSTEM_BLOCKS = kindTable('Blocks of a system message by type', {
@@ -76,7 +79,9 @@ export const USER_BLOCKS = kindTable('Blocks of a user message, and of a tool\'s
   image: converted('an `image_url` part'),
   document: converted('a `file` part (PDF) or `text` and `image_url` parts'),
   search_result: converted('a `text` part, with its title and source'),
-  tool_result: converted('a tool message, before the user\'s; its images and files follow in the user\'s, as tool messages hold text'),
+  tool_result: converted(
+    'a tool message, before the user\'s; its images and files follow in the user\'s, as tool messages hold text',
+  ),
   tool_reference: refused('tools are not searched for'),
   browser_state: refused(SERVER_TOOL),
   container_upload: refused(SERVER_TOOL),
@@ -85,7 +90,10 @@ export const USER_BLOCKS = kindTable('Blocks of a user message, and of a tool\'s
 export const ASSISTANT_BLOCKS = kindTable('Blocks of an assistant message by type', {
   text: converted('`content`'),
   tool_use: converted('`tool_calls`'),
-  thinking: converted('`reasoning_content`, since the user\'s latest words, for models that want it back (DeepSeek, Kimi); for others it is left out: they keep no thoughts'),
+  thinking: converted(
+    '`reasoning_content`, after the latest user message, for models that need it back (DeepSeek, Kimi); for others '
+      + 'it is left out',
+  ),
   redacted_thinking: converted('nothing: only Anthropic can read it'),
   server_tool_use: refused(SERVER_TOOL),
   web_search_tool_result: refused(SERVER_TOOL),
@@ -98,11 +106,13 @@ export const ASSISTANT_BLOCKS = kindTable('Blocks of an assistant message by typ
 });
 
 export const TEXT_BLOCK = objectTable('Text blocks', {
-  type: converted('`type`'), text: converted('`text`'), cache_control: dropped(CACHING), citations: dropped('they say where an earlier answer\'s words came from, not what it said'),
+  type: converted('`type`'), text: converted('`text`'), cache_control: dropped(CACHING),
+  citations: dropped('they say where an earlier answer\'s words came from, not what it said'),
 });
 
 export const IMAGE_BLOCK = objectTable('Image blocks', {
-  type: converted('`image_url`'), source: converted('`image_url.url`'), cache_control: dropped(CACHING), transformations: dropped('the provider fits images itself'),
+  type: converted('`image_url`'), source: converted('`image_url.url`'), cache_control: dropped(CACHING),
+  transformations: dropped('the provider fits images itself'),
 });
 
 export const DOCUMENT_BLOCK = objectTable('Document blocks', {
@@ -123,11 +133,15 @@ export const SOURCES = kindTable('Sources of images and documents by type', {
 });
 
 export const SOURCE = objectTable('Sources', {
-  type: converted('which part it is'), media_type: converted('the data URL'), data: converted('the data URL, or `text`'), url: converted('`url`'), content: converted('parts'), file_id: refused('the file is kept at another provider'),
+  type: converted('which part it is'), media_type: converted('the data URL'), data: converted(
+    'the data URL, or `text`',
+  ), url: converted('`url`'), content: converted('parts'), file_id: refused('the file is kept at another provider'),
 });
 
 export const SEARCH_RESULT_BLOCK = objectTable('Search result blocks', {
-  type: converted('`text`'), title: converted('a line of the text'), source: converted('a line of the text'), content: converted('`text`'), citations: refused(CITATIONS, [{ enabled: false }, {}]), cache_control: dropped(CACHING),
+  type: converted('`text`'), title: converted('a line of the text'), source: converted('a line of the text'),
+  content: converted('`text`'), citations: refused(CITATIONS, [{ enabled: false }, {}]),
+  cache_control: dropped(CACHING),
 });
 
 export const TOOL_RESULT_BLOCK = objectTable('Tool result blocks', {
@@ -136,12 +150,15 @@ export const TOOL_RESULT_BLOCK = objectTable('Tool result blocks', {
 });
 
 export const TOOL_USE_BLOCK = objectTable('Tool use blocks', {
-  type: converted('`type`'), id: converted('`id`'), name: converted('`function.name`'), input: converted('`function.arguments`: its JSON'),
-  caller: refused('only the model calls tools', [{ type: 'direct' }]), toolset_name: refused(SERVER_TOOL), cache_control: dropped(CACHING),
+  type: converted('`type`'), id: converted('`id`'), name: converted('`function.name`'),
+  input: converted('`function.arguments`: its JSON'),
+  caller: refused('only the model calls tools', [{ type: 'direct' }]), toolset_name: refused(SERVER_TOOL),
+  cache_control: dropped(CACHING),
 });
 
 export const THINKING_BLOCK = objectTable('Thinking blocks', {
-  type: converted('`reasoning_content`'), thinking: converted('`reasoning_content`'), signature: dropped('only Anthropic reads it'),
+  type: converted('`reasoning_content`'), thinking: converted('`reasoning_content`'),
+  signature: dropped('only Anthropic reads it'),
 });
 
 export const REDACTED_BLOCK = objectTable('Redacted thinking blocks', {
@@ -162,7 +179,8 @@ export const TOOL = objectTable('Tools', {
 });
 
 export const TOOL_CHOICE = objectTable('`tool_choice`', {
-  type: converted('`tool_choice`'), name: converted('`function.name`'), disable_parallel_tool_use: converted('`parallel_tool_calls`: false'),
+  type: converted('`tool_choice`'), name: converted('`function.name`'),
+  disable_parallel_tool_use: converted('`parallel_tool_calls`: false'),
 });
 
 /** The provider's response. Fields that are in no table are left out. */
@@ -180,7 +198,8 @@ export const COMPLETION = objectTable('Answer', {
 });
 
 export const CHOICE = objectTable('Choices', {
-  index: converted('the first one counts'), message: converted('`content`'), finish_reason: converted('`stop_reason`'), logprobs: dropped('cannot be asked for'),
+  index: converted('the first one counts'), message: converted('`content`'), finish_reason: converted('`stop_reason`'),
+  logprobs: dropped('cannot be asked for'),
 });
 
 export const ANSWER = objectTable('Messages and deltas of an answer', {
@@ -197,7 +216,9 @@ export const ANSWER = objectTable('Messages and deltas of an answer', {
 });
 
 export const TOOL_CALL = objectTable('Tool calls', {
-  index: converted('which call a piece belongs to'), id: converted('`id`; one in other letters than the protocol\'s is rewritten'), type: dropped('what it holds says it'), function: converted('`name` and `input`'), custom: dropped('cannot be asked for'),
+  index: converted('which call a piece belongs to'),
+  id: converted('`id`; one in other letters than the protocol\'s is rewritten'), type: dropped('what it holds says it'),
+  function: converted('`name` and `input`'), custom: dropped('cannot be asked for'),
 });
 
 export const USAGE = objectTable('Usage', {
@@ -209,7 +230,9 @@ export const USAGE = objectTable('Usage', {
 });
 
 export const STOP_REASONS = valueTable('`finish_reason` → `stop_reason`', {
-  stop: 'end_turn; tool_use where a tool was called', length: 'max_tokens', tool_calls: 'tool_use', function_call: 'tool_use', content_filter: 'refusal', model_length: 'model_context_window_exceeded', max_tokens: 'max_tokens',
+  stop: 'end_turn; tool_use where a tool was called', length: 'max_tokens', tool_calls: 'tool_use',
+  function_call: 'tool_use', content_filter: 'refusal', model_length: 'model_context_window_exceeded',
+  max_tokens: 'max_tokens',
 });
 
 /** Values that mean a failure. */
@@ -219,13 +242,19 @@ export const FAILURES = valueTable('`finish_reason` that ends the answer with an
 
 export const SERVICE_TIERS = valueTable('`service_tier` of an answer', { default: 'standard', priority: 'priority' });
 
-export const CHOICES = valueTable('`tool_choice.type`', { auto: 'auto', any: 'required', none: 'none', tool: 'the function' });
+export const CHOICES = valueTable('`tool_choice.type`', {
+  auto: 'auto', any: 'required', none: 'none', tool: 'the function',
+});
 
-export const EFFORTS = valueTable('`output_config.effort` → `reasoning_effort`', { low: 'low', medium: 'medium', high: 'high', xhigh: 'high', max: 'high' });
+export const EFFORTS = valueTable('`output_config.effort` → `reasoning_effort`', {
+  low: 'low', medium: 'medium', high: 'high', xhigh: 'high', max: 'high',
+});
 
 export const CHUNKS = kindTable('Pieces of a stream', {
   'first chunk': converted('`message_start`, with an estimate of the input'),
-  content: converted('a block that is opened and closed in its place: one is open at a time, and what comes meanwhile for another waits'),
+  content: converted(
+    'a block that is opened and closed in its place: one is open at a time, and what comes meanwhile for another waits',
+  ),
   'last chunk': converted('`message_delta`, with the usage'),
   '[DONE]': converted('`message_stop`; a provider that sends none has ended once it said a `finish_reason`'),
   comment: converted('`ping`'),
@@ -234,7 +263,11 @@ export const CHUNKS = kindTable('Pieces of a stream', {
 
 /** In the order of docs/protocols.md. */
 export const REQUEST_TABLES = [
-  REQUEST, OUTPUT_CONFIG, FORMAT, METADATA, ROLES, MESSAGE, SYSTEM_BLOCKS, USER_BLOCKS, ASSISTANT_BLOCKS, TEXT_BLOCK, IMAGE_BLOCK, DOCUMENT_BLOCK, SOURCES, SOURCE,
-  SEARCH_RESULT_BLOCK, TOOL_RESULT_BLOCK, TOOL_USE_BLOCK, THINKING_BLOCK, REDACTED_BLOCK, TOOL, TOOL_CHOICE, CHOICES, EFFORTS,
+  REQUEST, OUTPUT_CONFIG, FORMAT, METADATA, ROLES, MESSAGE, SYSTEM_BLOCKS, USER_BLOCKS, ASSISTANT_BLOCKS, TEXT_BLOCK,
+  IMAGE_BLOCK, DOCUMENT_BLOCK, SOURCES, SOURCE,
+  SEARCH_RESULT_BLOCK, TOOL_RESULT_BLOCK, TOOL_USE_BLOCK, THINKING_BLOCK, REDACTED_BLOCK, TOOL, TOOL_CHOICE, CHOICES,
+  EFFORTS,
 ];
-export const ANSWER_TABLES = [COMPLETION, CHOICE, ANSWER, TOOL_CALL, USAGE, STOP_REASONS, FAILURES, SERVICE_TIERS, CHUNKS];
+export const ANSWER_TABLES = [
+  COMPLETION, CHOICE, ANSWER, TOOL_CALL, USAGE, STOP_REASONS, FAILURES, SERVICE_TIERS, CHUNKS,
+];

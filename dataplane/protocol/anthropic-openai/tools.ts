@@ -27,7 +27,9 @@ export function convertTools(value: unknown, choice: unknown, names: ToolNames):
 
 function convertTool(tool: JsonRecord, param: string, names: ToolNames): JsonRecord {
   if (!isCustomTool(tool['type'])) throw unsupported(`${param}.type`, 'OpenAI', 'its description is Anthropic\'s own');
-  const { name, description, input_schema: schema, strict, input_examples: examples } = readObject(TOOL, tool, at(param));
+  const {
+    name, description, input_schema: schema, strict, input_examples: examples,
+  } = readObject(TOOL, tool, at(param));
   return {
     type: 'function',
     function: {

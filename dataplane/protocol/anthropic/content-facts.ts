@@ -1,6 +1,6 @@
 /**
- * Walks Anthropic content: blocks hold blocks (tool results, documents), and any may hold an image. Iterative, because clients
- * choose the depth.
+ * Walks Anthropic content: blocks hold blocks (tool results, documents), and any may hold an image. Iterative, because
+ * clients choose the depth.
  */
 import { addImage, addUnbounded } from '../content-counts.ts';
 import type { ContentCounts } from '../content-counts.ts';
@@ -16,7 +16,10 @@ interface Located {
 }
 
 /** Types of blocks whose tokens are bounded by their bytes, with those of tool calls and their results. */
-const TEXT_BLOCK = /^(?:text|thinking|redacted_thinking|compaction|fallback|browser_state|tool_reference|tool_addition|tool_removal|mcp_tool_listing)$|_?(?:tool_use|result|error|output)$/;
+const TEXT_BLOCK = new RegExp([
+  '^(?:text|thinking|redacted_thinking|compaction|fallback|browser_state|tool_reference|tool_addition|tool_removal)$',
+  '^mcp_tool_listing$', '(?:tool_use|result|error|output)$',
+].join('|'));
 
 /** `content`: a string, a block, or a list of them. */
 export function readContent(counts: ContentCounts, content: unknown, param: string): void {
@@ -42,7 +45,8 @@ function pushBlocks(pending: Located[], content: unknown, param: string): void {
     if (isRecord(content)) pending.push({ value: content, param });
     return;
   }
-  for (let index = content.length - 1; index >= 0; index--) pending.push({ value: content[index], param: `${param}[${index}]` });
+  for (let index = content.length - 1; index >= 0; index--)
+    pending.push({ value: content[index], param: `${param}[${index}]` });
 }
 
 function readBlock(counts: ContentCounts, block: JsonRecord, param: string): void {
@@ -67,7 +71,9 @@ function readUnknown(counts: ContentCounts, block: JsonRecord, param: string): v
 
 function imageBytes(source: JsonRecord): number {
   const { data } = source;
-  return source['type'] === 'base64' && /^image\//i.test(stringOf(source['media_type'])) && typeof data === 'string' ? data.length : 0;
+  return source['type'] === 'base64' && /^image\//i.test(stringOf(source['media_type'])) && typeof data === 'string'
+    ? data.length
+    : 0;
 }
 
 function readDocument(counts: ContentCounts, source: JsonRecord, param: string): void {
@@ -88,5 +94,6 @@ function addReference(counts: ContentCounts, param: string): void {
 function readAddition(counts: ContentCounts, tool: unknown, param: string): void {
   if (!isRecord(tool)) return;
   const definition = isRecord(tool['definition']) ? tool['definition'] : tool;
-  if (tool['type'] !== 'tool_reference' && isServerTool(definition['type'])) addUnbounded(counts, 'ServerTools', `${param}.type`);
+  if (tool['type'] !== 'tool_reference' && isServerTool(definition['type']))
+    addUnbounded(counts, 'ServerTools', `${param}.type`);
 }

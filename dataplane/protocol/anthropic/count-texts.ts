@@ -1,6 +1,6 @@
 /**
- * Collects what has to be counted for the tokens of a messages request: every text that the model reads, and the numbers of
- * messages, tools, images and files. Iterative, because clients choose the depth.
+ * Collects what has to be counted for the tokens of a messages request: every text that the model reads, and the
+ * numbers of messages, tools, images and files. Iterative, because clients choose the depth.
  */
 import { isGiven, isRecord, itemsOf, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
@@ -28,10 +28,14 @@ export function collectTexts(parsed: JsonRecord): CountedTexts {
   const tools = itemsOf(parsed['tools']).filter(isRecord);
   collectContent(walk, parsed['system']);
   for (const message of messages) collectContent(walk, message['content']);
-  for (const tool of tools) collectJson(walk, { name: tool['name'], description: tool['description'], parameters: tool['input_schema'] });
+  for (const tool of tools)
+    collectJson(walk, { name: tool['name'], description: tool['description'], parameters: tool['input_schema'] });
   const config = parsed['output_config'];
   if (isRecord(config) && isGiven(config['format'])) collectJson(walk, config['format']);
-  return { texts: walk.texts, units: messages.length + tools.length + (isGiven(parsed['system']) ? 1 : 0), images: walk.images, files: walk.files };
+  return {
+    texts: walk.texts, units: messages.length + tools.length + (isGiven(parsed['system']) ? 1 : 0), images: walk.images,
+    files: walk.files,
+  };
 }
 
 /** Without thinking: models do not read that of earlier turns. */

@@ -12,7 +12,9 @@ export interface AnthropicError {
 
 export function writeAnthropicBody({ message, type, requestId, errorCode }: AnthropicError): Uint8Array {
   const details = errorCode === undefined ? undefined : { error_code: errorCode };
-  return Buffer.from(JSON.stringify({ type: 'error', error: { type, message, details }, request_id: requestId ?? null }));
+  return Buffer.from(
+    JSON.stringify({ type: 'error', error: { type, message, details }, request_id: requestId ?? null }),
+  );
 }
 
 export function writeAnthropicEvent(error: AnthropicError): Uint8Array {

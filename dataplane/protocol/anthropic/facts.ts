@@ -1,11 +1,14 @@
 /**
- * Reads what the gateway must know of a messages request, including beta features that raise the price, and no other fields.
+ * Reads what the gateway must know of a messages request, including beta features that raise the price, and no other
+ * fields.
  */
 import type { ChatFacts } from '../call-facts.ts';
 import { PREAMBLE_UNITS } from '../estimate.ts';
 import { addPricedFields, addUnbounded, asksForLongCache, startCounts } from '../content-counts.ts';
 import type { ContentCounts, PricedField } from '../content-counts.ts';
-import { isGiven, isRecord, itemsOf, readCount, readFlag, readMessages, readModel, readRecords, stringOf } from '../fields.ts';
+import {
+  isGiven, isRecord, itemsOf, readCount, readFlag, readMessages, readModel, readRecords, stringOf,
+} from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { refuseCaseVariants } from '../case-variants.ts';
 import { readContent } from './content-facts.ts';
@@ -26,8 +29,8 @@ const PRICED_FIELDS: readonly PricedField[] = [
 ];
 
 /**
- * Throws RequestFault where a field that the gateway needs is missing or wrong. max_tokens may be missing, although the API
- * requires it: the gateway then sends the model's limit. With 0 a call only warms the provider's cache.
+ * Throws RequestFault where a field that the gateway needs is missing or wrong. max_tokens may be missing, although the
+ * API requires it: the gateway then sends the model's limit. With 0 a call only warms the provider's cache.
  */
 export function readChatFacts(body: Uint8Array, parsed: JsonRecord): ChatFacts {
   const model = readModel(parsed);
@@ -79,7 +82,8 @@ function readTools(counts: ContentCounts, parsed: JsonRecord): number {
 function readContextEdits(counts: ContentCounts, management: unknown): void {
   const edits = isRecord(management) ? itemsOf(management['edits']) : [];
   for (const [index, edit] of edits.entries())
-    if (isRecord(edit) && !stringOf(edit['type']).startsWith('clear_')) addUnbounded(counts, 'ServerTools', `context_management.edits[${index}].type`);
+    if (isRecord(edit) && !stringOf(edit['type']).startsWith('clear_'))
+      addUnbounded(counts, 'ServerTools', `context_management.edits[${index}].type`);
 }
 
 function readThinkingBudget(thinking: unknown): number | undefined {

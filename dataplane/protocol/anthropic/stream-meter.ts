@@ -28,7 +28,8 @@ export class MessageEventMeter {
 
   add(event: JsonRecord): void {
     const { type, message, delta, content_block: block, usage } = event;
-    if (isRecord(message) && isRecord(message['usage'])) this.#usage = mergeDefined(this.#usage, readUsage(message['usage']));
+    if (isRecord(message) && isRecord(message['usage']))
+      this.#usage = mergeDefined(this.#usage, readUsage(message['usage']));
     if (type === 'content_block_start' && isRecord(block)) this.#addOutput(blockBytes(block));
     if (isRecord(delta)) this.#addDelta(type, delta);
     if (isRecord(usage)) this.#addUsage(usage, type);

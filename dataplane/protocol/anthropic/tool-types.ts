@@ -1,6 +1,6 @@
 /**
- * Anthropic's tools by type: the cost of tools that the client runs is bounded by the call's tokens; that of tools that the provider
- * runs is not.
+ * Anthropic's tools by type: the cost of tools that the client runs is bounded by the call's tokens; that of tools that
+ * the provider runs is not.
  */
 
 /** With a version date: `bash_20250124`. */

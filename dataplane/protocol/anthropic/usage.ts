@@ -1,6 +1,6 @@
 /**
- * Anthropic's usage: input_tokens exclude tokens read from and written to the cache. In a stream all counts are cumulative, so events
- * are merged field by field and never summed.
+ * Anthropic's usage: input_tokens exclude tokens read from and written to the cache. In a stream all counts are
+ * cumulative, so events are merged field by field and never summed.
  */
 import type { ReportedUsage } from '../converter.ts';
 import { isRecord, itemsOf } from '../fields.ts';
@@ -16,12 +16,15 @@ export interface AnthropicUsage {
   readonly written5m: number | undefined;
   readonly written1h: number | undefined;
   readonly output: number | undefined;
-  /** Summaries of the conversation that the provider generated on the way: billed, and not included in the other counts. */
+  /**
+   * Summaries of the conversation that the provider generated on the way: billed, and not included in the other counts.
+   */
   readonly compactions: readonly ReportedUsage[] | undefined;
 }
 
 export const NO_USAGE: AnthropicUsage = {
-  input: undefined, cached: undefined, written: undefined, written5m: undefined, written1h: undefined, output: undefined, compactions: undefined,
+  input: undefined, cached: undefined, written: undefined, written5m: undefined, written1h: undefined,
+  output: undefined, compactions: undefined,
 };
 
 export function readUsage(usage: JsonRecord): AnthropicUsage {
@@ -67,5 +70,8 @@ function toOwnUsage(usage: Omit<AnthropicUsage, 'compactions'>): ReportedUsage {
 function add(sum: ReportedUsage, more: ReportedUsage): ReportedUsage {
   const plus = (name: keyof ReportedUsage): number | undefined =>
     sum[name] === undefined && more[name] === undefined ? undefined : (sum[name] ?? 0) + (more[name] ?? 0);
-  return { input: plus('input'), cached: plus('cached'), cacheWrite5m: plus('cacheWrite5m'), cacheWrite1h: plus('cacheWrite1h'), output: plus('output') };
+  return {
+    input: plus('input'), cached: plus('cached'), cacheWrite5m: plus('cacheWrite5m'),
+    cacheWrite1h: plus('cacheWrite1h'), output: plus('output'),
+  };
 }

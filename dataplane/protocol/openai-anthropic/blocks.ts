@@ -53,7 +53,9 @@ class StreamedToolCall implements OpenBlock {
 
   begin(): string {
     const { block, place, notes, writer } = this.#opening;
-    return writer.delta({ tool_calls: [{ index: place, ...writeCall({ id: block['id'], name: stringOf(block['name']), text: '' }, notes) }] });
+    return writer.delta({
+      tool_calls: [{ index: place, ...writeCall({ id: block['id'], name: stringOf(block['name']), text: '' }, notes) }],
+    });
   }
 
   add(delta: JsonRecord): string {
@@ -63,7 +65,10 @@ class StreamedToolCall implements OpenBlock {
     return this.#opening.writer.arguments(this.#opening.place, text);
   }
 
-  /** Without deltas the input is the one that the block began with, or an empty object: clients parse the joined arguments. */
+  /**
+   * Without deltas the input is the one that the block began with, or an empty object: clients parse the joined
+   * arguments.
+   */
   end(): string {
     return this.#written ? '' : this.#opening.writer.arguments(this.#opening.place, inputOf(this.#opening.block));
   }
@@ -88,7 +93,9 @@ class BufferedToolCall implements OpenBlock {
 
   end(): string {
     const { block, place, notes, writer } = this.#opening;
-    const call = writeCall({ id: block['id'], name: stringOf(block['name']), text: this.#text === '' ? inputOf(block) : this.#text }, notes);
+    const call = writeCall(
+      { id: block['id'], name: stringOf(block['name']), text: this.#text === '' ? inputOf(block) : this.#text }, notes,
+    );
     if (notes?.legacyFunctions !== true) return writer.delta({ tool_calls: [{ index: place, ...call }] });
     return place === 0 ? writer.delta(call) : '';
   }

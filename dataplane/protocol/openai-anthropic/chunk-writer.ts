@@ -18,7 +18,8 @@ export class ChunkWriter {
 
   /** `usageNull`: the client asked for usage, and expects `"usage":null` in all chunks but the last. */
   constructor({ id, createdSeconds, model }: ChunkHead, usageNull: boolean) {
-    this.#head = `data: {"id":${JSON.stringify(id)},"object":"chat.completion.chunk","created":${createdSeconds},"model":${JSON.stringify(model)},"choices":[`;
+    const head = JSON.stringify({ id, object: 'chat.completion.chunk', created: createdSeconds, model });
+    this.#head = `data: ${head.slice(0, -1)},"choices":[`;
     this.#usageNull = usageNull ? ',"usage":null' : '';
     this.#delta = `${this.#head}{"index":0,"delta":`;
     this.#tail = `,"logprobs":null,"finish_reason":null}]${this.#usageNull}}\n\n`;
@@ -31,7 +32,8 @@ export class ChunkWriter {
 
   /** A piece of a tool call's arguments. */
   arguments(index: number, text: string): string {
-    return `${this.#delta}{"tool_calls":[{"index":${index},"function":{"arguments":${JSON.stringify(text)}}}]}${this.#tail}`;
+    const call = `{"index":${index},"function":{"arguments":${JSON.stringify(text)}}}`;
+    return `${this.#delta}{"tool_calls":[${call}]}${this.#tail}`;
   }
 
   delta(delta: JsonRecord): string {

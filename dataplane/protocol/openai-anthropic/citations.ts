@@ -9,6 +9,9 @@ export function convertCitations(citations: unknown, start: number, end: number)
   return itemsOf(citations).filter(isRecord).flatMap((citation) => {
     const url = textOf(citation['url']) ?? textOf(citation['source']);
     if (url === undefined || !/^https?:\/\//i.test(url)) return [];
-    return [{ type: 'url_citation', url_citation: { url, title: textOf(citation['title']) ?? '', start_index: start, end_index: end } }];
+    return [{
+      type: 'url_citation',
+      url_citation: { url, title: textOf(citation['title']) ?? '', start_index: start, end_index: end },
+    }];
   });
 }

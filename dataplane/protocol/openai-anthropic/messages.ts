@@ -1,6 +1,6 @@
 /**
- * Converts OpenAI's messages to Anthropic's: system and developer messages move to `system`; consecutive messages of one side are
- * merged into one turn, with tool results first.
+ * Converts OpenAI's messages to Anthropic's: system and developer messages move to `system`; consecutive messages of
+ * one side are merged into one turn, with tool results first.
  */
 import { readKind, readObject } from '../field-table.ts';
 import { isGiven, readRecords, stringOf, textOf } from '../fields.ts';
@@ -34,7 +34,9 @@ export function convertMessages(value: unknown, tools: RequestTools): Conversati
 /** A single text block without cache_control as a string. */
 export function shortest(content: readonly JsonRecord[]): string | readonly JsonRecord[] {
   const [only] = content;
-  const plain = content.length === 1 && only?.['type'] === 'text' && !('cache_control' in only) ? textOf(only['text']) : undefined;
+  const plain = content.length === 1 && only?.['type'] === 'text' && !('cache_control' in only)
+    ? textOf(only['text'])
+    : undefined;
   return plain ?? content;
 }
 
@@ -50,11 +52,13 @@ class Building {
   }
 
   add(message: JsonRecord, param: string): void {
-    if (!ROLES.kinds.has(stringOf(message['role']))) throw malformed(`${param}.role`, 'one of system, developer, user, assistant and tool');
+    if (!ROLES.kinds.has(stringOf(message['role'])))
+      throw malformed(`${param}.role`, 'one of system, developer, user, assistant and tool');
     const role = readKind(ROLES, message['role'], at(`${param}.role`));
     switch (role) {
       case 'system':
-      case 'developer': return void this.system.push(...convertText(readObject(SYSTEM_MESSAGE, message, at(param)).content, `${param}.content`));
+      case 'developer': return void this.system
+        .push(...convertText(readObject(SYSTEM_MESSAGE, message, at(param)).content, `${param}.content`));
       case 'user': return this.#push('user', convertUser(message, param));
       case 'assistant': return this.#push('assistant', this.#convertAssistant(message, param));
       case 'tool':
@@ -89,14 +93,16 @@ class Building {
       ...convertText(view.content, `${param}.content`),
       ...(refusal ? [refusal] : []),
       ...this.#tools.convertCalls(view.tool_calls, `${param}.tool_calls`),
-      ...(isGiven(view.function_call) ? [this.#tools.convertFunctionCall(view.function_call, `function_${++this.#functionCalls}`, `${param}.function_call`)] : []),
+      ...(isGiven(view.function_call) ? [this.#tools
+        .convertFunctionCall(view.function_call, `function_${++this.#functionCalls}`, `${param}.function_call`)] : []),
     ];
   }
 
   #convertResult(role: 'tool' | 'function', message: JsonRecord, param: string): JsonRecord {
     const { tool_call_id: id, content } = readObject(TOOL_MESSAGE, message, at(param));
     if (role === 'tool' && stringOf(id) === '') throw malformed(`${param}.tool_call_id`, 'the id of a tool call');
-    if (role === 'function' && this.#functionCalls === 0) throw malformed(`${param}.role`, 'a function\'s only after the function_call that it answers');
+    if (role === 'function' && this.#functionCalls === 0)
+      throw malformed(`${param}.role`, 'a function\'s only after the function_call that it answers');
     return {
       type: 'tool_result',
       tool_use_id: role === 'tool' ? toToolUseId(stringOf(id)) : `function_${this.#functionCalls}`,

@@ -30,7 +30,8 @@ export function convertParts(content: unknown, param: string): JsonRecord[] {
 /** The same where only text is allowed. */
 export function convertText(content: unknown, param: string): JsonRecord[] {
   return convertContent(content, param, (part, place) => {
-    if (part['type'] !== 'text' && part['type'] !== 'refusal') throw unsupported(`${place}.type`, 'Anthropic', 'only text may stand here');
+    if (part['type'] !== 'text' && part['type'] !== 'refusal')
+      throw unsupported(`${place}.type`, 'Anthropic', 'only text may stand here');
     return convertPart(part, place);
   });
 }
@@ -71,7 +72,9 @@ function convertImage(part: JsonRecord, param: string): JsonRecord {
   const url = isRecord(image) ? textOf(readObject(IMAGE_URL, image, at(`${param}.image_url`)).url) : textOf(image);
   if (url === undefined) throw malformed(`${param}.image_url.url`, 'a URL');
   const data = splitDataUrl(url);
-  if (data) return { type: 'image', source: { type: 'base64', media_type: data.mediaType, data: data.base64 }, ...cacheOf(control) };
+  if (data) return {
+    type: 'image', source: { type: 'base64', media_type: data.mediaType, data: data.base64 }, ...cacheOf(control),
+  };
   if (!isWebUrl(url)) throw malformed(`${param}.image_url.url`, 'an http or https URL, or a data URL in base64');
   return { type: 'image', source: { type: 'url', url }, ...cacheOf(control) };
 }
@@ -81,7 +84,8 @@ function convertFile(part: JsonRecord, param: string): JsonRecord {
   if (!isRecord(file)) throw malformed(`${param}.file`, 'an object');
   const { file_data: data, filename } = readObject(FILE, file, at(`${param}.file`));
   const source = convertFileData(textOf(data) ?? '', `${param}.file.file_data`);
-  if (source['type'] === 'base64' && source['media_type'] !== PDF) return { type: 'image', source, ...cacheOf(control) };
+  if (source['type'] === 'base64' && source['media_type'] !== PDF)
+    return { type: 'image', source, ...cacheOf(control) };
   const title = textOf(filename);
   return { type: 'document', source, ...(title === undefined ? {} : { title }), ...cacheOf(control) };
 }
@@ -94,8 +98,10 @@ function convertFileData(text: string, param: string): JsonRecord {
   const data = splitDataUrl(text);
   if (!data) throw malformed(param, 'a data URL in base64');
   const { mediaType, base64 } = data;
-  if (TEXT_FILE.test(mediaType)) return { type: 'text', media_type: 'text/plain', data: Buffer.from(base64, 'base64').toString('utf8') };
-  if (mediaType !== PDF && !mediaType.startsWith('image/')) throw unsupported(param, 'Anthropic', 'documents are PDF or text');
+  if (TEXT_FILE.test(mediaType))
+    return { type: 'text', media_type: 'text/plain', data: Buffer.from(base64, 'base64').toString('utf8') };
+  if (mediaType !== PDF && !mediaType.startsWith('image/'))
+    throw unsupported(param, 'Anthropic', 'documents are PDF or text');
   return { type: 'base64', media_type: mediaType, data: base64 };
 }
 

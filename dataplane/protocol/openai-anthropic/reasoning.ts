@@ -1,6 +1,6 @@
 /**
- * Converts signed thinking to and from `reasoning_details`, which OpenRouter's clients know. A client that sends an answer back
- * unchanged returns the thinking with it, which the API requires between a tool call and its result.
+ * Converts signed thinking to and from `reasoning_details`, which OpenRouter's clients know. A client that sends an
+ * answer back unchanged returns the thinking with it, which the API requires between a tool call and its result.
  */
 import { isRecord, itemsOf, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
@@ -11,18 +11,25 @@ const FORMAT = 'anthropic-claude-v1';
 export function writeReasoning(block: JsonRecord, index: number): JsonRecord | undefined {
   const { type, thinking, signature, data } = block;
   if (type === 'redacted_thinking') return { type: 'reasoning.encrypted', data, format: FORMAT, index };
-  return textOf(signature) === undefined ? undefined : { type: 'reasoning.text', text: stringOf(thinking), signature, format: FORMAT, index };
+  return textOf(signature) === undefined
+    ? undefined
+    : { type: 'reasoning.text', text: stringOf(thinking), signature, format: FORMAT, index };
 }
 
-/** Thinking blocks that Anthropic signed; other providers' reasoning is left out. One block may come in several details. */
+/**
+ * Thinking blocks that Anthropic signed; other providers' reasoning is left out. One block may come in several details.
+ */
 export function convertReasoning(value: unknown): JsonRecord[] {
   const blocks: { index: unknown; type: string; thinking: string; signature: string }[] = [];
   const converted: JsonRecord[] = [];
   for (const detail of itemsOf(value).filter(isRecord).filter(isAnthropic)) {
-    if (detail['type'] === 'reasoning.encrypted') converted.push({ type: 'redacted_thinking', data: stringOf(detail['data']) });
+    if (detail['type'] === 'reasoning.encrypted')
+      converted.push({ type: 'redacted_thinking', data: stringOf(detail['data']) });
     if (detail['type'] !== 'reasoning.text') continue;
     const last = blocks.at(-1);
-    const block = last && last.index === detail['index'] && last.signature === '' ? last : { index: detail['index'], type: 'thinking', thinking: '', signature: '' };
+    const block = last && last.index === detail['index'] && last.signature === ''
+      ? last
+      : { index: detail['index'], type: 'thinking', thinking: '', signature: '' };
     if (block !== last) {
       blocks.push(block);
       converted.push(block);

@@ -29,11 +29,13 @@ export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: Reque
   if (isRecord(request.stream_options)) readObject(STREAM_OPTIONS, request.stream_options, at('stream_options'));
   const requestTools = new RequestTools();
   const tools = requestTools.convertTools(request.tools, request.functions, request.tool_choice);
-  const choice = tools && requestTools.convertChoice(request.tool_choice, request.function_call, request.parallel_tool_calls);
+  const choice = tools
+    && requestTools.convertChoice(request.tool_choice, request.function_call, request.parallel_tool_calls);
   const { system, messages } = convertMessages(request.messages, requestTools);
   const maxTokens = readLimit(parsed, plan);
   const { thinking, effort, thinks } = convertThinking({
-    effort: request.reasoning_effort, thinking: request.thinking, model: plan.upstreamModel, maxTokens, forcesTool: forcesTool(choice), messages,
+    effort: request.reasoning_effort, thinking: request.thinking, model: plan.upstreamModel, maxTokens,
+    forcesTool: forcesTool(choice), messages,
   });
   const format = convertFormat(request.response_format);
   const message = {
@@ -63,14 +65,18 @@ function writeSystem(blocks: readonly JsonRecord[]): string | readonly JsonRecor
 /** Anthropic's API requires a limit. */
 function readLimit(parsed: JsonRecord, plan: RequestPlan): number {
   const limit = plan.maxOutputTokens ?? parsed['max_completion_tokens'] ?? parsed['max_tokens'];
-  if (typeof limit !== 'number') throw new RequestFault('invalid_request', 'The field "max_tokens" is needed for this model.', 'max_tokens');
+  if (typeof limit !== 'number')
+    throw new RequestFault('invalid_request', 'The field "max_tokens" is needed for this model.', 'max_tokens');
   return limit;
 }
 
 function convertSampling(request: Request, thinks: boolean): JsonRecord {
   const topP = clamp(request.top_p, 1);
   if (thinks) return { top_p: topP !== undefined && topP >= MIN_THINKING_TOP_P ? topP : undefined };
-  return { temperature: clamp(request.temperature, MAX_TEMPERATURE), top_p: topP, top_k: typeof request.top_k === 'number' ? request.top_k : undefined };
+  return {
+    temperature: clamp(request.temperature, MAX_TEMPERATURE), top_p: topP,
+    top_k: typeof request.top_k === 'number' ? request.top_k : undefined,
+  };
 }
 
 function clamp(value: unknown, max: number): number | undefined {
@@ -100,7 +106,9 @@ function convertFormat(format: unknown): { schema?: JsonRecord; asks?: boolean }
   const kind = readKind(FORMATS, format['type'], at('response_format.type'));
   const { json_schema: definition } = readObject(FORMAT, format, at('response_format'));
   if (kind !== 'json_schema') return { asks: kind === 'json_object' };
-  const schema = isRecord(definition) ? readObject(JSON_SCHEMA, definition, at('response_format.json_schema')).schema : undefined;
+  const schema = isRecord(definition)
+    ? readObject(JSON_SCHEMA, definition, at('response_format.json_schema')).schema
+    : undefined;
   if (!isRecord(schema)) throw malformed('response_format.json_schema.schema', 'a JSON schema');
   return { schema: { type: 'json_schema', schema } };
 }

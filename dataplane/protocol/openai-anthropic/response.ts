@@ -45,7 +45,9 @@ export function convertResponse(body: Uint8Array, answer: Partial<AnswerContext>
 }
 
 /** OpenAI's prompt_tokens include tokens read from and written to the cache. */
-export function writeUsage({ input, cached, cacheWrite5m, cacheWrite1h, output }: ReportedUsage, reasoning: number | undefined): JsonRecord {
+export function writeUsage(
+  { input, cached, cacheWrite5m, cacheWrite1h, output }: ReportedUsage, reasoning: number | undefined,
+): JsonRecord {
   const written = (cacheWrite5m ?? 0) + (cacheWrite1h ?? 0);
   const prompt = (input ?? 0) + (cached ?? 0) + written;
   return {
@@ -67,11 +69,14 @@ export function explanationOf(details: unknown): string | undefined {
 }
 
 /** A tool call as the client expects it: of a function, of a custom tool, or as function_call. */
-export function writeCall({ id, name, text }: { id: unknown; name: string; text: string }, notes: AnswerNotes | undefined): JsonRecord {
+export function writeCall(
+  { id, name, text }: { id: unknown; name: string; text: string }, notes: AnswerNotes | undefined,
+): JsonRecord {
   const named = notes?.toolNames?.get(name) ?? name;
   if (notes?.legacyFunctions === true) return { function_call: { name: named, arguments: text } };
   const call = { id: fromToolUseId(stringOf(id)) };
-  if (notes?.customTools?.has(name) === true) return { ...call, type: 'custom', custom: { name: named, input: customInput(text) } };
+  if (notes?.customTools?.has(name) === true)
+    return { ...call, type: 'custom', custom: { name: named, input: customInput(text) } };
   return { ...call, type: 'function', function: { name: named, arguments: text } };
 }
 
@@ -86,9 +91,13 @@ function customInput(text: string): string {
 }
 
 /** Thinking goes where OpenAI-compatible providers put it; blocks of server tools are left out. */
-function convertContent(content: readonly unknown[], refusal: string | undefined, notes: AnswerNotes | undefined): JsonRecord {
+function convertContent(
+  content: readonly unknown[], refusal: string | undefined, notes: AnswerNotes | undefined,
+): JsonRecord {
   const blocks = itemsOf(content).filter(isRecord);
-  const ofType = (...types: readonly string[]): JsonRecord[] => blocks.filter((block) => types.includes(stringOf(block['type'])));
+  const ofType = (...types: readonly string[]): JsonRecord[] => blocks.filter((block) => types.includes(
+    stringOf(block['type']),
+  ));
   const texts = ofType('text');
   const calls = ofType('tool_use').map((block) => convertCall(block, notes));
   const thinkingBlocks = ofType('thinking', 'redacted_thinking').map((block) => viewOf(THINKING_BLOCK, block));

@@ -69,14 +69,20 @@ export class EventsToChunks implements EventHandler {
   finish(): StreamEnd {
     if (this.#end) return this.#end;
     // some providers send a stop reason and no message_stop
-    return this.#eventMeter.stopReason === undefined ? { outcome: 'Cut' } : { outcome: 'Complete', last: Buffer.concat([Buffer.from(this.#closing()), DONE]) };
+    return this.#eventMeter.stopReason === undefined
+      ? { outcome: 'Cut' }
+      : { outcome: 'Complete', last: Buffer.concat([Buffer.from(this.#closing()), DONE]) };
   }
 
   #convert(data: JsonRecord): string {
     switch (data['type']) {
-      case 'content_block_delta': return isRecord(data['delta']) ? this.#convertDelta(data['index'], data['delta']) : '';
+      case 'content_block_delta': return isRecord(data['delta'])
+        ? this.#convertDelta(data['index'], data['delta'])
+        : '';
       case 'message_start': return this.#start(data['message']);
-      case 'content_block_start': return isRecord(data['content_block']) ? this.#startBlock(data['index'], data['content_block']) : '';
+      case 'content_block_start': return isRecord(data['content_block'])
+        ? this.#startBlock(data['index'], data['content_block'])
+        : '';
       case 'content_block_stop': return this.#stopBlock(data['index']);
       case 'message_delta': return this.#noteEnd(data['delta'], data['usage']);
       case 'message_stop': {
@@ -112,7 +118,9 @@ export class EventsToChunks implements EventHandler {
   #startBlock(index: unknown, block: JsonRecord): string {
     const opening = this.#opening();
     const type = stringOf(block['type']);
-    const place = type === 'tool_use' ? this.#toolCalls++ : type.endsWith('thinking') ? this.#thinkingBlocks++ : this.#contentLength;
+    const place = type === 'tool_use'
+      ? this.#toolCalls++
+      : type.endsWith('thinking') ? this.#thinkingBlocks++ : this.#contentLength;
     const opened = openBlock(type, { block, place, notes: this.#request.notes, writer: this.#writing() });
     if (!opened) return opening;
     this.#open.set(index, opened);
@@ -130,7 +138,9 @@ export class EventsToChunks implements EventHandler {
     const chunks = this.#opening();
     const writer = this.#writing();
     this.#contentLength += content?.length ?? 0;
-    return chunks + (content === undefined ? '' : writer.text('content', content)) + (thinking === undefined ? '' : writer.text('reasoning_content', thinking));
+    return chunks + (content === undefined ? '' : writer.text('content', content)) + (thinking === undefined
+      ? ''
+      : writer.text('reasoning_content', thinking));
   }
 
   #stopBlock(index: unknown): string {
@@ -152,7 +162,9 @@ export class EventsToChunks implements EventHandler {
     const rest = [...this.#open.keys()].map((index) => this.#stopBlock(index)).join('');
     const refusal = this.#refusal === undefined ? '' : writer.text('refusal', this.#refusal);
     const finish = writer.finish(finishReasonOf(this.#eventMeter.stopReason, this.#request.notes), this.#serviceTier);
-    const usage = this.#request.wantsStreamUsage ? writer.usage(writeUsage(fillUsage(this.meter, this.#request.estimatedInputTokens), this.#reasoningTokens)) : '';
+    const usage = this.#request.wantsStreamUsage
+      ? writer.usage(writeUsage(fillUsage(this.meter, this.#request.estimatedInputTokens), this.#reasoningTokens))
+      : '';
     return opening + rest + refusal + finish + usage;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * How OpenAI's chat completions are converted to Anthropic's protocol. The converters of this folder read objects through these
- * tables, and docs/protocols.md is generated from them.
+ * How OpenAI's chat completions are converted to Anthropic's protocol. The converters of this folder read objects
+ * through these tables, and docs/protocols.md is generated from them.
  */
 import { converted, dropped, kindTable, objectTable, refused, valueTable } from '../field-table.ts';
 
@@ -24,8 +24,12 @@ export const REQUEST = objectTable('Request', {
   parallel_tool_calls: converted('`tool_choice.disable_parallel_tool_use`, where false'),
   functions: converted('`tools`; the answer calls one as `function_call`'),
   function_call: converted('`tool_choice`, where there are `functions`'),
-  response_format: converted('`output_config.format` (json_schema), or a line of `system` that asks for one JSON object (json_object)'),
-  reasoning_effort: converted('`thinking` and `output_config.effort`; a thinking budget of at most half the limit for models before 4.6'),
+  response_format: converted(
+    '`output_config.format` (json_schema), or a line of `system` that asks for one JSON object (json_object)',
+  ),
+  reasoning_effort: converted(
+    '`thinking` and `output_config.effort`; a thinking budget of at most half the limit for models before 4.6',
+  ),
   thinking: converted('`thinking` (not OpenAI\'s own) as it is'),
   user: converted('`metadata.user_id`'),
   safety_identifier: converted('`metadata.user_id`, before `user`'),
@@ -71,7 +75,8 @@ export const SYSTEM_MESSAGE = objectTable('System and developer messages', {
 });
 
 export const USER_MESSAGE = objectTable('User messages', {
-  role: converted('`role`'), content: converted('`content`'), name: converted('a text of its own before the content: `bob:`'),
+  role: converted('`role`'), content: converted('`content`'),
+  name: converted('a text of its own before the content: `bob:`'),
 });
 
 export const ASSISTANT_MESSAGE = objectTable('Assistant messages', {
@@ -81,7 +86,9 @@ export const ASSISTANT_MESSAGE = objectTable('Assistant messages', {
   tool_calls: converted('`tool_use` blocks'),
   function_call: converted('a `tool_use` block'),
   reasoning_details: converted('`thinking` and `redacted_thinking` blocks, where Anthropic signed them'),
-  reasoning_content: dropped('unsigned, so the API would refuse it; a model does not need its thoughts of earlier answers'),
+  reasoning_content: dropped(
+    'unsigned, so the API would refuse it; a model does not need its thoughts of earlier answers',
+  ),
   reasoning: dropped('as reasoning_content'),
   name: dropped(NAMES),
   annotations: dropped(ECHO),
@@ -105,7 +112,8 @@ export const PARTS = kindTable('Content parts by type', {
 });
 
 export const TEXT_PART = objectTable('Text parts', {
-  type: converted('`type`'), text: converted('`text`'), cache_control: converted('`cache_control` (not OpenAI\'s own)'), prompt_cache_breakpoint: dropped(OWN_CACHE),
+  type: converted('`type`'), text: converted('`text`'), cache_control: converted('`cache_control` (not OpenAI\'s own)'),
+  prompt_cache_breakpoint: dropped(OWN_CACHE),
 });
 
 export const REFUSAL_PART = objectTable('Refusal parts', {
@@ -113,7 +121,8 @@ export const REFUSAL_PART = objectTable('Refusal parts', {
 });
 
 export const IMAGE_PART = objectTable('Image parts', {
-  type: converted('`image`'), image_url: converted('`source`'), cache_control: converted('`cache_control` (not OpenAI\'s own)'), prompt_cache_breakpoint: dropped(OWN_CACHE),
+  type: converted('`image`'), image_url: converted('`source`'),
+  cache_control: converted('`cache_control` (not OpenAI\'s own)'), prompt_cache_breakpoint: dropped(OWN_CACHE),
 });
 
 export const IMAGE_URL = objectTable('`image_url`', {
@@ -121,7 +130,8 @@ export const IMAGE_URL = objectTable('`image_url`', {
 });
 
 export const FILE_PART = objectTable('File parts', {
-  type: converted('`document`'), file: converted('`source` and `title`'), cache_control: converted('`cache_control` (not OpenAI\'s own)'), prompt_cache_breakpoint: dropped(OWN_CACHE),
+  type: converted('`document`'), file: converted('`source` and `title`'),
+  cache_control: converted('`cache_control` (not OpenAI\'s own)'), prompt_cache_breakpoint: dropped(OWN_CACHE),
 });
 
 export const FILE = objectTable('`file`', {
@@ -136,7 +146,8 @@ export const TOOLS = kindTable('Tools and calls by type', {
 });
 
 export const TOOL = objectTable('Tools', {
-  type: converted('`type`'), function: converted('`name`, `description`, `input_schema`'), custom: converted('`name`, `description`'), cache_control: converted('`cache_control` (not OpenAI\'s own)'),
+  type: converted('`type`'), function: converted('`name`, `description`, `input_schema`'),
+  custom: converted('`name`, `description`'), cache_control: converted('`cache_control` (not OpenAI\'s own)'),
 });
 
 export const FUNCTION = objectTable('`function` of a tool, and `functions`', {
@@ -147,7 +158,8 @@ export const FUNCTION = objectTable('`function` of a tool, and `functions`', {
 });
 
 export const CUSTOM_TOOL = objectTable('`custom` of a tool', {
-  name: converted('`name`'), description: converted('`description`'), format: refused('a tool\'s text cannot be held to a grammar', [{ type: 'text' }]),
+  name: converted('`name`'), description: converted('`description`'),
+  format: refused('a tool\'s text cannot be held to a grammar', [{ type: 'text' }]),
 });
 
 export const TOOL_CALL = objectTable('Tool calls', {
@@ -211,15 +223,19 @@ const BLOCKS = kindTable('Blocks of an answer by type', {
 });
 
 export const TEXT_BLOCK = objectTable('Text blocks', {
-  type: converted('`content`'), text: converted('`content`'), citations: converted('`annotations`, where they have a URL'),
+  type: converted('`content`'), text: converted('`content`'),
+  citations: converted('`annotations`, where they have a URL'),
 });
 
 export const THINKING_BLOCK = objectTable('Thinking blocks', {
-  type: converted('`reasoning_details[].type`'), thinking: converted('`reasoning_content`'), signature: converted('`reasoning_details[].signature`'), data: converted('`reasoning_details[].data`'),
+  type: converted('`reasoning_details[].type`'), thinking: converted('`reasoning_content`'),
+  signature: converted('`reasoning_details[].signature`'), data: converted('`reasoning_details[].data`'),
 });
 
 export const TOOL_USE_BLOCK = objectTable('Tool use blocks', {
-  type: converted('`type`'), id: converted('`id`'), name: converted('`name`'), input: converted('`arguments`: its JSON'), caller: dropped('always the model'), toolset_name: dropped('belongs to tools that an OpenAI client cannot ask for'),
+  type: converted('`type`'), id: converted('`id`'), name: converted('`name`'),
+  input: converted('`arguments`: its JSON'), caller: dropped('always the model'),
+  toolset_name: dropped('belongs to tools that an OpenAI client cannot ask for'),
 });
 
 export const USAGE = objectTable('Usage', {
@@ -236,14 +252,17 @@ export const USAGE = objectTable('Usage', {
 });
 
 export const FINISH_REASONS = valueTable('`stop_reason` → `finish_reason`', {
-  end_turn: 'stop', stop_sequence: 'stop', pause_turn: 'stop', max_tokens: 'length', model_context_window_exceeded: 'length', tool_use: 'tool_calls', refusal: 'content_filter',
+  end_turn: 'stop', stop_sequence: 'stop', pause_turn: 'stop', max_tokens: 'length',
+  model_context_window_exceeded: 'length', tool_use: 'tool_calls', refusal: 'content_filter',
 });
 
 export const SERVICE_TIERS = valueTable('`service_tier` of an answer', { standard: 'default', priority: 'priority' });
 
 export const CHOICES = valueTable('`tool_choice`', { auto: 'auto', none: 'none', required: 'any' });
 
-export const EFFORTS = valueTable('`reasoning_effort` → `output_config.effort`', { minimal: 'low', low: 'low', medium: 'medium', high: 'high', xhigh: 'xhigh', max: 'max' });
+export const EFFORTS = valueTable('`reasoning_effort` → `output_config.effort`', {
+  minimal: 'low', low: 'low', medium: 'medium', high: 'high', xhigh: 'xhigh', max: 'max',
+});
 
 export const BUDGETS = valueTable('`reasoning_effort` → `thinking.budget_tokens`, for models before 4.6', {
   minimal: '1024', low: '2048', medium: '8192', high: '16384', xhigh: '32768', max: '32768',
@@ -253,7 +272,9 @@ const EVENTS = kindTable('Events of a stream', {
   message_start: converted('the first chunk: the role'),
   content_block_start: converted('of a tool call, the chunk with its id and name'),
   content_block_delta: converted('a chunk of content, reasoning or arguments'),
-  content_block_stop: converted('what was waited for: a custom tool\'s input, arguments of a provider that sends them whole, annotations'),
+  content_block_stop: converted(
+    'what was waited for: a custom tool\'s input, arguments of a provider that sends them whole, annotations',
+  ),
   message_delta: converted('the chunk with the `finish_reason`, once the stream is over, and the usage'),
   message_stop: converted('`[DONE]`'),
   ping: converted('a comment'),
@@ -262,7 +283,11 @@ const EVENTS = kindTable('Events of a stream', {
 
 /** In the order of docs/protocols.md. */
 export const REQUEST_TABLES = [
-  REQUEST, STREAM_OPTIONS, ROLES, SYSTEM_MESSAGE, USER_MESSAGE, ASSISTANT_MESSAGE, TOOL_MESSAGE, PARTS, TEXT_PART, REFUSAL_PART, IMAGE_PART, IMAGE_URL, FILE_PART, FILE,
-  TOOLS, TOOL, FUNCTION, CUSTOM_TOOL, TOOL_CALL, FUNCTION_CALL, CUSTOM_CALL, FORMATS, FORMAT, JSON_SCHEMA, CHOICES, EFFORTS, BUDGETS,
+  REQUEST, STREAM_OPTIONS, ROLES, SYSTEM_MESSAGE, USER_MESSAGE, ASSISTANT_MESSAGE, TOOL_MESSAGE, PARTS, TEXT_PART,
+  REFUSAL_PART, IMAGE_PART, IMAGE_URL, FILE_PART, FILE,
+  TOOLS, TOOL, FUNCTION, CUSTOM_TOOL, TOOL_CALL, FUNCTION_CALL, CUSTOM_CALL, FORMATS, FORMAT, JSON_SCHEMA, CHOICES,
+  EFFORTS, BUDGETS,
 ];
-export const ANSWER_TABLES = [MESSAGE, BLOCKS, TEXT_BLOCK, THINKING_BLOCK, TOOL_USE_BLOCK, USAGE, FINISH_REASONS, SERVICE_TIERS, EVENTS];
+export const ANSWER_TABLES = [
+  MESSAGE, BLOCKS, TEXT_BLOCK, THINKING_BLOCK, TOOL_USE_BLOCK, USAGE, FINISH_REASONS, SERVICE_TIERS, EVENTS,
+];

@@ -1,6 +1,6 @@
 /**
- * Converts the reasoning effort. Anthropic's newer models take an effort; those before 4.6 take a budget of tokens, which must fit
- * within the output limit.
+ * Converts the reasoning effort. Anthropic's newer models take an effort; those before 4.6 take a budget of tokens,
+ * which must fit within the output limit.
  */
 import { isRecord, itemsOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
@@ -33,7 +33,10 @@ const FIRST_ADAPTIVE = 4.6;
 const VERSION = /claude-(?:(?:opus|sonnet|haiku)-)?(\d)(?:[-.](\d)(?!\d))?/i;
 
 export function convertThinking(request: ThinkingRequest): Thinking {
-  if (isRecord(request.thinking)) return { thinking: request.thinking, effort: EFFORTS.values.get(textOf(request.effort) ?? ''), thinks: request.thinking['type'] !== 'disabled' };
+  if (isRecord(request.thinking)) return {
+    thinking: request.thinking, effort: EFFORTS.values.get(textOf(request.effort) ?? ''),
+    thinks: request.thinking['type'] !== 'disabled',
+  };
   const effort = textOf(request.effort);
   if (effort === undefined) return NONE;
   return takesBudget(request.model) ? budgetOf(effort, request) : adaptive(effort);

@@ -14,7 +14,9 @@ import { CHOICES, CUSTOM_CALL, CUSTOM_TOOL, FUNCTION, FUNCTION_CALL, TOOL, TOOL_
 /** The API's limit. */
 const MAX_NAME_LENGTH = 128;
 /** Wraps a custom tool's text. */
-const TEXT_INPUT = { type: 'object', properties: { input: { type: 'string' } }, required: ['input'], additionalProperties: false };
+const TEXT_INPUT = {
+  type: 'object', properties: { input: { type: 'string' } }, required: ['input'], additionalProperties: false,
+};
 const NO_INPUT = { type: 'object', properties: {} };
 
 /** The tools of one request, and notes on them for the conversion of the response. */
@@ -26,15 +28,20 @@ export class RequestTools {
   get notes(): AnswerNotes | undefined {
     const toolNames = this.#names.original;
     if (!toolNames && this.#custom.size === 0 && !this.#legacy) return undefined;
-    return { ...(toolNames ? { toolNames } : {}), ...(this.#custom.size > 0 ? { customTools: this.#custom } : {}), ...(this.#legacy ? { legacyFunctions: true } : {}) };
+    return {
+      ...(toolNames ? { toolNames } : {}), ...(this.#custom.size > 0 ? { customTools: this.#custom } : {}),
+      ...(this.#legacy ? { legacyFunctions: true } : {}),
+    };
   }
 
   /** Undefined: none. `choice` may exclude some. Throws RequestFault for a tool without a counterpart. */
   convertTools(tools: unknown, functions: unknown, choice: unknown): readonly JsonRecord[] | undefined {
-    const legacy = readRecords(functions, 'functions').map((definition, index) => this.#convertFunction(definition, `functions[${index}]`));
+    const legacy = readRecords(functions, 'functions')
+      .map((definition, index) => this.#convertFunction(definition, `functions[${index}]`));
     this.#legacy = legacy.length > 0 && itemsOf(tools).length === 0;
     const allowed = allowedNames(choice);
-    const current = readRecords(tools, 'tools').map((tool, index) => ({ name: namedIn(tool)?.['name'], converted: this.#convertTool(tool, `tools[${index}]`) }))
+    const current = readRecords(tools, 'tools')
+      .map((tool, index) => ({ name: namedIn(tool)?.['name'], converted: this.#convertTool(tool, `tools[${index}]`) }))
       .filter(({ name }) => allowed?.has(name) !== false).map(({ converted }) => converted);
     const all = [...current, ...legacy];
     return all.length > 0 ? all : undefined;
@@ -42,7 +49,9 @@ export class RequestTools {
 
   /** Undefined: the default. `functionCall` is the choice among `functions`. */
   convertChoice(choice: unknown, functionCall: unknown, parallel: unknown): JsonRecord | undefined {
-    const converted = this.#legacy && !isGiven(choice) ? this.#convertFunctionCall(functionCall) : this.#convertToolChoice(choice);
+    const converted = this.#legacy && !isGiven(choice)
+      ? this.#convertFunctionCall(functionCall)
+      : this.#convertToolChoice(choice);
     // a function_call holds one call only
     if ((parallel !== false && !this.#legacy) || converted?.['type'] === 'none') return converted;
     return { ...(converted ?? { type: 'auto' }), disable_parallel_tool_use: true };
@@ -96,7 +105,9 @@ export class RequestTools {
 
   #convertFunctionCall(choice: unknown): JsonRecord | undefined {
     if (!isGiven(choice)) return undefined;
-    return isRecord(choice) ? { type: 'tool', name: this.#names.send(choice['name']) } : choiceOf(choice, 'function_call');
+    return isRecord(choice)
+      ? { type: 'tool', name: this.#names.send(choice['name']) }
+      : choiceOf(choice, 'function_call');
   }
 
   #convertCall(call: JsonRecord, param: string): JsonRecord {
@@ -106,7 +117,9 @@ export class RequestTools {
     if (kind === 'function') return this.convertFunctionCall(called, toToolUseId(stringOf(id)), `${param}.function`);
     if (!isRecord(custom)) throw malformed(`${param}.custom`, 'an object');
     const { name, input } = readObject(CUSTOM_CALL, custom, at(`${param}.custom`));
-    return { type: 'tool_use', id: toToolUseId(stringOf(id)), name: this.#names.send(name), input: { input: stringOf(input) } };
+    return {
+      type: 'tool_use', id: toToolUseId(stringOf(id)), name: this.#names.send(name), input: { input: stringOf(input) },
+    };
   }
 }
 

@@ -1,13 +1,17 @@
 /**
- * Reads what the gateway must know of a chat completion request, and no other fields. Fields of compatible providers that are known
- * to raise the price are included.
+ * Reads what the gateway must know of a chat completion request, and no other fields. Fields of compatible providers
+ * that are known to raise the price are included.
  */
 import { RequestFault } from '../call-facts.ts';
 import type { ChatFacts } from '../call-facts.ts';
 import { PREAMBLE_UNITS } from '../estimate.ts';
-import { addImage, addPricedFields, addUnbounded, asksForLongCache, dataUrlBytes, startCounts } from '../content-counts.ts';
+import {
+  addImage, addPricedFields, addUnbounded, asksForLongCache, dataUrlBytes, startCounts,
+} from '../content-counts.ts';
 import type { ContentCounts, PricedField } from '../content-counts.ts';
-import { isGiven, isRecord, itemsOf, readCount, readFlag, readMessages, readModel, readRecords, stringOf, utf8Bytes } from '../fields.ts';
+import {
+  isGiven, isRecord, itemsOf, readCount, readFlag, readMessages, readModel, readRecords, stringOf, utf8Bytes,
+} from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { refuseCaseVariants } from '../case-variants.ts';
 import { findImage, isImageData } from '../image-inputs.ts';
@@ -33,7 +37,9 @@ export const PRICED_FIELDS: readonly PricedField[] = [
 ];
 
 /** Content parts whose tokens are bounded by their bytes. */
-const TEXT_PARTS: ReadonlySet<unknown> = new Set(['text', 'refusal', 'input_text', 'output_text', 'thinking', 'reasoning']);
+const TEXT_PARTS: ReadonlySet<unknown> = new Set(
+  ['text', 'refusal', 'input_text', 'output_text', 'thinking', 'reasoning'],
+);
 /** Compatible providers fetch files by URL. */
 const URL_START = /^\s*[a-z][a-z0-9+.-]{1,20}:\/\//i;
 /** Members that hold a part's content. */
@@ -76,18 +82,24 @@ function readLimit(parsed: JsonRecord): number | undefined {
   const completionLimit = readCount(parsed['max_completion_tokens'], 'max_completion_tokens', POSITIVE);
   const legacyLimit = readCount(parsed['max_tokens'], 'max_tokens', POSITIVE);
   if (completionLimit !== undefined && legacyLimit !== undefined && completionLimit !== legacyLimit)
-    throw new RequestFault('invalid_request', 'The fields "max_tokens" and "max_completion_tokens" differ; send only one of them.', 'max_tokens');
+    throw new RequestFault(
+      'invalid_request', 'The fields "max_tokens" and "max_completion_tokens" differ; send only one of them.',
+      'max_tokens',
+    );
   return completionLimit ?? legacyLimit;
 }
 
 /** With `best_of` some providers generate several answers, bill all, and return the best. */
 function readAnswers(parsed: JsonRecord): number {
-  return Math.max(readCount(parsed['n'], 'n', ANSWERS_RANGE) ?? 1, readCount(parsed['best_of'], 'best_of', ANSWERS_RANGE) ?? 1);
+  return Math.max(
+    readCount(parsed['n'], 'n', ANSWERS_RANGE) ?? 1, readCount(parsed['best_of'], 'best_of', ANSWERS_RANGE) ?? 1,
+  );
 }
 
 function readStreamOptions(options: unknown): boolean {
   if (!isGiven(options)) return false;
-  if (!isRecord(options)) throw new RequestFault('invalid_request', 'The field "stream_options" must be an object.', 'stream_options');
+  if (!isRecord(options))
+    throw new RequestFault('invalid_request', 'The field "stream_options" must be an object.', 'stream_options');
   return readFlag(options['include_usage'], 'stream_options.include_usage');
 }
 
@@ -97,9 +109,11 @@ function readMessage(counts: ContentCounts, message: JsonRecord, param: string):
   // a reference to an earlier spoken answer
   if (isGiven(message['audio'])) addUnbounded(counts, 'Audio', `${param}.audio`);
   // images that a model generated before, as OpenRouter returns them
-  for (const [index, image] of itemsOf(message['images']).entries()) readPart(counts, isRecord(image) ? image : { image }, `${param}.images[${index}]`);
+  for (const [index, image] of itemsOf(message['images']).entries())
+    readPart(counts, isRecord(image) ? image : { image }, `${param}.images[${index}]`);
   const { content } = message;
-  if (Array.isArray(content)) for (const [index, part] of (content as unknown[]).entries()) readPart(counts, part, `${param}.content[${index}]`);
+  if (Array.isArray(content))
+    for (const [index, part] of (content as unknown[]).entries()) readPart(counts, part, `${param}.content[${index}]`);
   else if (isRecord(content)) readPart(counts, content, `${param}.content`);
 }
 
@@ -110,7 +124,10 @@ function readPart(counts: ContentCounts, part: unknown, param: string): void {
   refuseCaseVariants(part, param);
   for (const name of NESTED) if (isRecord(part[name])) refuseCaseVariants(part[name], `${param}.${name}`);
   const type = stringOf(part['type']);
-  const media = [readImagePart(counts, part, param, type), readAudioPart(counts, part, param, type), readFilePart(counts, part, param, type)];
+  const media = [
+    readImagePart(counts, part, param, type), readAudioPart(counts, part, param, type),
+    readFilePart(counts, part, param, type),
+  ];
   if (media.includes(true)) return;
   if (!TEXT_PARTS.has(type) && !(type === '' && typeof part['text'] === 'string')) readUnknownPart(counts, part, param);
 }
@@ -159,7 +176,8 @@ function readTools(counts: ContentCounts, parsed: JsonRecord): number {
 }
 
 function readModalities(counts: ContentCounts, modalities: unknown): void {
-  if (itemsOf(modalities).some((modality) => stringOf(modality).toLowerCase() === 'audio')) addUnbounded(counts, 'Audio', 'modalities');
+  if (itemsOf(modalities).some((modality) => stringOf(modality).toLowerCase() === 'audio'))
+    addUnbounded(counts, 'Audio', 'modalities');
 }
 
 /** Rejected tokens of a prediction are billed as output. One of an unknown shape is bounded by the whole body. */
@@ -167,14 +185,18 @@ function readPrediction(prediction: unknown, bodyBytes: number): number {
   if (!isGiven(prediction)) return 0;
   const content = isRecord(prediction) ? prediction['content'] : undefined;
   if (typeof content === 'string') return utf8Bytes(content);
-  if (!Array.isArray(content) || !content.every((part) => isRecord(part) && typeof part['text'] === 'string')) return bodyBytes;
+  if (!Array.isArray(content) || !content.every((part) => isRecord(part) && typeof part['text'] === 'string'))
+    return bodyBytes;
   return content.filter(isRecord).reduce((sum, part) => sum + utf8Bytes(part['text']), 0);
 }
 
 /** Not OpenAI's own: some providers take Anthropic's `thinking`, and OpenRouter has `reasoning.max_tokens`. */
 function readThinkingBudget(parsed: JsonRecord): number | undefined {
   const { thinking, reasoning } = parsed;
-  const budgets: unknown[] = [isRecord(thinking) ? thinking['budget_tokens'] : undefined, isRecord(reasoning) ? reasoning['max_tokens'] : undefined];
+  const budgets: unknown[] = [
+    isRecord(thinking) ? thinking['budget_tokens'] : undefined,
+    isRecord(reasoning) ? reasoning['max_tokens'] : undefined,
+  ];
   return budgets.find((budget): budget is number => Number.isSafeInteger(budget) && Number(budget) > 0);
 }
 

@@ -35,7 +35,8 @@ const MAX_EVENT_BYTES = 128 * 1024 * 1024;
 /** Throws RequestFault where a field that the gateway needs is missing or wrong. */
 export function readImagesFacts(parsed: JsonRecord): ImagesFacts {
   const { prompt } = parsed;
-  if (typeof prompt !== 'string' || prompt === '') throw new RequestFault('invalid_request', 'The field "prompt" must be a text.', 'prompt');
+  if (typeof prompt !== 'string' || prompt === '')
+    throw new RequestFault('invalid_request', 'The field "prompt" must be a text.', 'prompt');
   return {
     model: readModel(parsed),
     stream: readFlag(parsed['stream'], 'stream'),
@@ -53,7 +54,9 @@ export const imagesConverter: Converter = {
     if (!Array.isArray(answer['data'])) throw new SyntaxError('the answer holds no images');
     return { body, meter: meterImages(answer['usage'], true) };
   },
-  stream: (request) => openEventStream(new ImagePassthrough(request), { client: 'OpenAI', requestId: request.id, maxEventBytes: MAX_EVENT_BYTES }),
+  stream: (request) => openEventStream(new ImagePassthrough(request), {
+    client: 'OpenAI', requestId: request.id, maxEventBytes: MAX_EVENT_BYTES,
+  }),
 };
 
 /** Models that report no usage are priced per image, so that missing usage is zero here. */

@@ -19,15 +19,23 @@ function callsBytes(calls: readonly unknown[]): number {
   return calls.filter(isRecord).reduce((sum, call) => sum + callBytes(call['function']) + callBytes(call['custom']), 0);
 }
 
-/** `reasoning_content` or `reasoning`, which some providers send both with the same text, or Mistral's thinking parts. */
-export function reasoningOf({ reasoning_content: reasoningContent, reasoning, content }: JsonRecord): string | undefined {
+/**
+ * `reasoning_content` or `reasoning`, which some providers send both with the same text, or Mistral's thinking parts.
+ */
+export function reasoningOf({
+  reasoning_content: reasoningContent, reasoning, content,
+}: JsonRecord): string | undefined {
   if (typeof reasoningContent === 'string' && reasoningContent !== '') return reasoningContent;
   if (typeof reasoning === 'string' && reasoning !== '') return reasoning;
-  return Array.isArray(content) ? textOf(content.filter(isRecord).map(({ thinking }) => thinkingText(thinking)).join('')) : undefined;
+  return Array.isArray(content)
+    ? textOf(content.filter(isRecord).map(({ thinking }) => thinkingText(thinking)).join(''))
+    : undefined;
 }
 
 function thinkingText(thinking: unknown): string {
-  return typeof thinking === 'string' ? thinking : itemsOf(thinking).filter(isRecord).map(({ text }) => stringOf(text)).join('');
+  return typeof thinking === 'string'
+    ? thinking
+    : itemsOf(thinking).filter(isRecord).map(({ text }) => stringOf(text)).join('');
 }
 
 function contentBytes(content: unknown): number {

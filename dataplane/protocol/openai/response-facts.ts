@@ -1,6 +1,7 @@
 /**
- * Reads what the gateway must know of a request to POST /v1/responses. References to state that the provider stores are refused: its
- * length is not in the body, and all keys share the gateway's account there, so that one could read another's.
+ * Reads what the gateway must know of a request to POST /v1/responses. References to state that the provider stores are
+ * refused: its length is not in the body, and all keys share the gateway's account there, so that one could read
+ * another's.
  */
 import { RequestFault } from '../call-facts.ts';
 import type { ChatFacts } from '../call-facts.ts';
@@ -22,7 +23,11 @@ const PRICED_FIELDS: readonly PricedField[] = [
 
 /** References to stored state, and what to do instead. */
 const STORED_STATE: readonly { readonly field: string; readonly instead: string }[] = [
-  { field: 'previous_response_id', instead: 'Send the whole conversation in "input" (with "store": false and "include": ["reasoning.encrypted_content"] for models that reason).' },
+  {
+    field: 'previous_response_id',
+    instead: 'Send the whole conversation in "input" (with "store": false and '
+      + '"include": ["reasoning.encrypted_content"] for models that reason).',
+  },
   { field: 'conversation', instead: 'Send the whole conversation in "input".' },
   { field: 'prompt', instead: 'Send the prompt itself in "instructions" and "input".' },
 ];
@@ -62,9 +67,17 @@ export function readResponseFacts(body: Uint8Array, parsed: JsonRecord): ChatFac
 function refuseStoredState(parsed: JsonRecord): void {
   for (const { field, instead } of STORED_STATE)
     if (isGiven(parsed[field]))
-      throw new RequestFault('unsupported_parameter', `The field "${field}" refers to what the provider keeps, where it is not bound to this key. ${instead}`, field);
+      throw new RequestFault(
+        'unsupported_parameter',
+        `The field "${field}" refers to what the provider keeps, where it is not bound to this key. ${instead}`, field,
+      );
   if (readFlag(parsed['background'], 'background'))
-    throw new RequestFault('unsupported_parameter', 'The field "background" would leave the answer at the provider to be fetched later, which this gateway does not offer. Use "stream" for long answers.', 'background');
+    throw new RequestFault(
+      'unsupported_parameter',
+      'The field "background" would leave the answer at the provider to be fetched later, which this gateway does not '
+        + 'offer. Use "stream" for long answers.',
+      'background',
+    );
 }
 
 function readModalities(counts: ContentCounts, modalities: unknown): void {

@@ -1,6 +1,6 @@
 /**
- * Walks the input of a responses request: a text, or items of many types, of which messages and tool results hold parts. Unknown
- * items are bounded by the model's context.
+ * Walks the input of a responses request: a text, or items of many types, of which messages and tool results hold
+ * parts. Unknown items are bounded by the model's context.
  */
 import { RequestFault } from '../call-facts.ts';
 import { addImage, addUnbounded, dataUrlBytes } from '../content-counts.ts';
@@ -12,17 +12,23 @@ import { readAddedTools } from './response-tools.ts';
 
 /** Items whose tokens are bounded by their bytes. */
 const TEXT_ITEMS: ReadonlySet<string> = new Set([
-  'message', 'function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output', 'computer_call', 'computer_call_output',
-  'local_shell_call', 'local_shell_call_output', 'shell_call', 'shell_call_output', 'apply_patch_call', 'apply_patch_call_output', 'compaction',
-  'mcp_list_tools', 'mcp_approval_request', 'mcp_approval_response', 'mcp_call', 'file_search_call', 'web_search_call', 'tool_search_call',
+  'message', 'function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output', 'computer_call',
+  'computer_call_output',
+  'local_shell_call', 'local_shell_call_output', 'shell_call', 'shell_call_output', 'apply_patch_call',
+  'apply_patch_call_output', 'compaction',
+  'mcp_list_tools', 'mcp_approval_request', 'mcp_approval_response', 'mcp_call', 'file_search_call', 'web_search_call',
+  'tool_search_call',
   'tool_search_output', 'additional_tools', 'configuration_update', 'program', 'program_output',
 ]);
-const TEXT_PARTS: ReadonlySet<string> = new Set(['input_text', 'output_text', 'text', 'refusal', 'summary_text', 'reasoning_text']);
+const TEXT_PARTS: ReadonlySet<string> = new Set(
+  ['input_text', 'output_text', 'text', 'refusal', 'summary_text', 'reasoning_text'],
+);
 
 /** The input may be absent. Throws RequestFault where it is neither text nor items, or refers to stored items. */
 export function readInput(counts: ContentCounts, input: unknown): void {
   if (!isGiven(input) || typeof input === 'string') return;
-  if (!Array.isArray(input)) throw new RequestFault('invalid_request', 'The field "input" must be a text or a list of items.', 'input');
+  if (!Array.isArray(input))
+    throw new RequestFault('invalid_request', 'The field "input" must be a text or a list of items.', 'input');
   const items: readonly unknown[] = input;
   for (const [index, item] of items.entries()) {
     const param = `input[${index}]`;
@@ -53,7 +59,8 @@ function isReference(item: JsonRecord, type: string): boolean {
 
 function storedItemFault(param: string): RequestFault {
   return new RequestFault('unsupported_parameter',
-    `The item "${param}" refers to one that the provider keeps, where it is not bound to this key. Send the item itself (clients that make references by themselves stop with "store": false).`, param);
+    `The item "${param}" refers to one that the provider keeps, where it is not bound to this key. `
+    + 'Send the item itself (clients that make references by themselves stop with "store": false).', param);
 }
 
 /** The provider may add stored reasoning by the item's id, which may fill the context. */
@@ -69,7 +76,8 @@ function readPicture(counts: ContentCounts, { result }: JsonRecord, param: strin
 /** A text, a part, or a list of parts. */
 function readParts(counts: ContentCounts, value: unknown, param: string): void {
   if (isRecord(value)) readPart(counts, value, param);
-  for (const [index, part] of itemsOf(value).entries()) if (isRecord(part)) readPart(counts, part, `${param}[${index}]`);
+  for (const [index, part] of itemsOf(value).entries())
+    if (isRecord(part)) readPart(counts, part, `${param}[${index}]`);
 }
 
 function readPart(counts: ContentCounts, part: JsonRecord, param: string): void {
@@ -79,7 +87,8 @@ function readPart(counts: ContentCounts, part: JsonRecord, param: string): void 
   if (isGiven(part['file_id'])) addUnbounded(counts, 'FileReferences', `${param}.file_id`);
   if (type.includes('audio') || isGiven(part['input_audio'])) addUnbounded(counts, 'Audio', param);
   else if (type === 'input_file') readFile(counts, part, param);
-  else if (type === 'logs' || (type === '' && !isGiven(part['image_url']))) readUnknown(counts, part, param, type === 'logs' || isOutputOfShell(part));
+  else if (type === 'logs' || (type === '' && !isGiven(part['image_url'])))
+    readUnknown(counts, part, param, type === 'logs' || isOutputOfShell(part));
   else readUnknown(counts, part, param);
 }
 

@@ -47,6 +47,8 @@ function outputBytesOf(response: JsonRecord): number {
 function itemBytes(item: JsonRecord): number {
   const parts = [...itemsOf(item['content']), ...itemsOf(item['summary'])].filter(isRecord);
   const texts = parts.reduce((sum, part) => sum + utf8Bytes(part['text']) + utf8Bytes(part['refusal']), 0);
-  const called = stringOf(item['type']).endsWith('_call') ? utf8Bytes(item['name']) + utf8Bytes(item['arguments']) + utf8Bytes(item['input']) : 0;
+  const called = stringOf(item['type']).endsWith('_call')
+    ? utf8Bytes(item['name']) + utf8Bytes(item['arguments']) + utf8Bytes(item['input'])
+    : 0;
   return texts + called;
 }

@@ -1,6 +1,6 @@
 /**
- * Tools of the responses API by type: the cost of tools that the client runs is bounded by the call's tokens; that of tools that the
- * provider runs is not.
+ * Tools of the responses API by type: the cost of tools that the client runs is bounded by the call's tokens; that of
+ * tools that the provider runs is not.
  */
 import { addUnbounded } from '../content-counts.ts';
 import type { ContentCounts } from '../content-counts.ts';
@@ -10,7 +10,9 @@ import type { JsonRecord } from '../fields.ts';
 /** Defined by the client. */
 const OWN_TOOLS: ReadonlySet<unknown> = new Set(['function', 'custom']);
 /** Run by the client, but defined by the provider. */
-const BUILT_IN_TOOLS: ReadonlySet<unknown> = new Set(['apply_patch', 'local_shell', 'computer', 'computer_use_preview']);
+const BUILT_IN_TOOLS: ReadonlySet<unknown> = new Set(
+  ['apply_patch', 'local_shell', 'computer', 'computer_use_preview'],
+);
 /** The provider's own definition of such a tool is not in the body; in units of estimate.ts. */
 const BUILT_IN_UNITS = 96;
 
@@ -23,7 +25,8 @@ export function readResponseTools(counts: ContentCounts, tools: unknown, param: 
 
 /** Tools that an input item or a namespace adds. */
 export function readAddedTools(counts: ContentCounts, tools: unknown, param: string): void {
-  for (const [index, tool] of itemsOf(tools).entries()) if (isRecord(tool)) readTool(counts, tool, `${param}[${index}]`);
+  for (const [index, tool] of itemsOf(tools).entries())
+    if (isRecord(tool)) readTool(counts, tool, `${param}[${index}]`);
 }
 
 function readTool(counts: ContentCounts, tool: JsonRecord, param: string): void {

@@ -1,8 +1,11 @@
 /**
- * Responses (POST /v1/responses), which pass through: OpenAI client, OpenAI provider. Only the model's name and max_output_tokens
- * change. A stream ends with the event that holds the final response (completed, incomplete, cancelled or failed), or with an error.
+ * Responses (POST /v1/responses), which pass through: OpenAI client, OpenAI provider. Only the model's name and
+ * max_output_tokens change. A stream ends with the event that holds the final response (completed, incomplete,
+ * cancelled or failed), or with an error.
  */
-import type { Converter, Meter, ProviderError, RequestPlan, StreamEnd, StreamRequest, UpstreamBody } from '../converter.ts';
+import type {
+  Converter, Meter, ProviderError, RequestPlan, StreamEnd, StreamRequest, UpstreamBody,
+} from '../converter.ts';
 import { failStream } from '../stream-errors.ts';
 import { openEventStream } from '../event-stream.ts';
 import type { EventHandler } from '../event-stream.ts';
@@ -26,16 +29,22 @@ export const responsesConverter: Converter = {
   request: editRequest,
   response: (body) => {
     const response = parseObject(body);
-    if (!Array.isArray(response['output']) && !isGiven(response['status'])) throw new SyntaxError('the answer is not a response');
+    if (!Array.isArray(response['output']) && !isGiven(response['status']))
+      throw new SyntaxError('the answer is not a response');
     return { body, meter: meterResponse(response), failed: isEmptyFailure(response) };
   },
-  stream: (request) => openEventStream(new ResponsePassthrough(request), { client: 'OpenAI', requestId: request.id, maxEventBytes: MAX_EVENT_BYTES }),
+  stream: (request) => openEventStream(new ResponsePassthrough(request), {
+    client: 'OpenAI', requestId: request.id, maxEventBytes: MAX_EVENT_BYTES,
+  }),
 };
 
-function editRequest(body: Uint8Array, parsed: JsonRecord, { upstreamModel, maxOutputTokens, scanned }: RequestPlan): UpstreamBody {
+function editRequest(
+  body: Uint8Array, parsed: JsonRecord, { upstreamModel, maxOutputTokens, scanned }: RequestPlan,
+): UpstreamBody {
   const edits = new Map<string, JsonEdit>();
   if (parsed['model'] !== upstreamModel) edits.set('model', JSON.stringify(upstreamModel));
-  if (maxOutputTokens !== undefined && parsed['max_output_tokens'] !== maxOutputTokens) edits.set('max_output_tokens', String(maxOutputTokens));
+  if (maxOutputTokens !== undefined && parsed['max_output_tokens'] !== maxOutputTokens)
+    edits.set('max_output_tokens', String(maxOutputTokens));
   return { path: '/responses', body: editObject(body, edits, scanned) };
 }
 
@@ -83,7 +92,9 @@ class ResponsePassthrough implements EventHandler {
     const ended = ENDS.has(type) || type === 'response.failed';
     if (isRecord(response)) this.#responseMeter.addResponse(response, ended);
     if (!ended) return [event.raw];
-    this.#end = type === 'response.failed' ? this.#failedResponse(data, isRecord(response) ? response : {}) : { outcome: 'Complete', last: event.raw };
+    this.#end = type === 'response.failed'
+      ? this.#failedResponse(data, isRecord(response) ? response : {})
+      : { outcome: 'Complete', last: event.raw };
     return [];
   }
 

@@ -1,5 +1,6 @@
 /**
- * OpenAI's usage: prompt_tokens include tokens read from and written to the cache. Compatible providers put usage in other places.
+ * OpenAI's usage: prompt_tokens include tokens read from and written to the cache. Compatible providers put usage in
+ * other places.
  */
 import type { ReportedUsage } from '../converter.ts';
 import { isRecord, itemsOf } from '../fields.ts';
@@ -17,13 +18,16 @@ export interface OpenAiUsage {
 }
 
 export const NO_USAGE: OpenAiUsage = {
-  prompt: undefined, cached: undefined, cacheWrite: undefined, completion: undefined, reasoning: undefined, total: undefined,
+  prompt: undefined, cached: undefined, cacheWrite: undefined, completion: undefined, reasoning: undefined,
+  total: undefined,
 };
 
 /** The usage object of a response or chunk: at the top level, or where some providers put it unasked. */
 export function usageOf(answer: JsonRecord): JsonRecord | undefined {
   const first: unknown = itemsOf(answer['choices'])[0];
-  const elsewhere = [isRecord(first) ? first['usage'] : undefined, isRecord(answer['x_groq']) ? answer['x_groq']['usage'] : undefined];
+  const elsewhere = [
+    isRecord(first) ? first['usage'] : undefined, isRecord(answer['x_groq']) ? answer['x_groq']['usage'] : undefined,
+  ];
   return [answer['usage'], ...elsewhere].find(isRecord);
 }
 
@@ -43,8 +47,8 @@ export function readUsage(usage: JsonRecord): OpenAiUsage {
 }
 
 /**
- * Counts each prompt token in one class only: cached and written tokens may overlap or exceed the prompt; then the written ones are
- * reduced.
+ * Counts each prompt token in one class only: cached and written tokens may overlap or exceed the prompt; then the
+ * written ones are reduced.
  */
 export function toReportedUsage(usage: OpenAiUsage): ReportedUsage {
   const { prompt } = usage;
@@ -65,7 +69,8 @@ function atMost(count: number | undefined, limit: number | undefined): number | 
 
 /** Some providers leave reasoning out of completion_tokens, which the total shows. */
 function outputOf({ prompt, completion, reasoning, total }: OpenAiUsage): number | undefined {
-  if (completion === undefined) return total !== undefined && prompt !== undefined && total >= prompt ? total - prompt : undefined;
+  if (completion === undefined)
+    return total !== undefined && prompt !== undefined && total >= prompt ? total - prompt : undefined;
   const apart = reasoning !== undefined && reasoning > 0 && total === (prompt ?? 0) + completion + reasoning;
   return apart ? completion + reasoning : completion;
 }

@@ -1,6 +1,6 @@
 /**
- * Videos, which pass through: OpenAI client, OpenAI provider. A call creates a job, which is billed per video when it is
- * created; its state is read from the provider's later responses.
+ * Videos, which pass through: OpenAI client, OpenAI provider. A call creates a job, which is billed per video when it
+ * is created; its state is read from the provider's later responses.
  */
 import type { UnboundedUse } from '../call-facts.ts';
 import { RequestFault } from '../call-facts.ts';
@@ -28,10 +28,13 @@ const PATH = '/videos';
 const MAX_VIDEOS = 10;
 const FILE_ID_FIELDS = ['input_reference[file_id]', 'input_reference.file_id'] as const;
 
-/** From a JSON body or a form's fields. Throws RequestFault where a field that the gateway needs is missing or wrong. */
+/**
+ * From a JSON body or a form's fields. Throws RequestFault where a field that the gateway needs is missing or wrong.
+ */
 export function readVideosFacts(fields: JsonRecord): VideosFacts {
   const { prompt } = fields;
-  if (typeof prompt !== 'string' || prompt === '') throw new RequestFault('invalid_request', 'The field "prompt" must be a text.', 'prompt');
+  if (typeof prompt !== 'string' || prompt === '')
+    throw new RequestFault('invalid_request', 'The field "prompt" must be a text.', 'prompt');
   return {
     model: readModel(fields),
     generations: readCount(numberIn(fields['n']), 'n', [1, MAX_VIDEOS]) ?? 1,
@@ -48,7 +51,9 @@ function numberIn(value: unknown): unknown {
 /** A file that the provider stores belongs to the gateway's account, which all keys share. */
 function readReferences(fields: JsonRecord): readonly UnboundedUse[] {
   const reference = fields['input_reference'];
-  const named = isRecord(reference) && isGiven(reference['file_id']) ? FILE_ID_FIELDS[1] : isGiven(fields[FILE_ID_FIELDS[0]]) ? FILE_ID_FIELDS[0] : undefined;
+  const named = isRecord(reference) && isGiven(reference['file_id'])
+    ? FILE_ID_FIELDS[1]
+    : isGiven(fields[FILE_ID_FIELDS[0]]) ? FILE_ID_FIELDS[0] : undefined;
   return named === undefined ? [] : [{ feature: 'FileReferences', param: named }];
 }
 
@@ -65,7 +70,9 @@ function videosConverter(contentType: string | undefined): Converter {
     request: (body, parsed, plan) => {
       if (contentType === undefined) return renameModel(PATH)(body, parsed, plan);
       const { upstreamModel } = plan;
-      return { path: PATH, contentType, body: parsed['model'] === upstreamModel ? body : editForm(body, contentType, { name: 'model', value: upstreamModel }) };
+      return { path: PATH, contentType, body: parsed['model'] === upstreamModel
+        ? body
+        : editForm(body, contentType, { name: 'model', value: upstreamModel }) };
     },
     response: (body) => {
       const job = readVideoJob(body);
