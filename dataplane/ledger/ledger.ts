@@ -1,5 +1,5 @@
 /**
- * The ledger: what keys and accounts have spent and hold, and the concurrency slots. Money is BigInt nano-USD. Promises:
+ * The ledger: what keys and accounts have spent and hold, and the concurrency slots. Money is BigInt nano-USD.
  * 1. A hold is granted, and durable then, only if spent + held + hold ≤ limit for key and account, in one atomic step.
  * 2. settle replaces the hold by the cost, durably, once per call id. What exceeds the hold is taken from what is free
  *    under both limits; the rest is `unbilled`.

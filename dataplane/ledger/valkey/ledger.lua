@@ -927,9 +927,9 @@ function operation.least(accountId, accountSpent, uid, total, period, index, spe
 end
 
 -- The fast path ------------------------------------------------------------------------------------------------------
--- Nearly every call, by the same arithmetic without tables, which are most of its cost: a new call whose money is free
--- of a known key and account with these limits this day and month; and its settlement within its hold. nil: it is
--- another call, nothing was changed, and the general operation follows. All that can fail comes before any change.
+-- Nearly every call, by the same arithmetic without tables, which are most of its cost: a new call of a known key and
+-- account whose money is there, with these limits, in this day and month; and its settlement within its hold. nil: it
+-- is another call, nothing was changed, and the general operation follows. All that can fail comes before any change.
 local function seenAgain(text, at, generation, high, low, period)
   if string.byte(text, at) == 45 then return nil end
   local seenPeriod, unlimited, seenHigh, seenLow, ms, seenGeneration, past = struct.unpack(SEEN, text, at)
