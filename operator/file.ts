@@ -12,8 +12,8 @@ import type { ManifestSource } from './console/access/files/source.ts';
 import { countGenerations } from './files/generations.ts';
 import { createLoader } from './files/load-folder.ts';
 import type { Origin } from './files/load-folder.ts';
-import { ConfigProblems } from './files/problem.ts';
-import type { ConfigProblem } from './files/problem.ts';
+import { InvalidManifests } from './files/diagnostic.ts';
+import type { Diagnostic } from './files/diagnostic.ts';
 import { provideFolder } from './files/provider.ts';
 import type { FilesProvider } from './files/provider.ts';
 import { watchFolder } from './files/watch-folder.ts';
@@ -44,7 +44,7 @@ export interface OperatorOptions {
   /** Told of each generated key, once. */
   readonly onMinted: (minted: MintedKey) => void;
   /** Told of each edit that is not taken, and with an empty list when all is well again. */
-  readonly onProblems: (problems: readonly ConfigProblem[]) => void;
+  readonly onProblems: (problems: readonly Diagnostic[]) => void;
   readonly timers?: Timers;
 }
 
@@ -85,7 +85,7 @@ const SYSTEM_TIMERS: Timers = {
   },
 };
 
-/** Resolves when the first snapshot is in force. Rejects with ConfigProblems where the folder has mistakes or the snapshot is refused. */
+/** Resolves when the first snapshot is in force. Rejects with InvalidManifests where the folder has mistakes or the snapshot is refused. */
 export async function startOperator(options: OperatorOptions): Promise<Operator> {
   const { gatewayNamespace, timers = SYSTEM_TIMERS } = options;
   const kinds = await loadApiKinds();
@@ -131,7 +131,7 @@ async function startController(options: Started, onCreated: (controller: Control
   await controller.start();
   if (refused.length > 0) {
     await controller.stop();
-    throw new ConfigProblems(placeFaults(refused, options.configDir, provider.origins));
+    throw new InvalidManifests(placeFaults(refused, options.configDir, provider.origins));
   }
   started = true;
   const watch = watchMinted(minted, controller, log);
@@ -191,7 +191,7 @@ function watchMinted(minted: MintedSecrets, controller: Controller, log: Operato
   });
 }
 
-function placeFaults(faults: readonly SnapshotFault[], folder: string, origins: ReadonlyMap<string, Origin>): ConfigProblem[] {
+function placeFaults(faults: readonly SnapshotFault[], folder: string, origins: ReadonlyMap<string, Origin>): Diagnostic[] {
   return faults.map((fault) => {
     const object = statusId(fault);
     const { file, line } = origins.get(object) ?? { file: folder, line: 0 };

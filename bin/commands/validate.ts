@@ -1,6 +1,6 @@
 /** `mgw validate`: what the API server and the operator would say to a folder, for pull requests. */
 import { Command } from 'commander';
-import type { ConfigProblem } from '../../operator/files/problem.ts';
+import type { Diagnostic } from '../../operator/files/diagnostic.ts';
 import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';
 import { EXIT } from '../exit.ts';
 import { flag, paragraphs, parseNamespace } from '../options.ts';
@@ -21,16 +21,16 @@ export function validateCommand(ended: (exitCode: number) => void): Command {
     .addOption(flag('--gateway-namespace <NAME>', 'namespace of the gateway, and of objects that name none').default(DEFAULT_GATEWAY_NAMESPACE).argParser(parseNamespace))
     .action(async (folder: string, flags: ValidateFlags) => {
       assertFolder('DIR', folder);
-      const [{ formatProblem }, { validateFolder }] = await Promise.all([import('../../operator/files/problem.ts'), import('../../operator/reconcile/validate-folder.ts')]);
+      const [{ formatDiagnostic }, { validateFolder }] = await Promise.all([import('../../operator/files/diagnostic.ts'), import('../../operator/reconcile/validate-folder.ts')]);
       const problems = await validateFolder(folder, { gatewayNamespace: flags.gatewayNamespace, nowMs: Date.now() });
-      for (const problem of problems) process.stdout.write(`${formatProblem(problem)}\n`);
+      for (const problem of problems) process.stdout.write(`${formatDiagnostic(problem)}\n`);
       process.stdout.write(`${summary(folder, problems)}\n`);
       ended(problems.some(({ severity }) => severity === 'Error') ? EXIT.failed : EXIT.ok);
     });
 }
 
-function summary(folder: string, problems: readonly ConfigProblem[]): string {
-  const count = (severity: ConfigProblem['severity'], word: string): string => {
+function summary(folder: string, problems: readonly Diagnostic[]): string {
+  const count = (severity: Diagnostic['severity'], word: string): string => {
     const number = problems.filter((each) => each.severity === severity).length;
     return number === 0 ? `no ${word}s` : `${number} ${word}${number === 1 ? '' : 's'}`;
   };

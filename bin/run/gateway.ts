@@ -7,8 +7,8 @@ import type { Ledger } from '../../dataplane/ledger/ledger.ts';
 import { startDataplane } from '../../dataplane/main.ts';
 import type { Dataplane } from '../../dataplane/main.ts';
 import type { Snapshot } from '../../dataplane/snapshot/snapshot.gen.ts';
-import { formatProblem } from '../../operator/files/problem.ts';
-import type { ConfigProblem } from '../../operator/files/problem.ts';
+import { formatDiagnostic } from '../../operator/files/diagnostic.ts';
+import type { Diagnostic } from '../../operator/files/diagnostic.ts';
 import { startOperator } from '../../operator/file.ts';
 import type { Operator, OperatorOptions } from '../../operator/file.ts';
 import type { Address } from '../options.ts';
@@ -47,7 +47,7 @@ const STATUS_INTERVAL_MS = 30_000;
 const WARNING_INTERVAL_MS = 1_000;
 const FIRST_STATUSES_MS = 50;
 
-/** Resolves once calls are answered. Rejects with ConfigProblems, or where a port cannot be had. */
+/** Resolves once calls are answered. Rejects with InvalidManifests, or where a port cannot be had. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { log, ledger, configDir, dataDir, gatewayNamespace, onMinted, print } = options;
   const report = createConditionReport(print);
@@ -116,8 +116,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
-function tellProblems(problems: readonly ConfigProblem[], print: (line: string) => void): void {
+function tellProblems(problems: readonly Diagnostic[], print: (line: string) => void): void {
   if (problems.length === 0) return print('the manifests are in order again');
-  for (const problem of problems) print(formatProblem(problem));
+  for (const problem of problems) print(formatDiagnostic(problem));
   print('the last good configuration stays in force');
 }

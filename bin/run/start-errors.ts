@@ -1,5 +1,5 @@
 /** What keeps a process from starting, in words that say how to mend it. */
-import { ConfigProblems, formatProblem } from '../../operator/files/problem.ts';
+import { InvalidManifests, formatDiagnostic } from '../../operator/files/diagnostic.ts';
 import { CommandFailed } from '../exit.ts';
 import { explainListen, wordsOf } from './listen-errors.ts';
 import type { AskedAddress } from './listen-errors.ts';
@@ -16,7 +16,7 @@ const FILE_WORDS: Readonly<Record<string, string>> = {
 /** The failure to report for anything that was thrown at the start; what is a defect is returned as it is. */
 export function explainStart(error: unknown, addresses: readonly AskedAddress[]): unknown {
   if (error instanceof CommandFailed) return error;
-  if (error instanceof ConfigProblems) return configProblems(error);
+  if (error instanceof InvalidManifests) return invalidManifests(error);
   const listening = explainListen(error, addresses);
   if (listening !== error) return listening;
   const { code, path, message } = wordsOf(error);
@@ -30,7 +30,7 @@ function adviceOn(message: string): string {
   return message.includes('Restore the ledger') ? '' : '\nRestore the ledger from a backup, or choose another place with --data or --ledger.';
 }
 
-function configProblems({ problems }: ConfigProblems): CommandFailed {
-  const count = problems.filter(({ severity }) => severity === 'Error').length;
-  return new CommandFailed(`${problems.map(formatProblem).join('\n')}\n${count} ${count === 1 ? 'mistake' : 'mistakes'} in the manifests: nothing was started`);
+function invalidManifests({ diagnostics }: InvalidManifests): CommandFailed {
+  const count = diagnostics.filter(({ severity }) => severity === 'Error').length;
+  return new CommandFailed(`${diagnostics.map(formatDiagnostic).join('\n')}\n${count} ${count === 1 ? 'mistake' : 'mistakes'} in the manifests: nothing was started`);
 }

@@ -2,7 +2,7 @@
  * A kind of the API as its CustomResourceDefinition describes it: read from the YAML that a cluster installs, so that there is
  * one source for what is valid, whoever asks.
  */
-import { parse } from 'yaml';
+import { load } from 'js-yaml';
 import type { Json } from './json.ts';
 
 /** A structural schema node of apiextensions.k8s.io/v1, as far as these CRDs use it. */
@@ -76,7 +76,8 @@ interface DefinitionVersion {
 /** The kinds of some CustomResourceDefinitions, each in its storage version. The text is our own; it is not checked. */
 export function loadKinds(yamlTexts: readonly string[]): KindSchema[] {
   return yamlTexts.map((text) => {
-    const { spec }: Definition = parse(text);
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- generated types and tests hold the definitions to this shape
+    const { spec } = load(text) as Definition;
     const version = spec.versions.find((candidate) => candidate.storage);
     if (!version) throw new Error(`${spec.names.kind} has no storage version`);
     return {

@@ -22,19 +22,8 @@ function walk(value: Json, node: SchemaNode, found: Found): void {
     const { items } = node;
     if (items) for (const [index, item] of value.entries()) step(item, items, { found, segment: index });
   } else if (isJsonObject(value)) {
-    for (const [field, child] of fieldsWithLists(node)) step(value[field] ?? null, child, { found, segment: field });
+    for (const [field, child] of Object.entries(node.properties ?? {})) step(value[field] ?? null, child, { found, segment: field });
   }
-}
-
-const listFields = new WeakMap<SchemaNode, readonly (readonly [string, SchemaNode])[]>();
-
-/** The fields of an object in which there is a list, at any depth; worked out once for each node. */
-function fieldsWithLists(node: SchemaNode): readonly (readonly [string, SchemaNode])[] {
-  const known = listFields.get(node);
-  if (known) return known;
-  const fields = Object.entries(node.properties ?? {}).filter(([, child]) => child.items !== undefined || fieldsWithLists(child).length > 0);
-  listFields.set(node, fields);
-  return fields;
 }
 
 function step(value: Json, node: SchemaNode, { found, segment }: { readonly found: Found; readonly segment: Segment }): void {

@@ -1,14 +1,14 @@
-/** Reads the CustomResourceDefinitions, which lie in the folder above, and what is generated from them. */
-import { readFileSync } from 'node:fs';
+/** Reads the CustomResourceDefinitions, which lie in the folder above. */
+import { readFileSync, readdirSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
+import { loadKinds } from './kind-schema.ts';
 import type { KindSchema } from './kind-schema.ts';
 
 const DEFINITIONS = new URL('..', import.meta.url);
 
 /** The file names of the CustomResourceDefinitions, sorted. */
 export async function crdFileNames(): Promise<string[]> {
-  const names = await readdir(DEFINITIONS);
-  return names.filter((name) => name.endsWith('.yaml')).sort();
+  return definitionsAmong(await readdir(DEFINITIONS));
 }
 
 /** The text of each CustomResourceDefinition, in the order of crdFileNames. */
@@ -17,20 +17,20 @@ export async function readCrdTexts(): Promise<string[]> {
   return Promise.all(names.map((name) => readFile(new URL(name, DEFINITIONS), 'utf8')));
 }
 
-/** Generated, since parsing the definitions' YAML takes a start a tenth of a second. */
-const KINDS = new URL('kinds.gen.json', import.meta.url);
-
 /** The kinds of the API, by name. */
 export async function loadApiKinds(): Promise<ReadonlyMap<string, KindSchema>> {
-  return parseKinds(await readFile(KINDS, 'utf8'));
+  return byName(await readCrdTexts());
 }
 
 /** The same at once, for a start that has nothing else to do. */
 export function loadApiKindsSync(): ReadonlyMap<string, KindSchema> {
-  return parseKinds(readFileSync(KINDS, 'utf8'));
+  return byName(definitionsAmong(readdirSync(DEFINITIONS)).map((name) => readFileSync(new URL(name, DEFINITIONS), 'utf8')));
 }
 
-function parseKinds(text: string): ReadonlyMap<string, KindSchema> {
-  const kinds: readonly KindSchema[] = JSON.parse(text);
-  return new Map(kinds.map((schema) => [schema.kind, schema]));
+function definitionsAmong(names: readonly string[]): string[] {
+  return names.filter((name) => name.endsWith('.yaml')).sort();
+}
+
+function byName(texts: readonly string[]): ReadonlyMap<string, KindSchema> {
+  return new Map(loadKinds(texts).map((schema) => [schema.kind, schema]));
 }

@@ -1,108 +1,90 @@
-/**
- * [P] The CEL rules of a schema (x-kubernetes-validations), evaluated without an API server. Rules that compare with the old object
- * (oldSelf) are left out: an object judged here has none.
- */
+/** [P] The CEL rules of a schema (x-kubernetes-validations), evaluated without an API server. */
 import { Environment, type ParseResult } from '@marcbachmann/cel-js';
 import { fieldError, type FieldError, type FieldPath, type Segment } from './field-path.ts';
-import { isJsonObject, shownJson, type Json, type JsonObject } from './json.ts';
+import { isJsonObject, shownJson, type Json } from './json.ts';
 import type { Rule, SchemaNode } from './kind-schema.ts';
-import { plainRule, type CertainlyHolds } from './plain-rules.ts';
 
-/** Texts per rule. */
-const MOST_REMEMBERED = 1000;
+/** Tells whether the shape of what is at a path is wrong. */
+export type IsBlocked = (path: FieldPath) => boolean;
 
-/** Judges values by the rules of one schema; `isBlocked` tells whether the shape of what is at a path is wrong. */
-export type RulesCheck = (value: Json, isBlocked: (path: FieldPath) => boolean) => FieldError[];
+/**
+ * Judges a value by the rules of one schema. Rules that compare with the old value (oldSelf) are asked only where there is one:
+ * those of a field that is there before and after, and of none within a list.
+ */
+export type RulesCheck = (value: Json, isBlocked: IsBlocked, old?: Json) => FieldError[];
 
 interface CompiledRule {
   readonly rule: Rule;
   readonly evaluate: ParseResult;
-  readonly certainlyHolds: CertainlyHolds | undefined;
-  /** Texts that CEL has found right by the rule: catalogs and routes name the same models again and again, and matching is dear. */
-  readonly right: Set<Json>;
+  readonly isTransition: boolean;
 }
 
 /** A schema node with its rules compiled; nodes without rules in or below them are left out. */
 interface CompiledNode {
-  readonly node: SchemaNode;
   readonly rules: readonly CompiledRule[];
   readonly properties: ReadonlyMap<string, CompiledNode>;
   readonly items: CompiledNode | undefined;
 }
 
-/** Prepares the rules of a schema; done once for each kind. */
+const environment = new Environment().registerVariable('self', 'dyn').registerVariable('oldSelf', 'dyn');
+
+/** Compiles the rules of a schema, which takes milliseconds: do it once. */
 export function compileRules(root: SchemaNode): RulesCheck {
-  const environment = new Environment().registerVariable('self', 'dyn');
-  const compiled = compileNode(root, environment);
-  return (value, isBlocked) => {
+  const compiled = compileNode(root);
+  return (value, isBlocked, old) => {
     const found: Found = { path: [], errors: [], isBlocked };
-    if (compiled) check(compiled, value, found);
+    if (compiled) check(compiled, { value, self: toCel(value, root), oldSelf: old && toCel(old, root) }, found);
     return found.errors;
   };
 }
 
-function compileNode(node: SchemaNode, environment: Environment): CompiledNode | undefined {
+function compileNode(node: SchemaNode): CompiledNode | undefined {
   const rules = (node['x-kubernetes-validations'] ?? [])
-    .filter((rule) => !/\boldSelf\b/.test(rule.rule))
-    .map((rule) => ({ rule, evaluate: environment.parse(rule.rule), certainlyHolds: plainRule(rule.rule), right: new Set<Json>() }));
+    .map((rule) => ({ rule, evaluate: environment.parse(rule.rule), isTransition: /\boldSelf\b/.test(rule.rule) }));
   const properties = new Map<string, CompiledNode>();
   for (const [field, child] of Object.entries(node.properties ?? {})) {
-    const compiled = compileNode(child, environment);
+    const compiled = compileNode(child);
     if (compiled) properties.set(field, compiled);
   }
-  const items = node.items && compileNode(node.items, environment);
-  return rules.length > 0 || properties.size > 0 || items ? { node, rules, properties, items } : undefined;
+  const items = node.items && compileNode(node.items);
+  return rules.length > 0 || properties.size > 0 || items ? { rules, properties, items } : undefined;
 }
 
 interface Found {
-  /** Of what is being looked at; one list for the whole walk. */
   readonly path: Segment[];
   readonly errors: FieldError[];
-  readonly isBlocked: (path: FieldPath) => boolean;
+  readonly isBlocked: IsBlocked;
 }
 
-/** A value as it is in JSON, with its schema; rules see it through toCel, once one of them has to be asked. */
+/** A value as it is in JSON and as rules see it. */
 interface Subject {
   readonly value: Json;
-  readonly node: SchemaNode;
-  self?: unknown;
+  readonly self: unknown;
+  readonly oldSelf: unknown;
 }
 
-function check(compiled: CompiledNode, value: Json, found: Found): void {
-  if (compiled.rules.length > 0) judgeAll(compiled, value, found);
-  if (Array.isArray(value)) checkItems(compiled, value, found);
-  else if (isJsonObject(value)) checkFields(compiled, value, found);
-}
-
-function judgeAll({ rules, node }: CompiledNode, value: Json, found: Found): void {
-  const subject: Subject = { value, node };
+function check({ rules, properties, items }: CompiledNode, subject: Subject, found: Found): void {
+  const { value, self, oldSelf } = subject;
   for (const rule of rules) judge(rule, subject, found);
-}
-
-function checkItems({ items }: CompiledNode, value: readonly Json[], found: Found): void {
-  if (items) for (const [index, item] of value.entries()) checkBelow(items, item, { found, segment: index });
-}
-
-function checkFields({ properties }: CompiledNode, value: JsonObject, found: Found): void {
+  if (items && Array.isArray(value))
+    for (const [index, item] of value.entries()) checkBelow(items, { value: item, self: memberOf(self, index), oldSelf: undefined }, { found, segment: index });
+  if (!isJsonObject(value)) return;
   for (const [field, child] of properties) {
     const below = value[field] ?? null;
-    if (below !== null) checkBelow(child, below, { found, segment: field });
+    if (below !== null) checkBelow(child, { value: below, self: memberOf(self, field), oldSelf: memberOf(oldSelf, field) }, { found, segment: field });
   }
 }
 
-function checkBelow(compiled: CompiledNode, value: Json, { found, segment }: { readonly found: Found; readonly segment: Segment }): void {
+function checkBelow(compiled: CompiledNode, subject: Subject, { found, segment }: { readonly found: Found; readonly segment: Segment }): void {
   found.path.push(segment);
-  check(compiled, value, found);
+  check(compiled, subject, found);
   found.path.pop();
 }
 
-function judge({ rule, evaluate, certainlyHolds, right }: CompiledRule, subject: Subject, { path, errors, isBlocked }: Found): void {
-  const { value, node } = subject;
-  if (certainlyHolds?.(value) || right.has(value)) return;
+function judge({ rule, evaluate, isTransition }: CompiledRule, { value, self, oldSelf }: Subject, { path, errors, isBlocked }: Found): void {
+  if (isTransition && oldSelf === undefined) return;
   try {
-    subject.self ??= toCel(value, node);
-    if (evaluate({ self: subject.self }) === true) remember(right, value);
-    else errors.push(fieldError(placeOf(rule, path), reasonPrefix(rule, value) + rule.message));
+    if (evaluate(isTransition ? { self, oldSelf } : { self }) !== true) errors.push(fieldError(placeOf(rule, path), reasonPrefix(rule, value) + rule.message));
   } catch (error) {
     // Of a value without the shape that its schema says, nothing more can be said.
     if (isBlocked(path)) return;
@@ -110,16 +92,12 @@ function judge({ rule, evaluate, certainlyHolds, right }: CompiledRule, subject:
   }
 }
 
-function remember(right: Set<Json>, value: Json): void {
-  if (typeof value === 'string' && right.size < MOST_REMEMBERED) right.add(value);
-}
-
 function placeOf({ fieldPath }: Rule, path: FieldPath): FieldPath {
   return fieldPath ? [...path, ...fieldPath.split('.').slice(1)] : [...path];
 }
 
 /** How an API server begins what it says of a broken rule. */
-export function reasonPrefix(rule: Rule, value: Json): string {
+function reasonPrefix(rule: Rule, value: Json): string {
   switch (rule.reason) {
     case 'FieldValueForbidden': return 'Forbidden: ';
     case 'FieldValueRequired': return 'Required value: ';
@@ -132,38 +110,18 @@ function shown(value: Json): string {
   return typeof value === 'object' ? '' : `${shownJson(value)}: `;
 }
 
-/** Integers are BigInt in CEL, dates with a time are Date; everything else is as in JSON, and the same object. */
+function memberOf(value: unknown, segment: Segment): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, segment) : undefined;
+}
+
+/** Integers are BigInt in CEL, dates with a time are Date; everything else is as in JSON. Maps of these schemas hold texts only. */
 function toCel(value: Json, node: SchemaNode): unknown {
-  const shape = celShapeOf(node);
-  if (!shape.differs) return value;
-  if (Array.isArray(value)) return node.items ? mapItems(value, node.items) : value;
+  const { items, properties = {} } = node;
+  if (Array.isArray(value)) return items ? value.map((item: Json) => toCel(item, items)) : value;
   if (!isJsonObject(value)) return scalarToCel(value, node);
   const copy: Record<string, unknown> = { ...value };
-  for (const [field, child] of shape.fields) if (value[field] !== undefined) copy[field] = toCel(value[field], child);
+  for (const [field, child] of Object.entries(properties)) if (value[field] !== undefined) copy[field] = toCel(value[field], child);
   return copy;
-}
-
-function mapItems(items: readonly Json[], node: SchemaNode): unknown[] {
-  return items.map((item) => toCel(item, node));
-}
-
-/** Where in a value there may be something that CEL has a type of its own for. */
-interface CelShape {
-  readonly differs: boolean;
-  readonly fields: readonly (readonly [string, SchemaNode])[];
-}
-
-const celShapes = new WeakMap<SchemaNode, CelShape>();
-
-/** Maps of these schemas (additionalProperties) hold texts only. */
-function celShapeOf(node: SchemaNode): CelShape {
-  const known = celShapes.get(node);
-  if (known) return known;
-  const fields = Object.entries(node.properties ?? {}).filter(([, child]) => celShapeOf(child).differs);
-  const isScalar = node.type === 'integer' || node.format === 'date-time';
-  const shape = { fields, differs: isScalar || fields.length > 0 || (node.items !== undefined && celShapeOf(node.items).differs) };
-  celShapes.set(node, shape);
-  return shape;
 }
 
 function scalarToCel(value: Json, node: SchemaNode): unknown {

@@ -1,53 +1,46 @@
-/**
- * [P] Types, bounds, patterns and formats of a schema, with the messages of an API server. The checks themselves are ajv's, made
- * from the schemas once and for all (structures.gen.ts): to compile them anew takes a start a tenth of a second.
- */
+/** [P] Types, bounds, patterns and formats of a schema, judged by ajv and told with the messages of an API server. */
+import { Ajv } from 'ajv';
 import type { ErrorObject } from 'ajv';
 import { fieldError, type FieldError, type FieldPath, type Segment } from './field-path.ts';
 import { isJsonObject, jsonTypeName, shownJson, type Json } from './json.ts';
-import type { KindSchema, SchemaNode } from './kind-schema.ts';
-import { STRUCTURES } from './structures.gen.ts';
+import type { SchemaNode } from './kind-schema.ts';
 
 /** Judges values by one schema. */
 export type StructureCheck = (value: Json) => FieldError[];
 
-/** The check of a kind's schema. */
-export function structureCheck({ kind, root }: KindSchema): StructureCheck {
-  const validate = STRUCTURES[kind];
-  if (!validate) throw new Error(`no check is generated for the kind ${kind}`);
+/** The formats that these schemas name; true: minimum and maximum say it all. */
+const FORMATS = { 'date-time': isDateTime, int32: true, int64: true } as const;
+/**
+ * Not strict, since a schema also holds what is Kubernetes' alone (x-kubernetes-…). Verbose: errors carry the value at fault. The
+ * definitions are our own, so they are not checked; ajv's optimizer would double the time of a start that compiles them.
+ */
+const ajv = new Ajv({
+  allErrors: true, strict: false, messages: false, verbose: true, formats: FORMATS,
+  meta: false, validateSchema: false, code: { optimize: false },
+});
+
+/** Compiles the check of a kind's schema, which takes milliseconds: do it once. */
+export function compileStructure(root: SchemaNode): StructureCheck {
+  const validate = ajv.compile(root);
   return (value) => {
     validate(value);
-    return (validate.errors ?? []).map((error) => toFieldError(error, root, value));
+    return (validate.errors ?? []).map((error) => toFieldError(error, root));
   };
 }
 
-/** One thing that ajv says, and the value that it says it of. */
-interface Fault {
-  readonly data: Json | undefined;
-  readonly params: ErrorObject['params'];
-}
-
-function toFieldError({ instancePath, keyword, params }: ErrorObject, root: SchemaNode, value: Json): FieldError {
+function toFieldError(error: ErrorObject, root: SchemaNode): FieldError {
+  const { instancePath, keyword, params } = error;
   const at = segmentsOf(instancePath, root);
   const field = keyword === 'required' ? [...at, String(params['missingProperty'])] : at;
   const say = MESSAGES[keyword];
-  const message = say ? say({ data: valueAt(value, at), params }, fieldError(field, '').path) : 'Invalid value';
+  const message = say ? say(error, fieldError(field, '').path) : 'Invalid value';
   return fieldError(field, message, BLOCKING.has(keyword));
-}
-
-function valueAt(value: Json, path: FieldPath): Json | undefined {
-  let found: Json | undefined = value;
-  for (const segment of path) {
-    if (Array.isArray(found)) found = found[Number(segment)];
-    else found = isJsonObject(found) ? found[segment] : undefined;
-  }
-  return found;
 }
 
 /** Mistakes of shape: rules about such a value cannot be judged. */
 const BLOCKING: ReadonlySet<string> = new Set(['required', 'type', 'enum', 'format', 'pattern', 'maxLength', 'maxItems', 'maxProperties']);
 
-const MESSAGES: Readonly<Record<string, (fault: Fault, path: string) => string>> = {
+const MESSAGES: Readonly<Record<string, (error: ErrorObject, path: string) => string>> = {
   required: () => 'Required value',
   type: typeMessage,
   enum: ({ data, params }) =>
@@ -72,11 +65,11 @@ function sizeOf(data: unknown): number {
   return isJsonObject(data) ? Object.keys(data).length : 0;
 }
 
-function invalid(error: Fault, text: string): string {
+function invalid(error: ErrorObject, text: string): string {
   return `Invalid value: ${shownJson(error.data)}: ${text}`;
 }
 
-function typeMessage(error: Fault, path: string): string {
+function typeMessage(error: ErrorObject, path: string): string {
   const found = JSON.stringify(jsonTypeName(error.data));
   const wanted = String(error.params['type']);
   const unquoted = wanted === 'string' && (typeof error.data === 'number' || typeof error.data === 'boolean');
@@ -92,4 +85,22 @@ function segmentsOf(pointer: string, root: SchemaNode): FieldPath {
     node = isIndex ? node?.items : (node?.properties?.[part] ?? node?.additionalProperties);
     return isIndex ? Number(part) : part;
   });
+}
+
+/**
+ * A date and a time as Kubernetes' format date-time takes it: a calendar day, "T" in either case, hours to 23, minutes and seconds
+ * to 59, any character before the fraction, "Z" or an offset; what follows a second "t" is not looked at.
+ */
+function isDateTime(text: string): boolean {
+  const [date = '', time = ''] = text.toLowerCase().split('t');
+  const clock = /^(\d\d):(\d\d):(\d\d)(?:.\d+)?(?:z|[+-]\d\d:\d\d)$/.exec(time);
+  if (!clock || !isCalendarDay(date)) return false;
+  const [, hours = '', minutes = '', seconds = ''] = clock;
+  return hours <= '23' && minutes <= '59' && seconds <= '59';
+}
+
+function isCalendarDay(date: string): boolean {
+  if (!/^\d{4}-\d\d-\d\d$/.test(date)) return false;
+  const parsed = new Date(`${date}T00:00:00Z`);
+  return !Number.isNaN(parsed.getTime()) && parsed.toISOString().startsWith(date);
 }

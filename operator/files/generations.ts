@@ -3,37 +3,37 @@
  * older than ones they have seen, so it must not go back over restarts, and processes that read the same files must agree on
  * it: it is the time at which the file was changed, in milliseconds, or one more than before where that is not later.
  */
+import { isDeepStrictEqual } from 'node:util';
+import type { Resource } from '#crds/types.gen.ts';
 
 export interface Generations {
-  /** The generation of an object with this spec: the one it had, or a new one where the spec is another. `changedMs`: of its file. */
-  assign(id: string, spec: object, changedMs?: number): number;
+  /**
+   * The object with its generation: the one it had, or a new one where its spec is another. The same object as at the last call
+   * where it is given the same one. `changedMs`: of its file.
+   */
+  assign(id: string, object: Resource, changedMs?: number): Resource;
   /** Forgets objects that are gone. */
   retain(ids: { has(id: string): boolean }): void;
 }
 
 /** `startMs`: now, in milliseconds since the epoch; from there on is counted what has no time of its own. */
 export function countGenerations(startMs: number): Generations {
-  const known = new Map<string, { readonly spec: string; readonly generation: number }>();
-  /** Nobody changes a spec that was read once. */
-  const texts = new WeakMap<object, string>();
+  const known = new Map<string, { readonly object: Resource; readonly numbered: Resource }>();
   let last = startMs;
 
-  function textOf(spec: object): string {
-    const before = texts.get(spec);
-    if (before !== undefined) return before;
-    const text = JSON.stringify(spec);
-    texts.set(spec, text);
-    return text;
+  function next(before: number, changedMs?: number): number {
+    return changedMs === undefined ? ++last : Math.max(changedMs, before + 1);
   }
 
   return {
-    assign(id, spec, changedMs) {
-      const text = textOf(spec);
+    assign(id, object, changedMs) {
       const before = known.get(id);
-      if (before?.spec === text) return before.generation;
-      const generation = changedMs === undefined ? ++last : Math.max(changedMs, (before?.generation ?? 0) + 1);
-      known.set(id, { spec: text, generation });
-      return generation;
+      if (before?.object === object) return before.numbered;
+      const { generation = 0 } = before?.numbered.metadata ?? {};
+      const isSame = before !== undefined && isDeepStrictEqual(before.object.spec, object.spec);
+      const numbered = { ...object, metadata: { ...object.metadata, generation: isSame ? generation : next(generation, changedMs) } };
+      known.set(id, { object, numbered });
+      return numbered;
     },
     retain(ids) {
       for (const id of known.keys()) if (!ids.has(id)) known.delete(id);

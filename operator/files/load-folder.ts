@@ -2,17 +2,17 @@
  * A folder's files → Resources, or every mistake in them. Documents are parsed and admitted once and known by their text, so
  * that an edit of one among ten thousand costs one.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Resource } from '#crds/types.gen.ts';
-import { sameEntries } from '../store/same.ts';
 import { buildResources } from '../store/resources.ts';
 import type { Labels, Resources, SecretObject } from '../store/resources.ts';
+import { compareDiagnostics } from './diagnostic.ts';
+import type { Diagnostic } from './diagnostic.ts';
 import type { Generations } from './generations.ts';
-import { KnownContents } from './known-content.ts';
-import { createKnownFiles } from './known-files.ts';
-import type { Manifest, ParseOptions, ParsedDocument, ResourceManifest } from './parse-document.ts';
-import { compareProblems } from './problem.ts';
-import type { ConfigProblem } from './problem.ts';
+import { isFaulty, parseDocuments } from './parse-document.ts';
+import type { Manifest, ParseOptions, ParsedDocument } from './parse-document.ts';
 import type { FileText } from './scan-folder.ts';
+import { splitDocuments } from './split-documents.ts';
 
 /** Where an object stands. */
 export interface Origin {
@@ -25,30 +25,40 @@ export interface LoadedFolder {
   readonly resources: Resources;
   /** By "Kind namespace/name". */
   readonly origins: ReadonlyMap<string, Origin>;
-  /** Sorted by place. */
-  readonly problems: readonly ConfigProblem[];
+  /** Whether there are no mistakes. */
+  readonly isValid: boolean;
+  /** Every mistake, sorted by place. */
+  diagnose(): Promise<Diagnostic[]>;
 }
 
 export type LoadFolder = (files: readonly FileText[]) => LoadedFolder;
 
-interface PlacedDocument {
-  readonly document: ParsedDocument;
+/** A piece of a file between two separators: mostly one document, none where there are only comments. */
+interface Piece {
   readonly file: string;
+  /** When the file was changed. */
   readonly changedMs: number | undefined;
-  /** Of the file, from 0, at which the document's text begins. */
+  readonly text: string;
+  /** Of the file, from 0, at which the piece begins. */
   readonly firstLine: number;
+  readonly documents: readonly ParsedDocument[];
 }
 
 /** A loader that remembers the documents of its last load, and gives the same objects for the same documents. */
-export function createLoader(given: ParseOptions, generations: Generations): LoadFolder {
-  const known = createKnownFiles({ ...given, known: new KnownContents() });
+export function createLoader(options: ParseOptions, generations: Generations): LoadFolder {
+  let known: ReadonlyMap<string, readonly ParsedDocument[]> = new Map();
   const kept: Kept = { generations, namespaces: new Map() };
   return (files) => {
-    const placed: PlacedDocument[] = [];
-    for (const { file: { path: file, changedMs }, parts } of known.parse(files))
-      for (const { documents, firstLine } of parts) for (const document of documents) placed.push({ document, file, changedMs, firstLine });
-    return collect(placed, kept);
+    const pieces = files.flatMap(({ path: file, changedMs, text: whole }) => splitDocuments(whole).map(({ text, firstLine }) =>
+      ({ file, changedMs, text, firstLine, documents: known.get(text) ?? parseDocuments(ownCopy(text), options) })));
+    known = new Map(pieces.map(({ text, documents }) => [text, documents]));
+    return collect(pieces, kept);
   };
+}
+
+/** A part of a file's text would keep all of that text in memory, for as long as one object of it stays as it is. */
+function ownCopy(text: string): string {
+  return Buffer.from(text).toString();
 }
 
 /** From one load to the next. */
@@ -57,40 +67,39 @@ interface Kept {
   namespaces: ReadonlyMap<string, Labels>;
 }
 
-function collect(documents: readonly PlacedDocument[], kept: Kept): LoadedFolder {
-  const origins = new Map<string, Origin>();
-  const problems: ConfigProblem[] = [];
-  const manifests: PlacedManifest[] = [];
-  for (const placed of documents) {
-    const { id, manifest } = placed.document;
-    if (placed.document.problems.length > 0) problems.push(...problemsOf(placed));
-    const before = id === undefined ? undefined : origins.get(id);
-    if (before) problems.push(duplicate(placed, before));
-    else if (id !== undefined) origins.set(id, originOf(placed));
-    if (manifest && id !== undefined && !before) manifests.push({ id, manifest, changedMs: placed.changedMs });
-  }
-  kept.generations.retain(origins);
-  return { resources: gatherManifests(manifests, kept), origins, problems: problems.sort(compareProblems) };
-}
-
-function originOf({ document, file, firstLine }: PlacedDocument): Origin {
-  return { file, line: document.line + firstLine };
-}
-
-function problemsOf({ document: { id, problems }, file, firstLine }: PlacedDocument): ConfigProblem[] {
-  return problems.map(({ line, column, path, message }) =>
-    ({ severity: 'Error', file, line: line + firstLine, column, ...(id === undefined ? {} : { object: id }), path, message }));
-}
-
-function duplicate(placed: PlacedDocument, before: Origin): ConfigProblem {
-  return { severity: 'Error', ...originOf(placed), object: placed.document.id ?? '', path: '', message: `is there twice: already in ${before.file}:${before.line}` };
-}
-
 interface PlacedManifest {
   readonly id: string;
   readonly manifest: Manifest;
   /** Of its file. */
   readonly changedMs: number | undefined;
+}
+
+function collect(pieces: readonly Piece[], kept: Kept): LoadedFolder {
+  const origins = new Map<string, Origin>();
+  const duplicates: Diagnostic[] = [];
+  const manifests: PlacedManifest[] = [];
+  for (const { documents, file, firstLine, changedMs } of pieces) {
+    for (const { id, line, manifest } of documents) {
+      if (id === undefined) continue;
+      const origin = { file, line: line + firstLine };
+      const before = origins.get(id);
+      if (before) duplicates.push({ severity: 'Error', ...origin, object: id, path: '', message: `is there twice: already in ${before.file}:${before.line}` });
+      else origins.set(id, origin);
+      if (manifest && !before) manifests.push({ id, manifest, changedMs });
+    }
+  }
+  kept.generations.retain(origins);
+  const faulty = pieces.filter(({ documents }) => documents.some(isFaulty));
+  return {
+    resources: gatherManifests(manifests, kept), origins, isValid: duplicates.length === 0 && faulty.length === 0,
+    diagnose: async () => [...duplicates, ...await diagnose(faulty)].sort(compareDiagnostics),
+  };
+}
+
+async function diagnose(pieces: readonly Piece[]): Promise<Diagnostic[]> {
+  const { findMistakes } = await import('./diagnose.ts');
+  return pieces.flatMap(({ file, firstLine, text, documents }) =>
+    findMistakes(text, documents).map((mistake) => ({ severity: 'Error', file, ...mistake, line: mistake.line + firstLine })));
 }
 
 const NO_LABELS: Labels = Object.freeze({});
@@ -102,16 +111,9 @@ function gatherManifests(manifests: readonly PlacedManifest[], kept: Kept): Reso
   for (const { id, manifest, changedMs } of manifests) {
     if (manifest.sort === 'Secret') secrets.push(manifest.secret);
     else if (manifest.sort === 'Namespace') namespaces.set(manifest.name, manifest.labels);
-    else objects.push(withGeneration(manifest, kept.generations.assign(id, manifest.object.spec, changedMs)));
+    else objects.push(kept.generations.assign(id, manifest.object, changedMs));
   }
   for (const { metadata } of objects) if (!namespaces.has(metadata.namespace)) namespaces.set(metadata.namespace, NO_LABELS);
-  if (!sameEntries(kept.namespaces, namespaces)) kept.namespaces = namespaces;
+  if (!isDeepStrictEqual(kept.namespaces, namespaces)) kept.namespaces = namespaces;
   return buildResources({ objects, secrets, namespaces: kept.namespaces });
-}
-
-/** The same object as long as both are the same, so that what is made of it is not made anew. */
-function withGeneration(manifest: ResourceManifest, generation: number): Resource {
-  const { object, numbered } = manifest;
-  if (numbered?.metadata.generation === generation) return numbered;
-  return manifest.numbered = { ...object, metadata: { ...object.metadata, generation } };
 }

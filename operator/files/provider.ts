@@ -2,12 +2,13 @@
  * Resources from a folder of manifests, watched. An edit is taken as a whole or not at all: with a mistake anywhere the last
  * good state stays, every mistake is reported, and the fix is picked up like any other edit.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Resources } from '../store/resources.ts';
-import type { LoadFolder, LoadedFolder, Origin } from './load-folder.ts';
-import { ConfigProblems } from './problem.ts';
-import type { ConfigProblem } from './problem.ts';
+import { InvalidManifests } from './diagnostic.ts';
+import type { Diagnostic } from './diagnostic.ts';
+import type { LoadFolder, Origin } from './load-folder.ts';
 import { readFiles, scanFolder } from './scan-folder.ts';
-import type { FileText } from './scan-folder.ts';
+import type { FileText, ReadFiles } from './scan-folder.ts';
 import { watchFolder } from './watch-folder.ts';
 
 interface ProviderOptions {
@@ -15,7 +16,7 @@ interface ProviderOptions {
   readonly load: LoadFolder;
   readonly onResources: (resources: Resources) => void;
   /** Told of each edit with mistakes, and with an empty list when they are mended. */
-  readonly onProblems: (problems: readonly ConfigProblem[]) => void;
+  readonly onProblems: (diagnostics: readonly Diagnostic[]) => void;
   /** Waits; default: as long as it is told. */
   readonly delay?: (ms: number) => Promise<void>;
 }
@@ -25,11 +26,11 @@ export interface FilesProvider {
   readonly resources: Resources;
   /** Where its objects stand, by "Kind namespace/name". */
   readonly origins: ReadonlyMap<string, Origin>;
-  /** The files' texts that it was read from, by path. */
-  readonly texts: ReadonlyMap<string, string>;
+  /** The files that it was read from, by path. */
+  readonly files: ReadonlyMap<string, FileText>;
   /** What keeps the folder as it was read last from being in force; empty: nothing. */
-  readonly problems: readonly ConfigProblem[];
-  /** Reads the folder now, without waiting for a notice. Resolves when it has been taken, or its problems told. */
+  readonly diagnostics: readonly Diagnostic[];
+  /** Reads the folder now, without waiting for a notice. Resolves when it has been taken, or its mistakes told. */
   refresh(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -37,32 +38,29 @@ export interface FilesProvider {
 /** An editor that empties a file before it writes it is given this long. */
 const EMPTIED_MS = 300;
 const MOST_READS = 5;
+const NO_FILES: ReadFiles = new Map();
 
-/** Loads a folder and watches it. Rejects with ConfigProblems where it is not good to begin with. */
+/** Loads a folder and watches it. Rejects with InvalidManifests where it is not good to begin with. */
 export async function provideFolder(options: ProviderOptions): Promise<FilesProvider> {
-  const { files, signature } = await readFolder(options.folder);
-  const first = options.load(files);
-  if (first.problems.length > 0) throw new ConfigProblems(first.problems);
+  const first = await readFolder(options.folder);
+  let good = { ...options.load([...first.files.values()]), files: first.files };
+  if (!good.isValid) throw new InvalidManifests(await good.diagnose());
 
-  let good = first;
-  let goodFiles = files;
-  let goodTexts: ReadonlyMap<string, string> | undefined;
-  let texts: readonly FileText[] | undefined = files;
-  let problems: readonly ConfigProblem[] = [];
+  let last: ReadFiles | undefined = first.files;
+  let diagnostics: readonly Diagnostic[] = [];
   let running: Promise<void> = Promise.resolve();
 
-  function tell(found: readonly ConfigProblem[]): void {
-    const before = problems.length;
-    problems = found;
+  function tell(found: readonly Diagnostic[]): void {
+    const before = diagnostics.length;
+    diagnostics = found;
     if (found.length > 0 || before > 0) options.onProblems(found);
   }
 
-  function take(loaded: LoadedFolder, from: readonly FileText[]): void {
-    tell(loaded.problems);
-    if (loaded.problems.length > 0) return;
-    good = loaded;
-    goodFiles = from;
-    goodTexts = undefined;
+  async function take(files: ReadFiles): Promise<void> {
+    const loaded = options.load([...files.values()]);
+    tell(loaded.isValid ? [] : await loaded.diagnose());
+    if (!loaded.isValid) return;
+    good = { ...loaded, files };
     options.onResources(loaded.resources);
   }
 
@@ -75,33 +73,30 @@ export async function provideFolder(options: ProviderOptions): Promise<FilesProv
   async function readAfter(before: Promise<void>): Promise<void> {
     await before;
     try {
-      let next = (await readFolder(options.folder)).files;
-      if (texts && isEmptied(texts, next)) {
+      let next = (await readFolder(options.folder, last)).files;
+      if (last && isEmptied(last, next)) {
         await (options.delay ?? sleep)(EMPTIED_MS);
-        next = (await readFolder(options.folder)).files;
+        next = (await readFolder(options.folder, last)).files;
       }
-      if (texts && isSame(texts, next)) return;
-      texts = next;
-      take(options.load(next), next);
+      const isSame = last && haveSameTexts(last, next);
+      last = next;
+      if (!isSame) await take(next);
     } catch (error) {
       report(error);
     }
   }
 
   function report(error: unknown): void {
-    texts = undefined;
-    tell(error instanceof ConfigProblems ? error.problems : [unreadable(options.folder, error)]);
+    last = undefined;
+    tell(error instanceof InvalidManifests ? error.diagnostics : [unreadable(options.folder, error)]);
   }
 
-  const watch = watchFolder({ folder: options.folder, onChange: reload, onUnreadable: (error) => error === undefined ? undefined : report(error) }, signature);
+  const watch = watchFolder({ folder: options.folder, onChange: reload, onUnreadable: (error) => error === undefined ? undefined : report(error) }, first.signature);
   return {
     get resources() { return good.resources; },
     get origins() { return good.origins; },
-    get texts() {
-      goodTexts ??= new Map(goodFiles.map(({ path, text }) => [path, text]));
-      return goodTexts;
-    },
-    get problems() { return problems; },
+    get files() { return good.files; },
+    get diagnostics() { return diagnostics; },
     refresh: reload,
     async stop() {
       await watch.stop();
@@ -110,34 +105,32 @@ export async function provideFolder(options: ProviderOptions): Promise<FilesProv
   };
 }
 
-/** All texts of a folder at one moment, as far as a file system knows moments. Rejects with ConfigProblems. */
-export async function readFolder(folder: string): Promise<{ readonly files: readonly FileText[]; readonly signature: string }> {
+/**
+ * All files of a folder at one moment, as far as a file system knows moments; those that are as they were `before` are not read
+ * again. Rejects with InvalidManifests.
+ */
+export async function readFolder(folder: string, before = NO_FILES): Promise<{ readonly files: ReadFiles; readonly signature: string }> {
   for (let read = 0; read < MOST_READS; read++) {
     try {
       const scan = await scanFolder(folder);
-      const files = await readFiles(scan.files);
+      const files = await readFiles(scan.files, before);
       if (files) return { files, signature: scan.signature };
     } catch (error) {
-      throw new ConfigProblems([unreadable(folder, error)]);
+      throw new InvalidManifests([unreadable(folder, error)]);
     }
   }
-  throw new ConfigProblems([{ severity: 'Error', file: folder, line: 0, path: '', message: 'cannot be read: its files change all the time' }]);
+  throw new InvalidManifests([{ severity: 'Error', file: folder, line: 0, path: '', message: 'cannot be read: its files change all the time' }]);
 }
 
-function unreadable(folder: string, error: unknown): ConfigProblem {
+function unreadable(folder: string, error: unknown): Diagnostic {
   const words = error instanceof Error ? error.message : String(error);
   return { severity: 'Error', file: folder, line: 0, path: '', message: `cannot be read: ${words}` };
 }
 
-function isEmptied(before: readonly FileText[], now: readonly FileText[]): boolean {
-  const full = new Set(before.filter(({ text }) => text.length > 0).map(({ path }) => path));
-  return now.some(({ path, text }) => text.length === 0 && full.has(path));
+function isEmptied(before: ReadFiles, now: ReadFiles): boolean {
+  return [...now.values()].some(({ path, text }) => text === '' && (before.get(path)?.text ?? '') !== '');
 }
 
-function isSame(before: readonly FileText[], now: readonly FileText[]): boolean {
-  return before.length === now.length && before.every(({ path, text }, index) => now[index]?.path === path && now[index].text === text);
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => { setTimeout(resolve, ms); });
+function haveSameTexts(before: ReadFiles, now: ReadFiles): boolean {
+  return before.size === now.size && [...now.values()].every(({ path, text }) => before.get(path)?.text === text);
 }

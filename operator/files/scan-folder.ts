@@ -4,7 +4,7 @@
  */
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { unlessGone } from './unless-gone.ts';
+import { undefinedIfMissing } from './missing-file.ts';
 
 interface FolderScan {
   /** Sorted by path. */
@@ -29,7 +29,17 @@ export interface FileText {
   readonly text: string;
 }
 
+/** Files as they were read, by path. */
+export type ReadFiles = ReadonlyMap<string, ReadFile>;
+
+interface ReadFile extends FileText {
+  readonly signature: string;
+  readonly readMs: number;
+}
+
 const MANIFEST = /\.ya?ml$/;
+/** A file that is written twice so soon may have the same signature both times: file systems count time in steps. */
+const TIME_STEP_MS = 2_000;
 
 /** Lists a folder's manifests. Rejects where the folder itself cannot be read; what vanishes meanwhile is left out. */
 export async function scanFolder(folder: string): Promise<FolderScan> {
@@ -39,15 +49,26 @@ export async function scanFolder(folder: string): Promise<FolderScan> {
   return { files, folders: found.folders, signature: files.map(({ path, signature }) => `${path} ${signature}`).join('\n') };
 }
 
-/** Reads the files of a scan; undefined where one has vanished since, so that the scan is stale. */
-export async function readFiles(files: readonly FoundFile[]): Promise<FileText[] | undefined> {
-  const texts: FileText[] = [];
-  for (const { path, changedMs } of files) {
-    const text = await unlessGone(readFile(path, 'utf8'));
-    if (text === undefined) return undefined;
-    texts.push({ path, text, changedMs });
+/** Reads the files of a scan, except those that are as they were at the last reading; undefined where one has vanished since. */
+export async function readFiles(files: readonly FoundFile[], before: ReadFiles): Promise<ReadFiles | undefined> {
+  const read = new Map<string, ReadFile>();
+  for (const file of files) {
+    const last = before.get(file.path);
+    const next = last && isUnchanged(last, file) ? last : await readOne(file);
+    if (next === undefined) return undefined;
+    read.set(file.path, next);
   }
-  return texts;
+  return read;
+}
+
+function isUnchanged(last: ReadFile, { signature }: FoundFile): boolean {
+  return last.signature === signature && last.readMs - (last.changedMs ?? 0) > TIME_STEP_MS;
+}
+
+async function readOne(file: FoundFile): Promise<ReadFile | undefined> {
+  const readMs = Date.now();
+  const text = await undefinedIfMissing(readFile(file.path, 'utf8'));
+  return text === undefined ? undefined : { ...file, readMs, text };
 }
 
 async function scanInto(found: { files: FoundFile[]; folders: string[] }, folder: string): Promise<void> {
@@ -57,8 +78,11 @@ async function scanInto(found: { files: FoundFile[]; folders: string[] }, folder
   for (const name of await readdir(folder)) {
     if (name.startsWith('.')) continue;
     const path = join(folder, name);
-    const stats = await unlessGone(stat(path, { bigint: true }));
-    if (stats?.isDirectory()) await unlessGone(scanInto(found, path));
-    else if (stats?.isFile() && MANIFEST.test(name)) found.files.push({ path, changedMs: Number(stats.mtimeNs / 1_000_000n), signature: `${stats.ino} ${stats.size} ${stats.mtimeNs} ${stats.ctimeNs}` });
+    const stats = await undefinedIfMissing(stat(path, { bigint: true }));
+    if (stats?.isDirectory()) await undefinedIfMissing(scanInto(found, path));
+    else if (stats?.isFile() && MANIFEST.test(name)) {
+      const { ino, size, mtimeNs, ctimeNs } = stats;
+      found.files.push({ path, changedMs: Number(mtimeNs / 1_000_000n), signature: `${ino} ${size} ${mtimeNs} ${ctimeNs}` });
+    }
   }
 }

@@ -1,23 +1,28 @@
-/**
- * [P] One Secret ↔ the manifest file that keeps it.
- */
+/** [P] One Secret ↔ the manifest file that keeps it. */
+import { dump } from 'js-yaml';
 import type { KindSchema } from '#crds/kind-schema.ts';
 import { namespacedName } from '../store/resources.ts';
 import type { SecretObject } from '../store/resources.ts';
 import { parseDocuments } from './parse-document.ts';
-import { yaml } from './yaml.ts';
+import type { ParsedDocument } from './parse-document.ts';
 
-const NOT_HERE: ReadonlyMap<string, KindSchema> = new Map();
+const NO_KINDS: ReadonlyMap<string, KindSchema> = new Map();
 
 /** The Secret in a file that must hold this one ("namespace/name") and nothing else, or what is wrong with it. */
 export function parseSecret(text: string, path: string, id: string): SecretObject | string {
-  const documents = parseDocuments(text, { kinds: NOT_HERE, defaultNamespace: '' });
+  const documents = parseDocuments(text, { kinds: NO_KINDS, defaultNamespace: '' });
   const [document] = documents;
-  const problem = document?.problems[0];
-  if (problem) return `${path}:${problem.line}: ${problem.path === '' ? '' : `${problem.path}: `}${problem.message}`;
+  const mistake = document && mistakeIn(document);
+  if (mistake !== undefined) return `${path}:${mistake}`;
   const manifest = document?.manifest;
   if (manifest?.sort !== 'Secret' || documents.length > 1) return `${path} is not one Secret`;
   return namespacedName(manifest.secret) === id ? manifest.secret : `${path} holds another Secret than its path says`;
+}
+
+/** The first one, with its line or that of the object. */
+function mistakeIn({ line, errors: [error], yamlError }: ParsedDocument): string | undefined {
+  if (yamlError) return `${line}: YAML: ${yamlError.message}`;
+  return error && `${line}: ${error.path === '' ? '' : `${error.path}: `}${error.message}`;
 }
 
 /** A v1 Secret manifest; `comment` is its first line. */
@@ -29,5 +34,5 @@ export function formatSecret({ namespace, name, labels, annotations, data }: Sec
     type: 'Opaque',
     stringData: Object.fromEntries(data),
   };
-  return `# ${comment}\n${yaml().stringify(manifest, { lineWidth: 0 })}`;
+  return `# ${comment}\n${dump(manifest, { lineWidth: -1, noRefs: true })}`;
 }

@@ -1,20 +1,70 @@
-/**
- * The YAML parser, loaded when it is first needed: manifests in plain YAML, as most are, are read without it (plain-yaml.ts), and its
- * seventy modules are a tenth of what a start loads.
- */
-import { createRequire } from 'node:module';
-import type * as yamlPackage from 'yaml';
+/** [P] YAML as manifests are written in: version 1.2 with merge keys (<<). Times stay text, and a key twice in a map is an error. */
+import { CORE_SCHEMA, EVENT_ID, YAMLException, constructFromEvents, mergeTag, parseEvents } from 'js-yaml';
+import type { Event } from 'js-yaml';
 
-type Yaml = typeof yamlPackage;
-
-let loaded: Yaml | undefined;
-
-export function yaml(): Yaml {
-  return loaded ??= load();
+/** One document of a text, with the line from 1 at which its value begins. */
+export interface YamlDocument {
+  readonly line: number;
+  readonly value: unknown;
 }
 
-function load(): Yaml {
-  // what `require` gives has no type of its own
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return createRequire(import.meta.url)('yaml') as Yaml;
+/** Why a text is not YAML, in words that repeat nothing of it, since it may be a Secret's. Line and column count from 1. */
+export class YamlError extends Error {
+  override readonly name = 'YamlError';
+  readonly line: number;
+  readonly column: number;
+  constructor(message: string, { line, column }: { readonly line: number; readonly column: number }) {
+    super(message);
+    this.line = line;
+    this.column = column;
+  }
+}
+
+const SCHEMA = CORE_SCHEMA.withTags(mergeTag);
+/** What js-yaml's reasons may quote of the text: names of anchors, tags and their handles. */
+const QUOTED = /".*"|!<.*>|: .*/s;
+/** Of one document, aliases resolved. No object of the API is a hundredth as large. */
+const MOST_VALUES = 1_000_000;
+
+/** The documents of a text that are not empty. @throws YamlError */
+export function readYaml(text: string): YamlDocument[] {
+  try {
+    const events = parseEvents(text, {});
+    const starts = events.flatMap(({ type }, index) => type === EVENT_ID.DOCUMENT ? [startOf(events[index + 1])] : []);
+    return constructFromEvents(events, { source: text, schema: SCHEMA }).flatMap((value, index) => documentAt(starts[index], value, text));
+  } catch (error) {
+    if (!(error instanceof YAMLException)) throw error;
+    const { line = 0, column = 0 } = error.mark ?? {};
+    throw new YamlError(error.reason.replace(QUOTED, '…'), { line: line + 1, column: column + 1 });
+  }
+}
+
+function documentAt(start: number | undefined, value: unknown, text: string): YamlDocument[] {
+  if (start === undefined) return [];
+  const line = countLines(text, start);
+  if (hasMoreValues(value, MOST_VALUES)) throw new YamlError('too many aliases, or one that contains itself', { line, column: 1 });
+  return [{ line, value }];
+}
+
+/** Where a document's value begins; undefined: there is none. */
+function startOf(event: Event | undefined): number | undefined {
+  if (event?.type === EVENT_ID.MAPPING || event?.type === EVENT_ID.SEQUENCE) return event.start;
+  return event?.type === EVENT_ID.SCALAR && event.valueStart >= 0 ? event.valueStart : undefined;
+}
+
+function countLines(text: string, end: number): number {
+  let lines = 1;
+  for (let at = text.indexOf('\n'); at !== -1 && at < end; at = text.indexOf('\n', at + 1)) lines++;
+  return lines;
+}
+
+/** A few aliases of aliases stand for billions of values, and one to what is around it for endlessly many. */
+function hasMoreValues(root: unknown, most: number): boolean {
+  const left = [root];
+  for (let seen = 0; left.length > 0; seen++) {
+    if (seen >= most) return true;
+    const value = left.pop();
+    if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) left.push(inner);
+  }
+  return false;
 }

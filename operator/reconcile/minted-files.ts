@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { scanFolder } from '../files/scan-folder.ts';
 import { parseSecret } from '../files/secret-file.ts';
-import { isMissing, unlessGone } from '../files/unless-gone.ts';
+import { isMissing, undefinedIfMissing } from '../files/missing-file.ts';
 import { sameJson } from '../status/same-json.ts';
 import { sameEntries } from '../store/same.ts';
 import { namespacedName } from '../store/resources.ts';
@@ -49,7 +49,7 @@ export function readAllNow(folder: string): FoundSecrets {
 export async function readChanged(folder: string, before: { readonly secrets: ReadonlyMap<string, SecretObject>; readonly files: ReadFiles }): Promise<FoundSecrets & { readonly files: ReadFiles }> {
   const files = new Map<string, { readonly signature: string; readonly content: SecretObject | string }>();
   const gathered = gather(before.secrets);
-  for (const { path, signature } of (await unlessGone(scanFolder(folder)))?.files ?? []) {
+  for (const { path, signature } of (await undefinedIfMissing(scanFolder(folder)))?.files ?? []) {
     const id = idOf(folder, path);
     if (id === undefined) continue;
     const last = before.files.get(path);

@@ -9,8 +9,8 @@ import { validateSnapshot } from '#snapshot/validate.ts';
 import { countGenerations } from '../files/generations.ts';
 import { createLoader } from '../files/load-folder.ts';
 import type { LoadedFolder } from '../files/load-folder.ts';
-import { ConfigProblems, compareProblems } from '../files/problem.ts';
-import type { ConfigProblem } from '../files/problem.ts';
+import { InvalidManifests, compareDiagnostics } from '../files/diagnostic.ts';
+import type { Diagnostic } from '../files/diagnostic.ts';
 import { readFolder } from '../files/provider.ts';
 import { statusId } from './status-book.ts';
 import type { Finding, Findings } from '../status/findings.ts';
@@ -30,23 +30,23 @@ const SILENT: ReadonlySet<Reason> = new Set<Reason>(['Disabled']);
 const OWN_FAULTS: ReadonlySet<Reason> = new Set<Reason>(['Invalid', 'WrongNamespace', 'Conflicted', 'WeakKey']);
 
 /** Every mistake in a folder, sorted by place; none of severity Error: it can be applied as it is. */
-export async function validateFolder(folder: string, { gatewayNamespace, nowMs = Date.now() }: ValidateOptions): Promise<readonly ConfigProblem[]> {
+export async function validateFolder(folder: string, { gatewayNamespace, nowMs = Date.now() }: ValidateOptions): Promise<readonly Diagnostic[]> {
   try {
     const { files } = await readFolder(folder);
     const load = createLoader({ kinds: await loadApiKinds(), defaultNamespace: gatewayNamespace }, countGenerations(0));
-    const loaded = load(files);
-    return [...loaded.problems, ...judge(loaded, { gatewayNamespace, nowMs }, folder)].sort(compareProblems);
+    const loaded = load([...files.values()]);
+    return [...await loaded.diagnose(), ...judge(loaded, { gatewayNamespace, nowMs }, folder)].sort(compareDiagnostics);
   } catch (error) {
-    if (error instanceof ConfigProblems) return error.problems;
+    if (error instanceof InvalidManifests) return error.diagnostics;
     throw error;
   }
 }
 
-function judge({ resources, origins, problems }: LoadedFolder, options: Required<ValidateOptions>, folder: string): ConfigProblem[] {
+function judge({ resources, origins, isValid }: LoadedFolder, options: Required<ValidateOptions>, folder: string): Diagnostic[] {
   const { snapshot, statuses } = translate(resources, options);
   const generated = new Set(resources.apiKeys.filter(({ spec }) => spec.key.type === 'Generated').map(objectId));
-  const faulty = problems.length > 0;
-  const place = (object: string, message: string, severity: ConfigProblem['severity']): ConfigProblem =>
+  const faulty = !isValid;
+  const place = (object: string, message: string, severity: Diagnostic['severity']): Diagnostic =>
     ({ severity, ...origins.get(object) ?? { file: folder, line: 0 }, object, path: '', message });
 
   const said = statuses.flatMap((findings) => {

@@ -1,18 +1,19 @@
 /** Rules about a change: what may not become another. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { JsonObject } from '#crds/json.ts';
 import { loadApiKindsSync } from '#crds/load.ts';
-import { transitionErrors } from '#crds/transitions.ts';
+import { admit } from '#crds/schema.ts';
 
 const schema = loadApiKindsSync().get('ApiKey');
 assert.ok(schema);
 
 const SPEC = { groupRef: { name: 'main' }, accountRef: { name: 'team' } };
 
-function told(before: object, after: object): string[] {
+function told(before: JsonObject, after: JsonObject): string[] {
   assert.ok(schema);
-  const object = (spec: object): object => ({ apiVersion: 'modelgateway.dev/v1alpha1', kind: 'ApiKey', metadata: { name: 'ci', namespace: 'team' }, spec });
-  return transitionErrors(schema, object(before), object(after)).map(({ path, message }) => `${path}: ${message}`);
+  const object = (spec: JsonObject): JsonObject => ({ apiVersion: 'modelgateway.dev/v1alpha1', kind: 'ApiKey', metadata: { name: 'ci', namespace: 'team' }, spec });
+  return admit(schema, object(after), object(before)).errors.map(({ path, message }) => `${path}: ${message}`);
 }
 
 describe('a change', () => {

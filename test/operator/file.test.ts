@@ -8,8 +8,8 @@ import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { LedgerReader } from '#ledger/ledger.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { validateSnapshot } from '#snapshot/validate.ts';
-import { ConfigProblems } from '../../operator/files/problem.ts';
-import type { ConfigProblem } from '../../operator/files/problem.ts';
+import { InvalidManifests } from '../../operator/files/diagnostic.ts';
+import type { Diagnostic } from '../../operator/files/diagnostic.ts';
 import { startOperator } from '../../operator/file.ts';
 import type { Operator, OperatorOptions } from '../../operator/file.ts';
 import type { PublishResult } from '../../operator/reconcile/controller.ts';
@@ -36,7 +36,7 @@ interface Started {
   readonly logs: readonly unknown[];
   /** The latest snapshot, once it meets a condition. */
   readonly snapshotWhere: (condition: (snapshot: Snapshot) => boolean) => Promise<Snapshot>;
-  readonly nextProblems: () => Promise<readonly ConfigProblem[]>;
+  readonly nextProblems: () => Promise<readonly Diagnostic[]>;
 }
 
 async function start(t: TestContext, options: Partial<OperatorOptions> = {}, manifests = MANIFESTS): Promise<Started> {
@@ -46,7 +46,7 @@ async function start(t: TestContext, options: Partial<OperatorOptions> = {}, man
   let latest: Snapshot | undefined;
   let wake: () => void = () => undefined;
   const minted: MintedKey[] = [];
-  const problems: (readonly ConfigProblem[])[] = [];
+  const problems: (readonly Diagnostic[])[] = [];
   const logs: unknown[] = [];
   const note = (...words: unknown[]): void => { logs.push(words); };
   const operator = await startOperator({
@@ -150,7 +150,7 @@ test('a deleted key file is a new key, at once', async (t) => {
 });
 
 test('a folder with mistakes does not start', async (t) => {
-  await assert.rejects(start(t, {}, MANIFESTS.replaceAll('kind:', 'knd:')), (error) => error instanceof ConfigProblems && error.problems.length === 5);
+  await assert.rejects(start(t, {}, MANIFESTS.replaceAll('kind:', 'knd:')), (error) => error instanceof InvalidManifests && error.diagnostics.length === 5);
 });
 
 test('what is missing or refers to nothing is a status and no reason not to start', async (t) => {
@@ -163,8 +163,8 @@ test('what is missing or refers to nothing is a status and no reason not to star
 test('a first snapshot that the proxy refuses is told at the lines of its objects', async (t) => {
   const rejected = [{ kind: 'Account', namespace: 'team', name: 'team', message: 'too rich' }] as const;
   await assert.rejects(start(t, { publish: () => ({ accepted: false, rejected }) }), (error) => {
-    assert.ok(error instanceof ConfigProblems);
-    assert.deepEqual(error.problems.map(({ line, object, message }) => ({ line, object, message })), [{ line: 18, object: 'Account team/team', message: 'refused by the proxy: too rich' }]);
+    assert.ok(error instanceof InvalidManifests);
+    assert.deepEqual(error.diagnostics.map(({ line, object, message }) => ({ line, object, message })), [{ line: 18, object: 'Account team/team', message: 'refused by the proxy: too rich' }]);
     return true;
   });
 });

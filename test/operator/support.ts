@@ -7,7 +7,6 @@ import { loadApiKinds } from '#crds/load.ts';
 import { countGenerations } from '../../operator/files/generations.ts';
 import { createLoader } from '../../operator/files/load-folder.ts';
 import type { LoadedFolder } from '../../operator/files/load-folder.ts';
-import { formatProblem } from '../../operator/files/problem.ts';
 import type { Resources } from '../../operator/store/resources.ts';
 
 export const GATEWAY_NAMESPACE = 'model-gateway';
@@ -38,14 +37,16 @@ spec: {models: [{name: gpt, vendor: Acme, quotaType: Token, modelRatio: "1"}]}
 
 /** One file's manifests, mistakes included; every object's generation is 1. */
 export function loadText(text: string, path = 'test.yaml'): LoadedFolder {
-  const load = createLoader({ kinds, defaultNamespace: GATEWAY_NAMESPACE }, { assign: () => 1, retain: () => undefined });
+  const load = createLoader({ kinds, defaultNamespace: GATEWAY_NAMESPACE }, {
+    assign: (_, object) => ({ ...object, metadata: { ...object.metadata, generation: 1 } }), retain: () => undefined,
+  });
   return load([{ path, text }]);
 }
 
 /** One file's manifests, which must be without mistakes. */
 export function resourcesOf(text: string): Resources {
-  const { resources, problems } = loadText(text);
-  if (problems.length > 0) throw new Error(problems.map(formatProblem).join('\n'));
+  const { resources, isValid } = loadText(text);
+  if (!isValid) throw new Error(`a manifest has a mistake: ${text}`);
   return resources;
 }
 

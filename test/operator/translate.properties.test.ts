@@ -141,11 +141,11 @@ test('10,000 keys are translated in reasonable time', (t) => {
     ].join('\n---\n');
   });
   const loadBegan = performance.now();
-  const { resources, problems } = loadText([platform, ...texts].join('\n---\n'));
+  const { resources, isValid } = loadText([platform, ...texts].join('\n---\n'));
   const translateBegan = performance.now();
   const { snapshot } = translate(resources, options);
   t.diagnostic(`loaded in ${Math.round(translateBegan - loadBegan)} ms, translated in ${Math.round(performance.now() - translateBegan)} ms`);
-  assert.equal(problems.length, 0);
+  assert.ok(isValid);
   assert.equal(snapshot.keys.length, 10_000);
 });
 

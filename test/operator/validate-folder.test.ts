@@ -5,17 +5,17 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { validateFolder } from '../../operator/reconcile/validate-folder.ts';
-import type { ConfigProblem } from '../../operator/files/problem.ts';
+import type { Diagnostic } from '../../operator/files/diagnostic.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, platformManifest, temporaryFolder } from './support.ts';
 
-async function validate(t: TestContext, files: Readonly<Record<string, string>>): Promise<readonly ConfigProblem[]> {
+async function validate(t: TestContext, files: Readonly<Record<string, string>>): Promise<readonly Diagnostic[]> {
   const folder = await temporaryFolder(t);
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
   const problems = await validateFolder(folder, { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS });
   return problems.map((problem) => ({ ...problem, file: problem.file.slice(folder.length + 1) }));
 }
 
-const brief = (problems: readonly ConfigProblem[]) => problems.map(({ severity, file, line, object, message }) => `${severity} ${file}:${line} ${object ?? ''} ${message}`);
+const brief = (problems: readonly Diagnostic[]) => problems.map(({ severity, file, line, object, message }) => `${severity} ${file}:${line} ${object ?? ''} ${message}`);
 
 const PLATFORM = platformManifest('auth: {type: ApiKey, secretRef: {name: openai}}');
 const key = (name: string, spec = '') => `---\napiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: ${name}, namespace: team}\nspec: {groupRef: {name: main}, accountRef: {name: team}${spec}}\n`;

@@ -92,8 +92,8 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
       const path = join(configDir, file);
       const givenUpMs = performance.now() + WRITE_PATIENCE_MS;
       await writeFile(path, yaml);
-      while (operator.manifests.texts.get(path) !== yaml) {
-        assert.ok(performance.now() < givenUpMs, `not taken: ${JSON.stringify(operator.manifests.problems)}`);
+      while (operator.manifests.files.get(path)?.text !== yaml) {
+        assert.ok(performance.now() < givenUpMs, `not taken: ${JSON.stringify(operator.manifests.diagnostics)}`);
         await setTimeout(POLL_MS);
       }
       await operator.manifests.refresh();

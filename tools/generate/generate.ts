@@ -1,5 +1,5 @@
 /**
- * Makes what is generated: TypeScript types, checks, schemas in JSON and the reference of the API out of crds/*.yaml, the
+ * Makes what is generated: TypeScript types and the reference of the API out of crds/*.yaml, the
  * lists of errors, metrics and conversions and the table of the layout out of their tables, code out of the .proto files.
  * With --check nothing is written; stale files are named, and the exit code is 1.
  */
@@ -16,7 +16,6 @@ import { protocolsText } from './protocols-doc.ts';
 import { providerText } from './provider-doc.ts';
 import { referenceText } from './reference.ts';
 import { protobufTexts } from './protobuf.ts';
-import { structuresText } from './structures.ts';
 import { typesText } from './types.ts';
 
 /** A generated file: its path from the project's root, and what it should hold. */
@@ -35,8 +34,6 @@ export async function generateAll(): Promise<Generated[]> {
   const kinds = loadKinds(await readCrdTexts());
   return [
     { path: 'crds/schema/types.gen.ts', text: typesText(kinds) },
-    { path: 'crds/schema/kinds.gen.json', text: `${JSON.stringify(kinds, undefined, 1)}\n` },
-    { path: 'crds/schema/structures.gen.ts', text: structuresText(kinds) },
     { path: 'docs/reference.md', text: referenceText(kinds, await readExamples(kinds)) },
     { path: 'docs/errors.md', text: errorsText() },
     { path: 'docs/metrics.md', text: metricsText() },

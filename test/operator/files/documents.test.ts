@@ -4,11 +4,11 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { parseAllDocuments } from 'yaml';
 import { splitDocuments } from '../../../operator/files/split-documents.ts';
-import { formatProblem } from '../../../operator/files/problem.ts';
+import { formatDiagnostic } from '../../../operator/files/diagnostic.ts';
 import { loadText, newLoader, resourcesOf } from '../support.ts';
 
-function problemsOf(text: string): string[] {
-  return loadText(text).problems.map(formatProblem);
+async function problemsOf(text: string): Promise<string[]> {
+  return (await loadText(text).diagnose()).map(formatDiagnostic);
 }
 
 describe('splitDocuments', () => {
@@ -46,8 +46,8 @@ describe('splitDocuments', () => {
 });
 
 describe('mistakes', () => {
-  test('all at once, each with the line of its field', () => {
-    const problems = loadText(`# a comment
+  test('all at once, each with the line of its field', async () => {
+    const problems = await loadText(`# a comment
 apiVersion: modelgateway.dev/v1alpha1
 kind: Account
 metadata: {name: ok, namespace: team-a}
@@ -77,7 +77,7 @@ kind: Pod
 apiVersion: v1
 ---
 - not an object
-`).problems;
+`).diagnose();
     const places = problems.map(({ line, path, object }) => ({ line, path, object }));
     const team = 'ApiKey team-a/Ci';
     assert.deepEqual(new Set(places.map((place) => JSON.stringify(place))), new Set([
@@ -93,43 +93,44 @@ apiVersion: v1
     assert.ok(problems.every(({ file, severity, message }) => file === 'test.yaml' && severity === 'Error' && message !== ''));
   });
 
-  test('broken YAML is a mistake of its document alone, at its line', () => {
-    const { problems, resources } = loadText('apiVersion: v1\nkind: Namespace\nmetadata: {name: one}\n---\na: [1\nb: 2\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: two}\n');
+  test('broken YAML is a mistake of its document alone, at its line', async () => {
+    const loaded = loadText('apiVersion: v1\nkind: Namespace\nmetadata: {name: one}\n---\na: [1\nb: 2\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: two}\n');
+    const problems = await loaded.diagnose();
     assert.ok(problems.length > 0);
     assert.ok(problems.every(({ line, message }) => line >= 5 && line <= 7 && message.startsWith('YAML: ')), JSON.stringify(problems));
-    assert.deepEqual([...resources.namespaces.keys()], ['one', 'two']);
+    assert.deepEqual([...loaded.resources.namespaces.keys()], ['one', 'two']);
   });
 
-  test('an object twice names both places', () => {
+  test('an object twice names both places', async () => {
     const account = 'apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: a, namespace: b}\nspec: {}\n';
-    assert.deepEqual(problemsOf(`${account}---\n${account}`), ['test.yaml:6: error: Account b/a: is there twice: already in test.yaml:1']);
+    assert.deepEqual(await problemsOf(`${account}---\n${account}`), ['test.yaml:6: error: Account b/a: is there twice: already in test.yaml:1']);
     const load = newLoader();
-    const { problems } = load([{ path: 'one.yaml', text: account }, { path: 'two.yaml', text: `\n\n${account}` }]);
-    assert.deepEqual(problems.map(formatProblem), ['two.yaml:3: error: Account b/a: is there twice: already in one.yaml:1']);
+    const problems = await load([{ path: 'one.yaml', text: account }, { path: 'two.yaml', text: `\n\n${account}` }]).diagnose();
+    assert.deepEqual(problems.map(formatDiagnostic), ['two.yaml:3: error: Account b/a: is there twice: already in one.yaml:1']);
   });
 
-  test('a key twice in one map', () => {
-    assert.deepEqual(problemsOf('apiVersion: v1\nkind: Namespace\nkind: Namespace\nmetadata: {name: one}\n'), ['test.yaml:3:1: error: YAML: this key is in its map twice']);
+  test('a key twice in one map', async () => {
+    assert.deepEqual(await problemsOf('apiVersion: v1\nkind: Namespace\nkind: Namespace\nmetadata: {name: one}\n'), ['test.yaml:3:1: error: YAML: this key is in its map twice']);
   });
 
-  test('an unknown kind names the known ones, and an unknown version the right one', () => {
-    assert.match(problemsOf('apiVersion: apps/v1\nkind: Deployment\n')[0] ?? '', /:2:1: error: kind: unknown kind "Deployment"; .*ApiKey.*Secret/);
-    assert.match(problemsOf('apiVersion: modelgateway.dev/v9\nkind: Account\nmetadata: {name: a}\nspec: {}\n')[0] ?? '', /:1:1: error: .*apiVersion.*modelgateway\.dev\/v1alpha1/);
-    assert.match(problemsOf('apiVersion: v2\nkind: Secret\nmetadata: {name: a}\n')[0] ?? '', /:1:1: error: .*apiVersion: must be v1/);
-    assert.match(problemsOf('a: 1\n')[0] ?? '', /kind: required/);
+  test('an unknown kind names the known ones, and an unknown version the right one', async () => {
+    assert.match((await problemsOf('apiVersion: apps/v1\nkind: Deployment\n'))[0] ?? '', /:2:1: error: kind: unknown kind "Deployment"; .*ApiKey.*Secret/);
+    assert.match((await problemsOf('apiVersion: modelgateway.dev/v9\nkind: Account\nmetadata: {name: a}\nspec: {}\n'))[0] ?? '', /:1:1: error: .*apiVersion.*modelgateway\.dev\/v1alpha1/);
+    assert.match((await problemsOf('apiVersion: v2\nkind: Secret\nmetadata: {name: a}\n'))[0] ?? '', /:1:1: error: .*apiVersion: must be v1/);
+    assert.match((await problemsOf('a: 1\n'))[0] ?? '', /kind: required/);
   });
 
-  test('through anchors and merges, the place is the nearest that there is', () => {
-    const [problem] = loadText('apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: a}\nspec:\n  grants:\n  - &one {name: one, usd: "1"}\n  - {<<: *one, name: two, usd: no}\n').problems;
+  test('through anchors and merges, the place is the nearest that there is', async () => {
+    const [problem] = await loadText('apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: a}\nspec:\n  grants:\n  - &one {name: one, usd: "1"}\n  - {<<: *one, name: two, usd: no}\n').diagnose();
     assert.deepEqual([problem?.line, problem?.path], [7, 'spec.grants[1].usd']);
   });
 
-  test('aliases cannot blow an object up', () => {
+  test('aliases cannot blow an object up', async () => {
     const levels = Array.from({ length: 9 }, (_, index) => `l${index + 1}: &l${index + 1} [${Array.from({ length: 9 }, () => `*l${index}`).join(', ')}]`);
-    assert.match(problemsOf(`l0: &l0 [x]\n${levels.join('\n')}\n`)[0] ?? '', /too many aliases/);
+    assert.match((await problemsOf(`l0: &l0 [x]\n${levels.join('\n')}\n`))[0] ?? '', /too many aliases/);
   });
 
-  test('no message repeats a Secret\'s value', () => {
+  test('no message repeats a Secret\'s value', async () => {
     const secret = 'sk-very-secret-value';
     const texts = [
       `apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {apiKey: [${secret}]}`,
@@ -144,7 +145,7 @@ apiVersion: v1
       `apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData:\n\tapiKey: ${secret}`,
     ];
     for (const text of texts) {
-      const problems = problemsOf(text);
+      const problems = await problemsOf(text);
       assert.notDeepEqual(problems, [], text);
       assert.ok(!problems.join().includes(secret), problems.join());
     }
@@ -159,8 +160,8 @@ describe('Secrets and Namespaces', () => {
     assert.deepEqual(secret?.annotations, { note: 'x' });
   });
 
-  test('values that are no strings, no base64, or in unknown fields are mistakes', () => {
-    const problems = loadText('apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata:\n  bad: "%%%"\nstringData:\n  number: 5\n  "bad name": x\nstringdata: {}\n').problems;
+  test('values that are no strings, no base64, or in unknown fields are mistakes', async () => {
+    const problems = await loadText('apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata:\n  bad: "%%%"\nstringData:\n  number: 5\n  "bad name": x\nstringdata: {}\n').diagnose();
     assert.deepEqual(problems.map(({ line, path }) => [line, path]), [[5, 'data.bad'], [7, 'stringData.number'], [8, 'stringData.bad name'], [9, 'stringdata']]);
   });
 
@@ -181,11 +182,11 @@ describe('objects', () => {
     assert.ok(Object.isFrozen(object.spec));
   });
 
-  test('keep a creation time that is one', () => {
+  test('keep a creation time that is one', async () => {
     const [object] = resourcesOf(account('{}', ', creationTimestamp: "2026-01-01T00:00:00Z"')).accounts;
     assert.equal(object?.metadata.creationTimestamp, '2026-01-01T00:00:00Z');
     assert.equal(resourcesOf(account('{}', ', creationTimestamp: null')).accounts[0]?.metadata.creationTimestamp, undefined);
-    assert.match(problemsOf(account('{}', ', creationTimestamp: yesterday'))[0] ?? '', /metadata.creationTimestamp/);
+    assert.match((await problemsOf(account('{}', ', creationTimestamp: yesterday')))[0] ?? '', /metadata.creationTimestamp/);
   });
 
   test('have a generation that grows with their spec, and only then, and starts at the time of the start', () => {

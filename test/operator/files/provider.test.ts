@@ -4,8 +4,8 @@ import { chmod, mkdir, rename, rm, symlink, truncate, utimes, writeFile } from '
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { ConfigProblems } from '../../../operator/files/problem.ts';
-import type { ConfigProblem } from '../../../operator/files/problem.ts';
+import { InvalidManifests } from '../../../operator/files/diagnostic.ts';
+import type { Diagnostic } from '../../../operator/files/diagnostic.ts';
 import { provideFolder } from '../../../operator/files/provider.ts';
 import type { FilesProvider } from '../../../operator/files/provider.ts';
 import type { Resources } from '../../../operator/store/resources.ts';
@@ -17,13 +17,13 @@ const account = (name: string, usd = '1') => `apiVersion: modelgateway.dev/v1alp
 interface Told {
   readonly provider: FilesProvider;
   /** The next resources or problems that were not asked for yet. */
-  next(): Promise<{ resources?: Resources; problems?: readonly ConfigProblem[] }>;
+  next(): Promise<{ resources?: Resources; problems?: readonly Diagnostic[] }>;
   /** How much was told and not asked for. */
   pending(): number;
 }
 
 async function provide(t: TestContext, folder: string, delay?: (ms: number) => Promise<void>): Promise<Told> {
-  const told: { resources?: Resources; problems?: readonly ConfigProblem[] }[] = [];
+  const told: { resources?: Resources; problems?: readonly Diagnostic[] }[] = [];
   let wake: () => void = () => undefined;
   const tell = (what: (typeof told)[number]): void => {
     told.push(what);
@@ -62,8 +62,8 @@ test('a folder with mistakes does not start, and tells all of them', async (t) =
   await writeFile(join(folder, 'a.yaml'), account('a', 'much'));
   await writeFile(join(folder, 'b.yaml'), 'kind: [');
   await assert.rejects(provide(t, folder), (error) => {
-    assert.ok(error instanceof ConfigProblems);
-    assert.deepEqual([...new Set(error.problems.map(({ file }) => file))], [join(folder, 'a.yaml'), join(folder, 'b.yaml')]);
+    assert.ok(error instanceof InvalidManifests);
+    assert.deepEqual([...new Set(error.diagnostics.map(({ file }) => file))], [join(folder, 'a.yaml'), join(folder, 'b.yaml')]);
     assert.match(error.message, /a\.yaml:4:\d+: error: Account team\/a: spec\.grants\[0\]\.usd: /);
     return true;
   });
@@ -71,7 +71,7 @@ test('a folder with mistakes does not start, and tells all of them', async (t) =
 
 test('a folder that does not exist is a problem and no crash', async (t) => {
   const folder = join(await temporaryFolder(t), 'gone');
-  await assert.rejects(provide(t, folder), (error) => error instanceof ConfigProblems && error.problems[0]?.file === folder);
+  await assert.rejects(provide(t, folder), (error) => error instanceof InvalidManifests && error.diagnostics[0]?.file === folder);
 });
 
 test('edits, new files and deletions are taken', async (t) => {

@@ -22,7 +22,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
 
   web: { may: [] },
 
-  crds: { may: [], packages: ['ajv', 'yaml', '@marcbachmann/cel-js'] },
+  crds: { may: [], packages: ['ajv', 'js-yaml', '@marcbachmann/cel-js'] },
 
   'operator/file.ts': { may: ['crds', 'operator', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
   'operator/file-console.ts': { may: ['crds', 'operator/console', 'dataplane/ledger/valkey-reader.ts'], packages: ['pino'] },
@@ -34,12 +34,12 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
     packages: ['pino'],
   },
   'operator/metrics.ts': { may: [], packages: ['prom-client'] },
-  'operator/files': { may: ['crds', 'operator/store'], packages: ['yaml'] },
+  'operator/files': { may: ['crds', 'operator/store'], packages: ['js-yaml', 'yaml'] },
   'operator/console': {
     may: ['web', 'crds', 'operator/store', 'operator/status', 'operator/translate', 'operator/console/access', 'operator/console/usage', 'dataplane/snapshot', 'dataplane/ledger/usage-record-csv.ts', ...LEDGER_CONTRACT],
     packages: ['fastify', 'pino'],
   },
-  'operator/console/access': { may: ['crds', 'operator/files', 'operator/kube', 'operator/reconcile', 'operator/store', 'operator/status', 'dataplane/snapshot'], packages: ['yaml', '@kubernetes/client-node', 'undici', 'pino'] },
+  'operator/console/access': { may: ['crds', 'operator/files', 'operator/kube', 'operator/reconcile', 'operator/store', 'operator/status', 'dataplane/snapshot'], packages: ['js-yaml', 'yaml', '@kubernetes/client-node', 'undici', 'pino'] },
   'operator/console/usage': { may: ['dataplane/ledger/usage-file.ts', 'dataplane/ledger/usage-place.ts', 'dataplane/ledger/valkey-reader.ts', ...LEDGER_CONTRACT] },
   'operator/kube': { may: ['crds', 'operator/store', 'operator/metrics.ts'], packages: ['@kubernetes/client-node', 'undici', 'pino'] },
   'operator/store': { may: ['crds', 'dataplane/snapshot/layered-map.ts'] },
@@ -167,9 +167,7 @@ export const PURE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   '@bufbuild/protobuf/wire': [],
   '@marcbachmann/cel-js': [],
   ajv: [],
-  'ajv/dist/runtime/ucs2length.js': [],
-  'ajv/dist/2020.js': [],
-  yaml: [],
+  'js-yaml': [],
 };
 
 export const LIMITS = {

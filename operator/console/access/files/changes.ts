@@ -2,15 +2,16 @@
  * Changes of a folder of manifests. Each begins with reading the folder anew and ends when the operator has taken what was
  * written. A folder with mistakes is not written to, since nothing would come of it, and none is ever made invalid.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { isJsonObject } from '#crds/json.ts';
 import type { Json, JsonObject } from '#crds/json.ts';
 import type { KindSchema } from '#crds/kind-schema.ts';
-import { transitionErrors } from '#crds/transitions.ts';
+import { admit } from '#crds/schema.ts';
 import { API_VERSION } from '#crds/types.gen.ts';
 import type { ApiKey, Kind, Resource } from '#crds/types.gen.ts';
+import { formatDiagnostic } from '../../../files/diagnostic.ts';
 import { parseDocuments } from '../../../files/parse-document.ts';
-import { formatProblem } from '../../../files/problem.ts';
 import { isMadeFor, secretIdOf } from '../../../store/key-secret.ts';
 import { namespacedName, objectId } from '../../../store/resources.ts';
 import type { Resources } from '../../../store/resources.ts';
@@ -18,7 +19,7 @@ import { AccessError } from '../access.ts';
 import type { ObjectChange, ObjectOf, ObjectRef } from '../access.ts';
 import { assertAdmitted, newManifest, readManifest, removeManifest, replaceManifest, withoutDefaults } from './manifest-text.ts';
 import type { PlacedText } from './manifest-text.ts';
-import { effectivePatch, mergePatch, sameValue } from './merge-patch.ts';
+import { effectivePatch, mergePatch } from './merge-patch.ts';
 import type { ManifestSource } from './source.ts';
 import { createFile, removeFile, replaceFile } from './write-file.ts';
 
@@ -76,12 +77,13 @@ export async function changeManifest<K extends Kind>(changes: FolderChanges, { k
   const place = placeOf(changes, object);
   const before = readManifest(place);
   const wanted = wantedManifest(object, before, jsonOf(change.patch));
-  if (sameValue(before, wanted)) return object;
+  if (isDeepStrictEqual(before, wanted)) return object;
   const schema = schemaOf(changes, kind);
   assertAdmitted(schema, wanted);
-  const fields = transitionErrors(schema, object, wanted).map(({ path, message }) => ({ path, message }));
+  const old = jsonOf(object);
+  const fields = admit(schema, wanted, isJsonObject(old) ? old : undefined).errors.map(({ path, message }) => ({ path, message }));
   if (fields.length > 0) throw new AccessError('Invalid', 'Some fields cannot be changed like this. Nothing was changed.', { fields });
-  await replaceFile(place.origin.file, place.text, replaceManifest(place, wanted));
+  await replaceFile(place.origin.file, place.text, await replaceManifest(place, wanted));
   log.info({ object: objectId(object), file: place.origin.file }, 'changed by the console');
   return taken(changes, kind, ref);
 }
@@ -126,15 +128,15 @@ function present<K extends Kind>(source: ManifestSource, kind: K, ref: ObjectRef
 function placeOf({ source, kinds }: FolderChanges, object: Resource): PlacedText {
   const id = objectId(object);
   const origin = source.origins.get(id);
-  const text = origin && source.texts.get(origin.file);
+  const text = origin && source.files.get(origin.file)?.text;
   if (!origin || text === undefined) throw new AccessError('Unavailable', `Nobody knows in which file ${id} is.`);
   return { id, origin, text, options: { kinds, defaultNamespace: source.gatewayNamespace } };
 }
 
 async function readAnew(source: ManifestSource): Promise<void> {
   await source.refresh();
-  const [problem] = source.problems;
-  if (problem) throw new AccessError('Unavailable', `The folder of manifests has a mistake, so that no change of it would be in force: ${formatProblem(problem)}. Mend it first.`);
+  const [mistake] = source.diagnostics;
+  if (mistake) throw new AccessError('Unavailable', `The folder of manifests has a mistake, so that no change of it would be in force: ${formatDiagnostic(mistake)}. Mend it first.`);
 }
 
 /** The object as the operator has it now, when it has said something of it, or has had its time. */

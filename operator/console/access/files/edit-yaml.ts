@@ -1,52 +1,80 @@
 /**
- * [P] One YAML document and the value that it should have → the smallest changes of its text: a value in its place, a line that
- * comes or goes. Everything else, comments and spaces included, stays byte for byte. Whoever calls reads the result again and
- * compares: what cannot be edited this way ends as an obstacle, never as another value.
+ * [P] One YAML document and the value that it should have → its text with that value: comments and the order of fields stay.
+ * Whoever calls reads the result again and compares. Import this file dynamically: only edits need the `yaml` package.
  */
-import { isAlias, isCollection, isMap, isScalar, isSeq, parseDocument } from 'yaml';
-import type { Node, Pair, YAMLMap, YAMLSeq } from 'yaml';
-import { isJsonObject } from '#crds/json.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { isAlias, isCollection, isMap, isNode, isPair, isScalar, isSeq, parseDocument, visit } from 'yaml';
+import type { Document, Node, Pair, ToStringOptions, YAMLMap, YAMLSeq } from 'yaml';
+import { isJsonObject, parseJson } from '#crds/json.ts';
 import type { Json, JsonObject } from '#crds/json.ts';
-import { changeFlow } from './edit-flow.ts';
-import { isList, sameValue } from './merge-patch.ts';
-import { renderEntry, renderFlow, renderItems, renderKey, renderScalar } from './render-yaml.ts';
-import type { QuoteStyle } from './render-yaml.ts';
-import { EditObstacle, afterColon, columnOf, contentEnd, isEmptyScalar, isNode, jsonOf, keyOf, lineEnd, pairEnd, startOf, styleOf } from './yaml-text.ts';
-import type { Editor, Splice } from './yaml-text.ts';
 
-/** The text with this value. @throws EditObstacle */
-export function editYaml(text: string, value: JsonObject): string {
-  const document = parseDocument(text, { keepSourceTokens: true, merge: true, stringKeys: true, logLevel: 'error' });
-  const [fault] = document.errors;
-  if (fault) throw new EditObstacle('it is not good YAML', fault.pos[0]);
-  const root = document.contents;
-  if (!isMap(root)) throw new EditObstacle('it is not one object', 0);
-  const editor: Editor = { text, document, style: styleOf(text, document), splices: [] };
-  editNode(editor, root, value);
-  return applySplices(text, editor.splices);
-}
-
-function applySplices(text: string, splices: readonly Splice[]): string {
-  let result = '';
-  let at = 0;
-  // stable: what is inserted at one place keeps its order
-  for (const { start, end, text: replacement } of splices.toSorted((a, b) => a.start - b.start)) {
-    if (start < at) throw new EditObstacle('its changes overlap', start);
-    result += text.slice(at, start) + replacement;
-    at = end;
+/** Why a text cannot be edited, at an offset of it. */
+export class UneditableError extends Error {
+  override readonly name = 'UneditableError';
+  readonly offset: number;
+  constructor(message: string, offset: number) {
+    super(message);
+    this.offset = offset;
   }
-  return result + text.slice(at);
 }
 
-/** Changes what a node says, as deep inside it as possible. */
-function editNode(editor: Editor, node: Node, wanted: Json): void {
-  const present = jsonOf(editor, node);
-  if (sameValue(present, wanted)) return;
-  if (isAlias(node)) throw new EditObstacle('it is an alias (*) of a part that stands elsewhere', startOf(node));
-  if (node.anchor !== undefined) throw new EditObstacle(`it has an anchor (&${node.anchor}), so that the change would show elsewhere, too`, Math.max(0, editor.text.lastIndexOf(`&${node.anchor}`, startOf(node))));
-  if (isMap(node) && isJsonObject(wanted) && isJsonObject(present)) editMap(editor, node, { present, wanted });
-  else if (isSeq(node) && isList(wanted) && isList(present)) editList(editor, node, { present, wanted });
-  else replaceScalar(editor, node, wanted);
+/** The text with this value. @throws UneditableError */
+export function editYaml(text: string, value: JsonObject): string {
+  const edited = isJsonObject(parseJson(text)) ? `${JSON.stringify(value, undefined, jsonIndent(text))}\n` : editDocument(text, value);
+  return text.includes('\r\n') ? edited.replaceAll(/\r?\n/g, '\r\n') : edited;
+}
+
+/** Manifests may be JSON, which is YAML too; it stays JSON. */
+function jsonIndent(text: string): string {
+  return /\n([ \t]+)/.exec(text)?.[1] ?? '';
+}
+
+function editDocument(text: string, value: JsonObject): string {
+  // compat: words that YAML 1.1 takes for booleans or times are quoted, since other tools read the same files
+  const document = parseDocument(text, { merge: true, stringKeys: true, compat: 'yaml-1.1', logLevel: 'error' });
+  const [error] = document.errors;
+  if (error) throw new UneditableError('it is not good YAML', error.pos[0]);
+  const root = document.contents;
+  if (!isMap(root)) throw new UneditableError('it is not one object', 0);
+  editNode({ document, text }, root, value);
+  return document.toString({ lineWidth: 0, ...styleOf(document, text) });
+}
+
+/** As the text has it: how far maps and lists are indented, and whether brackets are followed by a space. */
+function styleOf(document: Document, text: string): ToStringOptions {
+  const column = (node: Node): number => {
+    const offset = node.range?.[0] ?? 0;
+    return offset - (text.lastIndexOf('\n', offset - 1) + 1);
+  };
+  let indent = 2;
+  let indentSeq = false;
+  visit(document, {
+    Pair(_, { key, value }) {
+      if (!isScalar(key) || !isCollection(value) || value.flow === true) return;
+      const step = column(value) - column(key);
+      if (isMap(value) && step > 0) indent = step;
+      if (isSeq(value)) indentSeq = step > 0;
+    },
+  });
+  return { indent, indentSeq, flowCollectionPadding: /[[{] +[^\s#]/.test(text) };
+}
+
+interface Edit {
+  readonly document: Document;
+  readonly text: string;
+}
+
+/** Changes what a map or list holds, as deep inside it as possible. */
+function editNode(edit: Edit, node: YAMLMap | YAMLSeq, wanted: Json): void {
+  const present = jsonOf(edit, node);
+  if (isMap(node) && isJsonObject(present) && isJsonObject(wanted)) editMap(edit, node, { present, wanted });
+  else if (isSeq(node) && isList(present) && isList(wanted)) editList(edit, node, { present, wanted });
+  bracketIfEmpty(node);
+}
+
+/** Without items, `yaml` puts brackets in the wrong place where there is a comment, unless it is told that they are brackets. */
+function bracketIfEmpty(node: unknown): void {
+  if (isCollection(node) && node.items.length === 0) node.flow = true;
 }
 
 interface Change<T> {
@@ -54,169 +82,137 @@ interface Change<T> {
   readonly wanted: T;
 }
 
-function editMap(editor: Editor, map: YAMLMap, { present, wanted }: Change<JsonObject>): void {
-  const removed: Pair[] = [];
-  for (const [field, value] of Object.entries(present)) {
-    const target = wanted[field];
-    if (target !== undefined && sameValue(value, target)) continue;
-    const pair = pairOf(map, field);
-    if (!pair) {
-      if (target === undefined) throw new EditObstacle(`its field ${field} comes from a merged part (<<)`, startOf(map));
-      continue; // a field of its own wins over a merged one
-    }
-    if (target === undefined) removed.push(pair);
-    else editValue(editor, { map, pair }, target);
+function editMap(edit: Edit, map: YAMLMap, { present, wanted }: Change<JsonObject>): void {
+  for (const field of Object.keys(present)) if (!Object.hasOwn(wanted, field)) removePair(edit, map, field);
+  for (const [field, value] of Object.entries(wanted)) {
+    if (Object.hasOwn(present, field) && isDeepStrictEqual(present[field], value)) continue;
+    const index = indexOf(map, field);
+    const pair = map.items[index];
+    if (pair) pair.value = edited(edit, { of: map, index, node: pair.value }, value);
+    else addPair(edit, map, edit.document.createPair(field, value));
   }
-  const added = Object.entries(wanted).filter(([field, value]) => !sameValue(present[field], value) && !pairOf(map, field));
-  changePairs(editor, map, { removed, added });
 }
 
-function pairOf(map: YAMLMap, field: string): Pair | undefined {
-  return map.items.find(({ key }) => isScalar(key) && key.value === field);
+/** -1: the map itself has no such field. */
+function indexOf(map: YAMLMap, field: string): number {
+  return map.items.findIndex(({ key }) => isScalar(key) && key.value === field);
 }
 
-interface Place {
-  readonly map: YAMLMap;
-  readonly pair: Pair;
+function removePair(edit: Edit, map: YAMLMap, field: string): void {
+  const index = indexOf(map, field);
+  if (index === -1) throw new UneditableError(`its field ${field} comes from a merged part (<<)`, map.range?.[0] ?? 0);
+  const [pair] = map.items.splice(index, 1);
+  assertOwn(edit, pair?.value);
+  putComments(map, index, takeCommentsBelow(pair?.value, edit.text));
 }
 
-/** In place where the sorts agree; otherwise all that stands after the key's colon is written anew. */
-function editValue(editor: Editor, { map, pair }: Place, wanted: Json): void {
-  const node = pair.value;
-  if (isNode(node) && (isShared(node) || canEdit(node, wanted))) {
-    editNode(editor, node, wanted);
-    return;
-  }
-  const inFlow = map.flow === true || (isCollection(node) && node.flow === true);
-  const text = inFlow ? ` ${renderFlow(wanted, editor.style.json)}` : renderEntry(wanted, columnOf(editor, startOf(keyOf(pair))), editor.style);
-  editor.splices.push({ start: afterColon(editor, pair), end: pairEnd(editor, pair), text });
+function addPair({ text }: Edit, map: YAMLMap, pair: Pair): void {
+  putComments(map, map.items.length, takeCommentsBelow(map.items.at(-1)?.value, text));
+  map.items.push(pair);
 }
 
-/** Whether the value can change where it stands; otherwise all of it is written anew. */
-function canEdit(node: Node, wanted: Json): boolean {
-  if (isMap(node)) return isJsonObject(wanted) && isFilled(wanted) && (isFilled(node.items) || node.flow === true);
-  if (isSeq(node)) return isList(wanted) && isFilled(wanted) && isFilled(node.items);
-  return isScalar(node) && !isEmptyScalar(node) && !isCollected(wanted);
-}
-
-function isCollected(value: Json): boolean {
-  return typeof value === 'object' && value !== null;
-}
-
-function isFilled(value: object): boolean {
-  return Object.keys(value).length > 0;
-}
-
-/** Such a node is changed where it stands, or not at all. */
-function isShared(node: Node): boolean {
-  return isAlias(node) || node.anchor !== undefined;
-}
-
-function replaceScalar(editor: Editor, node: Node, wanted: Json): void {
-  if (!isScalar(node)) throw new EditObstacle('it would have to be written anew', startOf(node));
-  const text = renderScalar(wanted, quotesOf(node.type));
-  editor.splices.push({ start: startOf(node), end: contentEnd(editor, node), text });
-}
-
-function quotesOf(type: string | undefined): QuoteStyle {
-  if (type === 'QUOTE_DOUBLE') return '"';
-  return type === 'QUOTE_SINGLE' ? "'" : undefined;
-}
-
-interface PairChanges {
-  readonly removed: readonly Pair[];
-  readonly added: readonly (readonly [field: string, value: Json])[];
-}
-
-function changePairs(editor: Editor, map: YAMLMap, { removed, added }: PairChanges): void {
-  if (map.flow === true) changeFlow(editor, map, { removed: removed.map((pair) => map.items.indexOf(pair)), added: added.map(([field, value]) => `${renderKey(field, editor.style.json)}: ${renderFlow(value, editor.style.json)}`) });
-  else if (removed.length === map.items.length && added.length === 0) throw new EditObstacle('nothing would be left of it', startOf(map));
-  else changeBlockMap(editor, map, { removed, added });
-}
-
-function changeBlockMap(editor: Editor, map: YAMLMap, { removed, added }: PairChanges): void {
-  const last = map.items.at(-1);
-  const [first] = map.items;
-  if (!first || !last) throw new EditObstacle('it is empty', startOf(map));
-  const column = columnOf(editor, startOf(keyOf(first)));
-  for (const pair of removed) removeLines(editor, { start: startOf(keyOf(pair)), end: pairEnd(editor, pair), next: startOfNext(map, pair) });
-  if (added.length === 0) return;
-  const lines = added.map(([field, value]) => `${' '.repeat(column)}${renderKey(field)}:${renderEntry(value, column, editor.style)}`);
-  insertAfterLine(editor, pairEnd(editor, last), lines);
-}
-
-function startOfNext(map: YAMLMap, pair: Pair): number | undefined {
-  const next = map.items[map.items.indexOf(pair) + 1];
-  return next && startOf(keyOf(next));
-}
-
-interface Lines {
-  readonly start: number;
-  readonly end: number;
-  /** Where the next of its kind begins. */
-  readonly next: number | undefined;
-}
-
-/** Takes whole lines away, comments behind them included; after a dash, what follows moves up to it. */
-function removeLines({ text, splices }: Editor, { start, end, next }: Lines): void {
-  const lineStart = text.lastIndexOf('\n', start - 1) + 1;
-  if (text.slice(lineStart, start).trim() === '') {
-    splices.push({ start: lineStart, end: lineEnd(text, end), text: '' });
-    return;
-  }
-  if (next === undefined) throw new EditObstacle('nothing would be left of its line', start);
-  splices.push({ start, end: next, text: '' });
-}
-
-function insertAfterLine({ text, style, splices }: Editor, end: number, lines: readonly string[]): void {
-  const at = lineEnd(text, end);
-  const block = lines.join(style.eol);
-  const ended = at > 0 && text[at - 1] === '\n';
-  splices.push({ start: at, end: at, text: ended ? block + style.eol : style.eol + block });
-}
-
-/** Keeps what both lists begin and end with; what is between changes item by item. */
-function editList(editor: Editor, list: YAMLSeq, { present, wanted }: Change<readonly Json[]>): void {
+/** What both lists begin and end with stays; what is between changes item by item. */
+function editList(edit: Edit, list: YAMLSeq, { present, wanted }: Change<readonly Json[]>): void {
+  const shorter = Math.min(present.length, wanted.length);
   let before = 0;
-  while (before < present.length && before < wanted.length && sameValue(present[before], wanted[before])) before++;
+  while (before < shorter && isDeepStrictEqual(present[before], wanted[before])) before++;
   let after = 0;
-  while (after < present.length - before && after < wanted.length - before && sameValue(present.at(-1 - after), wanted.at(-1 - after))) after++;
-  const both = Math.min(present.length, wanted.length) - before - after;
-  for (let index = before; index < before + both; index++) editItem(editor, list, { index, wanted: wanted[index] ?? null });
-  const removed = list.items.map((_, index) => index).slice(before + both, present.length - after);
-  const added = wanted.slice(before + both, wanted.length - after);
-  if (list.flow === true) changeFlow(editor, list, { removed, added: added.map((item) => renderFlow(item, editor.style.json)), at: before + both });
-  else changeBlockList(editor, list, { removed, added, at: before + both });
+  while (after < shorter - before && isDeepStrictEqual(present.at(-1 - after), wanted.at(-1 - after))) after++;
+  const end = shorter - after;
+  for (let index = before; index < end; index++) list.items[index] = edited(edit, { of: list, index, node: list.items[index] }, wanted[index] ?? null);
+  const added = wanted.slice(end, wanted.length - after).map((item) => edit.document.createNode(item));
+  const removed = list.items.splice(end, present.length - shorter, ...added);
+  for (const item of removed) assertOwn(edit, item);
+  putComments(list, end, removed.flatMap((item) => takeCommentsBelow(item, edit.text)));
 }
 
-function editItem(editor: Editor, list: YAMLSeq, { index, wanted }: { readonly index: number; readonly wanted: Json }): void {
-  const node = list.items[index];
-  if (!isNode(node)) throw new EditObstacle('it has an item without a value', startOf(list));
-  if (isShared(node) || canEdit(node, wanted)) editNode(editor, node, wanted);
-  else if (list.flow === true || isScalar(node)) editor.splices.push({ start: startOf(node), end: contentEnd(editor, node), text: renderFlow(wanted, editor.style.json) });
-  else throw new EditObstacle('an item of it would have to be written anew', startOf(node));
+/** A value in a map or list. */
+interface Place {
+  readonly of: YAMLMap | YAMLSeq;
+  readonly index: number;
+  readonly node: unknown;
 }
 
-function changeBlockList(editor: Editor, list: YAMLSeq, { removed, added, at }: { readonly removed: readonly number[]; readonly added: readonly Json[]; readonly at: number }): void {
-  const dashes = dashesOf(list);
-  for (const index of removed) {
-    const item = list.items[index];
-    removeLines(editor, { start: dashes[index] ?? startOf(list), end: isNode(item) ? contentEnd(editor, item) : (dashes[index] ?? 0) + 1, next: undefined });
+/** The node with another value: itself where both are maps or lists, otherwise another one with its comments and quotes. */
+function edited(edit: Edit, { of, index, node }: Place, wanted: Json): unknown {
+  assertOwn(edit, node);
+  const isSame = isSameSort(node, wanted);
+  if (!isSame || isEmpty(wanted)) putComments(of, index + 1, takeCommentsBelow(node, edit.text));
+  if (isSame) {
+    editNode(edit, node, wanted);
+    return node;
   }
-  if (added.length === 0) return;
-  const column = columnOf(editor, dashes[0] ?? startOf(list));
-  const lines = [renderItems(added, column, editor.style)];
-  const previous = list.items[at - 1];
-  if (isNode(previous)) insertAfterLine(editor, contentEnd(editor, previous), lines);
-  else {
-    const lineStart = editor.text.lastIndexOf('\n', (dashes[0] ?? 0) - 1) + 1;
-    editor.splices.push({ start: lineStart, end: lineStart, text: `${lines.join(editor.style.eol)}${editor.style.eol}` });
-  }
+  const fresh = edit.document.createNode(wanted);
+  bracketIfEmpty(fresh);
+  dressLike(fresh, node);
+  return fresh;
 }
 
-/** Offsets of the dashes before its items. */
-function dashesOf(list: YAMLSeq): number[] {
-  const token = list.srcToken;
-  if (token?.type !== 'block-seq') throw new EditObstacle('it is no plain list', startOf(list));
-  return token.items.flatMap(({ start }) => start.flatMap((each) => each.type === 'seq-item-ind' ? [each.offset] : []));
+function dressLike(fresh: Node, node: unknown): void {
+  if (!isNode(node) || isAlias(node)) return;
+  fresh.comment = node.comment ?? null;
+  fresh.commentBefore = node.commentBefore ?? null;
+  if (isScalar(fresh) && isScalar(node) && (node.type === 'QUOTE_DOUBLE' || node.type === 'QUOTE_SINGLE')) fresh.type = node.type;
+}
+
+/**
+ * Takes the comments on the lines below a value, which may be about what follows, before the value goes. `yaml` gives them to the
+ * innermost value that ends above them.
+ */
+function takeCommentsBelow(node: unknown, text: string): string[] {
+  if (!isNode(node) || isAlias(node)) return [];
+  const comments = linesOf(node.comment);
+  node.comment = isSetOff(node, text) ? null : comments.shift() ?? null;
+  const last = isBlock(node) ? node.items.at(-1) : undefined;
+  return [...takeCommentsBelow(isPair(last) ? last.value : last, text), ...comments];
+}
+
+/** Whether the first line of a node's comment is below its value, not beside it. */
+function isSetOff(node: Node, text: string): boolean {
+  if (isBlock(node) || (isScalar(node) && node.source === '')) return true;
+  return /^[ \t]*\r?\n/.test(text.slice(node.range?.[1], node.range?.[2]));
+}
+
+function isBlock(node: Node): node is YAMLMap | YAMLSeq {
+  return isCollection(node) && node.flow !== true;
+}
+
+/** Puts comments before an item, or after the last one. */
+function putComments(collection: YAMLMap | YAMLSeq, index: number, comments: readonly string[]): void {
+  if (comments.length === 0) return;
+  const item = collection.items[index];
+  const next = isPair(item) ? item.key : item;
+  if (isNode(next)) next.commentBefore = [...comments, ...linesOf(next.commentBefore)].join('\n');
+  else collection.comment = [...comments, ...linesOf(collection.comment)].join('\n');
+}
+
+function linesOf(comment: string | null | undefined): string[] {
+  return comment === undefined || comment === null ? [] : comment.split('\n');
+}
+
+function isSameSort(node: unknown, wanted: Json): node is YAMLMap | YAMLSeq {
+  return (isMap(node) && isJsonObject(wanted)) || (isSeq(node) && isList(wanted));
+}
+
+/** A part that an alias repeats is changed by hand. */
+function assertOwn({ text }: Edit, node: unknown): void {
+  if (!isNode(node)) return;
+  const start = node.range?.[0] ?? 0;
+  if (isAlias(node)) throw new UneditableError('it is an alias (*) of a part that stands elsewhere', start);
+  if (node.anchor === undefined) return;
+  const at = text.lastIndexOf(`&${node.anchor}`, start);
+  throw new UneditableError(`it has an anchor (&${node.anchor}), so that the change would show elsewhere, too`, Math.max(0, at));
+}
+
+function jsonOf({ document }: Edit, node: Node): Json {
+  const value: Json = node.toJS(document);
+  return value;
+}
+
+function isEmpty(value: Json): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+}
+
+function isList(value: Json): value is readonly Json[] {
+  return Array.isArray(value);
 }

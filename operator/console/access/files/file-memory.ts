@@ -1,7 +1,7 @@
 /** What the console of one machine remembers across restarts: a file for each entry in the data folder, for its owner only. */
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { unlessGone } from '../../../files/unless-gone.ts';
+import { undefinedIfMissing } from '../../../files/missing-file.ts';
 import { writeDurably } from '../../../files/write-durably.ts';
 import { AccessError } from '../access.ts';
 import { MEMORY_ENTRIES } from '../memory.ts';
@@ -17,7 +17,7 @@ export async function openFileMemory(dataDir: string): Promise<ConsoleMemory> {
   const folder = join(dataDir, FOLDER);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const texts = new Map<MemoryEntry, string>();
-  for (const entry of MEMORY_ENTRIES) texts.set(entry, await unlessGone(readFile(join(folder, FILES[entry]), 'utf8')) ?? '');
+  for (const entry of MEMORY_ENTRIES) texts.set(entry, await undefinedIfMissing(readFile(join(folder, FILES[entry]), 'utf8')) ?? '');
   const inTurn = createMutex();
 
   async function change(entry: MemoryEntry, edit: (text: string) => string): Promise<void> {

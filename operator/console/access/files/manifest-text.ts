@@ -1,22 +1,20 @@
 /**
- * [P] A file's text with one of its objects changed, added or taken away. What comes out has been read again: it holds exactly
- * the wanted object, and every other document as it was.
+ * A file's text with one of its objects changed, added or taken away. What comes out has been read again: it holds exactly the
+ * wanted object, and every other document as it was.
  */
-import { isMap, parseDocument } from 'yaml';
+import { isDeepStrictEqual } from 'node:util';
+import { dump } from 'js-yaml';
 import { formatPath } from '#crds/field-path.ts';
 import { isJsonObject } from '#crds/json.ts';
 import type { JsonObject } from '#crds/json.ts';
 import type { KindSchema } from '#crds/kind-schema.ts';
 import { admit } from '#crds/schema.ts';
 import type { Origin } from '../../../files/load-folder.ts';
-import { parseDocuments } from '../../../files/parse-document.ts';
+import { isFaulty, parseDocuments } from '../../../files/parse-document.ts';
 import type { ParseOptions } from '../../../files/parse-document.ts';
 import { splitDocuments } from '../../../files/split-documents.ts';
+import { readYaml } from '../../../files/yaml.ts';
 import { AccessError } from '../access.ts';
-import { editYaml } from './edit-yaml.ts';
-import { sameValue } from './merge-patch.ts';
-import { renderFields } from './render-yaml.ts';
-import { EditObstacle } from './yaml-text.ts';
 
 /** An object where it stands in a file. */
 export interface PlacedText {
@@ -37,21 +35,18 @@ interface Split {
 
 /** The manifest as it is written, without defaults. @throws AccessError */
 export function readManifest(place: PlacedText): JsonObject {
-  const { own } = split(place);
-  const object: unknown = parseDocument(own, { merge: true, stringKeys: true, logLevel: 'silent' }).toJS({ maxAliasCount: 100 });
+  const object = readYaml(split(place).own)[0]?.value;
   if (isJsonObject(object)) return object;
   throw new AccessError('Invalid', `${place.origin.file}:${place.origin.line}: this is not one object.`);
 }
 
-/** The file's text with this manifest in the place of the former one. @throws AccessError */
-export function replaceManifest(place: PlacedText, manifest: JsonObject): string {
+/** The file's text with this manifest in the place of the former one. Rejects with AccessError. */
+export async function replaceManifest(place: PlacedText, manifest: JsonObject): Promise<string> {
   const parts = split(place);
-  const { before, own, after } = parts;
-  const edited = attempt(place, parts, () => editYaml(own, manifest));
-  const result = before + edited + after;
-  const again = readDocument(edited, place);
-  if (!again || !sameValue(again, manifest) || splitDocuments(edited).length !== 1) throw unsafe(place, place.origin.line, 'its text is too unusual');
-  return result;
+  const { before, after } = parts;
+  const edited = await editDocument(place, parts, manifest);
+  if (!saysOnly(edited, manifest, place)) throw uneditable(place, place.origin.line, 'its text is too unusual');
+  return before + edited + after;
 }
 
 /** The file's text without the object; undefined: nothing is left in it that says anything. */
@@ -64,7 +59,7 @@ export function removeManifest(place: PlacedText): string | undefined {
 
 /** The text of a new file. */
 export function newManifest(manifest: JsonObject): string {
-  return `${renderFields(manifest, 0, { step: 2, eol: '\n', json: false })}\n`;
+  return dump(manifest, { lineWidth: -1, noRefs: true, quoteStyle: 'double', seqNoIndent: true });
 }
 
 /** What an API server would say to the manifest. @throws AccessError (Invalid) */
@@ -82,7 +77,7 @@ export function withoutDefaults(schema: KindSchema, manifest: JsonObject): JsonO
     let current = value;
     for (const [field, inner] of Object.entries(value)) {
       const { [field]: _, ...without } = current;
-      if (sameValue(admit(schema, rebuild(without)).object, wanted)) current = without;
+      if (isDeepStrictEqual(admit(schema, rebuild(without)).object, wanted)) current = without;
       else if (isJsonObject(inner)) current = { ...current, [field]: trim(inner, (smaller) => rebuild({ ...current, [field]: smaller })) };
     }
     return current;
@@ -103,25 +98,25 @@ function split({ id, origin, text, options }: PlacedText): Split {
   return { before: join(0, index), own: own.text, after: join(index + 1, documents.length), firstLine: own.firstLine };
 }
 
-function attempt(place: PlacedText, { own, firstLine }: Split, edit: () => string): string {
+async function editDocument(place: PlacedText, { own, firstLine }: Split, manifest: JsonObject): Promise<string> {
+  const { UneditableError, editYaml } = await import('./edit-yaml.ts');
   try {
-    return edit();
+    return editYaml(own, manifest);
   } catch (error) {
-    if (error instanceof EditObstacle) throw unsafe(place, firstLine + own.slice(0, error.offset).split('\n').length, error.message);
+    if (error instanceof UneditableError) throw uneditable(place, firstLine + own.slice(0, error.offset).split('\n').length, error.message);
     throw error;
   }
 }
 
-function unsafe({ id, origin: { file } }: PlacedText, line: number, why: string): AccessError {
+function uneditable({ id, origin: { file } }: PlacedText, line: number, why: string): AccessError {
   return new AccessError('Invalid', `${id} cannot be changed here without harm to its file, ${file}:${line}: ${why}. Change it in the file; it is in force within a second.`);
 }
 
-function readDocument(text: string, { id, options }: PlacedText): JsonObject | undefined {
-  const [parsed, ...more] = parseDocuments(text, options);
-  if (parsed?.id !== id || parsed.problems.length > 0 || more.length > 0) return undefined;
-  const document = parseDocument(text, { merge: true, stringKeys: true, logLevel: 'silent' });
-  const object: unknown = isMap(document.contents) ? document.toJS({ maxAliasCount: 100 }) : undefined;
-  return isJsonObject(object) ? object : undefined;
+/** Whether a text is one document that holds the object, is without mistakes, and says this. */
+function saysOnly(text: string, manifest: JsonObject, { id, options }: PlacedText): boolean {
+  const [document, ...more] = parseDocuments(text, options);
+  if (document?.id !== id || isFaulty(document) || more.length > 0 || splitDocuments(text).length !== 1) return false;
+  return isDeepStrictEqual(readYaml(text)[0]?.value, manifest);
 }
 
 /** What a file begins with and an empty line sets off belongs to the file, not to its first object. */

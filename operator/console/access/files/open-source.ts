@@ -33,8 +33,8 @@ export function createManifestSource(parts: SourceParts): ManifestSource {
     gatewayNamespace,
     get resources() { return provider.resources; },
     get origins() { return provider.origins; },
-    get texts() { return provider.texts; },
-    get problems() { return provider.problems; },
+    get files() { return provider.files; },
+    get diagnostics() { return provider.diagnostics; },
     async refresh() {
       await provider.refresh();
       await parts.settled();

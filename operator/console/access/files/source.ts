@@ -1,7 +1,8 @@
 /** The folder of manifests as the operator has read it, and what it keeps beside it: what an editor of the folder needs. */
 import type { Resource } from '#crds/types.gen.ts';
+import type { Diagnostic } from '../../../files/diagnostic.ts';
 import type { Origin } from '../../../files/load-folder.ts';
-import type { ConfigProblem } from '../../../files/problem.ts';
+import type { FileText } from '../../../files/scan-folder.ts';
 import type { Resources, SecretObject } from '../../../store/resources.ts';
 
 export interface ManifestSource {
@@ -12,10 +13,10 @@ export interface ManifestSource {
   readonly resources: Resources;
   /** … where its objects stand, by "Kind namespace/name" … */
   readonly origins: ReadonlyMap<string, Origin>;
-  /** … and the texts that it was read from, by path. */
-  readonly texts: ReadonlyMap<string, string>;
+  /** … and the files that it was read from, by path. */
+  readonly files: ReadonlyMap<string, FileText>;
   /** What keeps the folder as it is now from being in force; empty: nothing. */
-  readonly problems: readonly ConfigProblem[];
+  readonly diagnostics: readonly Diagnostic[];
   /** Reads the folder now; resolves when it is in force, or was refused: statuses say which. */
   refresh(): Promise<void>;
   /** What is said of an object at this moment. */

@@ -4,7 +4,7 @@
  */
 import { access, chown, constants, link, open, readFile, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { unlessGone } from '../../../files/unless-gone.ts';
+import { undefinedIfMissing } from '../../../files/missing-file.ts';
 import { withPartial } from '../../../files/write-durably.ts';
 import { AccessError } from '../access.ts';
 
@@ -60,7 +60,7 @@ export async function obstacleOf(folder: string): Promise<string | undefined> {
 }
 
 async function assertHolds(path: string, text: string): Promise<void> {
-  if (await unlessGone(readFile(path, 'utf8')) !== text) throw new AccessError('Conflict', `${path} was changed at the same moment. Nothing was written; look at what it says now and repeat the change.`);
+  if (await undefinedIfMissing(readFile(path, 'utf8')) !== text) throw new AccessError('Conflict', `${path} was changed at the same moment. Nothing was written; look at what it says now and repeat the change.`);
 }
 
 /** Only root may give files away; another's file that this process may write becomes its own. */

@@ -1,13 +1,13 @@
-/** Whatever is edited, in whatever order: the text says what was wanted, and every comment and line of the rest is still there. */
+/** Whatever is edited, in whatever order: the text says what was wanted, and every comment of the rest is still there, and the order. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
 import { parse } from 'yaml';
 import type { Json, JsonObject } from '#crds/json.ts';
 import { isJsonObject } from '#crds/json.ts';
-import { editYaml } from '../../../../operator/console/access/files/edit-yaml.ts';
-import { mergePatch, sameValue } from '../../../../operator/console/access/files/merge-patch.ts';
-import { EditObstacle } from '../../../../operator/console/access/files/yaml-text.ts';
+import { UneditableError, editYaml } from '../../../../operator/console/access/files/edit-yaml.ts';
+import { mergePatch } from '../../../../operator/console/access/files/merge-patch.ts';
+import { readYaml } from '../../../../operator/files/yaml.ts';
 
 /** A field with the lines that it is written in; comments tell whose they are. */
 interface Field {
@@ -38,6 +38,11 @@ function textOf(fields: readonly Field[], eol: string): string {
   return ['# the beginning', 'kind: Thing  # a kind', 'spec:', ...fields.flatMap(({ lines }) => lines), '# between', 'last: [1, 2]  # the end', ''].join(eol);
 }
 
+function specOf(text: string): object {
+  const { spec }: { readonly spec: object } = parse(text);
+  return spec;
+}
+
 it('a sequence of edits says what is wanted and keeps all that it is not about', () => {
   let edits = 0;
   let obstacles = 0;
@@ -53,20 +58,22 @@ it('a sequence of edits says what is wanted and keeps all that it is not about',
       edits++;
       try {
         const next = editYaml(text, wanted);
-        assert.ok(sameValue(parse(next), wanted), `${JSON.stringify(text)} with ${JSON.stringify(spec)} became ${JSON.stringify(next)}`);
+        assert.deepEqual(parse(next), wanted, `${JSON.stringify(text)} with ${JSON.stringify(spec)} became ${JSON.stringify(next)}`);
+        assert.deepEqual(readYaml(next).map((document) => document.value), [wanted]);
+        assert.deepEqual(Object.keys(specOf(next)), Object.keys(wanted['spec']), 'the order of fields');
         text = next;
         for (const name of Object.keys(spec)) touched.add(name);
       } catch (error) {
-        if (!(error instanceof EditObstacle)) throw error;
+        if (!(error instanceof UneditableError)) throw error;
         obstacles++;
       }
     }
-    const kept = fields.filter(({ name }) => !touched.has(name)).flatMap(({ lines }) => lines).filter((line) => line !== '');
+    const kept = fields.filter(({ name }) => !touched.has(name)).flatMap(({ lines }) => lines.flatMap((line) => /# .*/.exec(line) ?? []));
     let at = 0;
-    for (const line of ['# the beginning', 'kind: Thing  # a kind', 'spec:', ...kept, '# between', 'last: [1, 2]  # the end']) {
-      const found = text.indexOf(line + eol, at);
-      assert.ok(found >= 0, `${JSON.stringify(line)} is lost in ${JSON.stringify(text)}`);
-      at = found + line.length;
+    for (const comment of ['# the beginning', '# a kind', ...kept, '# between', '# the end']) {
+      const found = text.indexOf(comment + eol, at);
+      assert.ok(found >= 0, `${JSON.stringify(comment)} is lost in ${JSON.stringify(text)}`);
+      at = found + comment.length;
     }
   }), { numRuns: 400 });
   assert.ok(obstacles < edits / 20, `${obstacles} of ${edits} edits could not be made`);

@@ -1,9 +1,7 @@
-/**
- * [P] What is wrong with a folder of manifests, and where.
- */
+/** [P] What is wrong with a folder of manifests, and where. */
 
 /** One mistake. Messages hold no Secret's value. */
-export interface ConfigProblem {
+export interface Diagnostic {
   readonly severity: 'Error' | 'Warning';
   readonly file: string;
   /** From 1. 0: the file or folder as a whole. */
@@ -18,24 +16,24 @@ export interface ConfigProblem {
 }
 
 /** A folder that cannot be put in force, with every mistake in it. */
-export class ConfigProblems extends Error {
-  override readonly name = 'ConfigProblems';
-  readonly problems: readonly ConfigProblem[];
+export class InvalidManifests extends Error {
+  override readonly name = 'InvalidManifests';
+  readonly diagnostics: readonly Diagnostic[];
 
-  constructor(problems: readonly ConfigProblem[]) {
-    super(problems.map(formatProblem).join('\n'));
-    this.problems = problems;
+  constructor(diagnostics: readonly Diagnostic[]) {
+    super(diagnostics.map(formatDiagnostic).join('\n'));
+    this.diagnostics = diagnostics;
   }
 }
 
 /** One line for people and editors: `file:line:column: severity: object: path: message`. */
-export function formatProblem({ severity, file, line, column, object, path, message }: ConfigProblem): string {
+export function formatDiagnostic({ severity, file, line, column, object, path, message }: Diagnostic): string {
   const place = [file, ...(line > 0 ? [line] : []), ...(line > 0 && column !== undefined ? [column] : [])].join(':');
   return [place, severity.toLowerCase(), ...(object === undefined ? [] : [object]), ...(path === '' ? [] : [path]), message].join(': ');
 }
 
 /** Order by place. */
-export function compareProblems(a: ConfigProblem, b: ConfigProblem): number {
+export function compareDiagnostics(a: Diagnostic, b: Diagnostic): number {
   if (a.file !== b.file) return a.file < b.file ? -1 : 1;
   return a.line - b.line || (a.column ?? 0) - (b.column ?? 0);
 }

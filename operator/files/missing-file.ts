@@ -1,9 +1,9 @@
 /** Files and folders that may vanish at any moment, or were never there. */
 
-/** What came of the work; undefined: there is no such file or folder. */
-export async function unlessGone<T>(work: Promise<T>): Promise<T | undefined> {
+/** The result of an operation on a file or folder; undefined where there is no such one (ENOENT, ENOTDIR). */
+export async function undefinedIfMissing<T>(operation: Promise<T>): Promise<T | undefined> {
   try {
-    return await work;
+    return await operation;
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;

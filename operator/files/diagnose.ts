@@ -1,0 +1,87 @@
+/**
+ * [P] Where in a text its mistakes are. Only the `yaml` package knows the place of every key; it is slower than js-yaml, which has
+ * read the text, so it is loaded only once there is a mistake: import this file dynamically.
+ */
+import { LineCounter, isAlias, isMap, isScalar, isSeq, parseAllDocuments } from 'yaml';
+import type { Document, Node, YAMLError } from 'yaml';
+import type { FieldPath, Segment } from '#crds/field-path.ts';
+import type { Diagnostic } from './diagnostic.ts';
+import type { ParsedDocument } from './parse-document.ts';
+import type { YamlError } from './yaml.ts';
+
+/** A mistake at a line and column of the text, both from 1. */
+type Mistake = Required<Pick<Diagnostic, 'line' | 'column' | 'path' | 'message'>> & Pick<Diagnostic, 'object'>;
+
+/** All mistakes in the documents of a text. */
+export function findMistakes(text: string, documents: readonly ParsedDocument[]): Mistake[] {
+  const lines = new LineCounter();
+  const parsed = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false, merge: true, stringKeys: true, logLevel: 'silent' });
+  const nodes = Array.isArray(parsed) ? parsed : [];
+  const filled = nodes.filter((document) => !isEmpty(document));
+  return documents.flatMap(({ id, errors, yamlError }, index) => {
+    if (yamlError) return syntaxMistakes(yamlError, nodes.flatMap((document) => document.errors), lines);
+    return errors.map(({ segments, path, message }) => {
+      const document = filled[index];
+      const place = position(lines, document ? offsetOf(document, segments) : 0);
+      return { ...place, ...(id === undefined ? {} : { object: id }), path, message };
+    });
+  });
+}
+
+/** What `yaml` says of a text that js-yaml cannot read: every mistake, not only the first. */
+function syntaxMistakes(read: YamlError, errors: readonly YAMLError[], lines: LineCounter): Mistake[] {
+  if (errors.length === 0) return [{ line: read.line, column: read.column, path: '', message: `YAML: ${read.message}` }];
+  return errors.map((error) => ({ ...position(lines, error.pos[0]), path: '', message: `YAML: ${SAFE_WORDS[error.code] ?? error.message}` }));
+}
+
+/** Nothing between two separators, or after the last one: kubectl takes that too. */
+function isEmpty({ contents }: Document): boolean {
+  return contents === null || (isScalar(contents) && contents.value === null && contents.source === '');
+}
+
+/** The offset of a field: of its key, or of its list item's beginning. Where the field is missing, that of the nearest one around it. */
+function offsetOf(document: Document, path: FieldPath): number {
+  let node = asNode(document.contents);
+  let offset = node?.range?.[0] ?? 0;
+  for (const segment of path) {
+    const step = stepInto(isAlias(node) ? node.resolve(document) : node, segment);
+    if (!step) return offset;
+    ({ node, offset } = step);
+  }
+  return offset;
+}
+
+interface Step {
+  readonly offset: number;
+  readonly node: Node | undefined;
+}
+
+function stepInto(node: Node | undefined, segment: Segment): Step | undefined {
+  if (isSeq(node) && typeof segment === 'number') {
+    const item = asNode(node.items[segment]);
+    return item?.range ? { offset: item.range[0], node: item } : undefined;
+  }
+  if (!isMap(node)) return undefined;
+  const pair = node.items.find(({ key }) => isScalar(key) && key.value === segment);
+  const key = asNode(pair?.key);
+  return key?.range ? { offset: key.range[0], node: asNode(pair?.value) } : undefined;
+}
+
+function asNode(value: unknown): Node | undefined {
+  return isMap(value) || isSeq(value) || isScalar(value) || isAlias(value) ? value : undefined;
+}
+
+function position(lines: LineCounter, offset: number): { line: number; column: number } {
+  const { line, col } = lines.linePos(offset);
+  return { line, column: col };
+}
+
+/** For errors whose own words repeat the text, which may be a Secret's. */
+const SAFE_WORDS: Readonly<Partial<Record<YAMLError['code'], string>>> = {
+  BAD_ALIAS: 'an alias to an anchor that does not exist',
+  BAD_DIRECTIVE: 'a directive that is not known',
+  BAD_DQ_ESCAPE: 'an escape sequence that is not valid in double quotes',
+  DUPLICATE_KEY: 'this key is in its map twice',
+  TAG_RESOLVE_FAILED: 'a tag that is not known, or does not fit its value',
+  UNEXPECTED_TOKEN: 'something that does not belong here',
+};
