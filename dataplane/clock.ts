@@ -1,4 +1,4 @@
-/** The clock and timers of the data plane. Parts that read the time take a Clock as an argument, so that tests can set it. */
+/** The clock and timers of the data plane. Whatever reads the time takes them as arguments, so that tests can set it. */
 import { performance } from 'node:perf_hooks';
 
 export interface Clock {
@@ -18,3 +18,10 @@ export const every: Every = (intervalMs, tick) => {
   const timer = setInterval(tick, intervalMs).unref();
   return () => clearInterval(timer);
 };
+
+/** What waits for time to pass. */
+export interface Timers {
+  readonly every: Every;
+  /** See PipelineDeps. */
+  readonly withTimeout: <T>(ms: number, work: Promise<T>) => Promise<T>;
+}

@@ -1,21 +1,21 @@
 /**
- * The data plane, wired: ledger, state, upstreams, pipeline, HTTP edge and admin port, with a beginning and an end. It
- * takes configuration by apply and knows nothing of where it comes from.
+ * The composition root of the data plane: ledger, state, upstreams, pipeline, HTTP server and admin port, from start to
+ * drain. It gets its configuration by apply or install, and does not know where that comes from.
  */
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { createAdmin } from './admin/server.ts';
 import type { Admin } from './admin/server.ts';
-import { SYSTEM_CLOCK } from './clock.ts';
-import type { Clock } from './clock.ts';
+import { every, SYSTEM_CLOCK } from './clock.ts';
+import type { Clock, Timers } from './clock.ts';
 import { finish } from './jobs/finish.ts';
 import { pollJob } from './jobs/poll.ts';
 import { startPoller } from './jobs/poller.ts';
-import type { Poller, PollerDeps } from './jobs/poller.ts';
+import type { Poller } from './jobs/poller.ts';
 import { CallMap } from './ledger/call-map.ts';
 import { createLeaseKeeper } from './ledger/lease.ts';
-import type { LeaseKeeperDeps } from './ledger/lease.ts';
+import type { LeaseKeeper } from './ledger/lease.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import type { PipelineDeps, RouteWarning } from './pipeline/context.ts';
 import { countRunningCalls } from './pipeline/new-thresholds.ts';
@@ -33,10 +33,9 @@ import type { SnapshotFault } from './snapshot/faults.ts';
 import { compileEdit } from './state/compile-edit.ts';
 import type { ValidConfig } from './state/compile-edit.ts';
 import { compile } from './state/compile.ts';
-import type { State } from './state/state.ts';
 import { createCurrentState } from './state/current.ts';
 import { createMetrics } from './telemetry/metrics.ts';
-import type { DistributionFigures } from './telemetry/metrics.ts';
+import type { DistributionFigures, Metrics } from './telemetry/metrics.ts';
 import type { ProcessFigures } from './telemetry/process-metrics.ts';
 import { createCallTelemetry } from './telemetry/telemetry.ts';
 import { createTokenizer } from './tokenizer/tokenizer.ts';
@@ -46,73 +45,65 @@ import { createUpstreams } from './upstream/client.ts';
 export interface DataplaneOptions {
   readonly listen: { readonly host: string; readonly port: number };
   readonly admin: { readonly host: string; readonly port: number };
-  /** Where the same is served over TLS besides. */
+  /** A further port that serves the same over TLS. */
   readonly tls?: { readonly listen: { readonly host: string; readonly port: number }; readonly material: TlsMaterial };
   readonly ledger: Ledger;
   readonly log: Logger;
   readonly maxBodyBytes: number;
-  /** Of all request bodies together that are held at a time. Default: 256 MiB, or two of the largest. */
+  /** Limit of all request bodies that are held at a time. Default: 256 MiB, or two of the largest. */
   readonly maxBufferedBytes?: number;
   readonly version: string;
   /** Node's `process`, for its memory and CPU in the metrics. */
   readonly process?: ProcessFigures;
-  /** Told of each provider that refuses the gateway's credential or model name. */
+  /** Called when a provider refuses the gateway's credential or model name. */
   readonly onRouteWarning?: (warning: RouteWarning) => void;
-  /** Where the configuration comes from over the network: how that goes, for the metrics. */
+  /** For the metrics, where the configuration comes over the network. */
   readonly distribution?: () => DistributionFigures;
   /** Further parts of /config_dump, by name; they must hold no secret. */
   readonly dump?: Readonly<Record<string, () => unknown>>;
   readonly clock?: Clock;
-  readonly timers?: Timers;
+  /** Those of Node where they are absent. */
+  readonly timers?: Partial<Timers>;
 }
 
-/** What waits for time to pass; by default the system's timers. */
-export interface Timers {
-  /** Calls `tick` regularly until the function that it returns is called. */
-  readonly every?: LeaseKeeperDeps['every'];
-  readonly withTimeout?: PipelineDeps['withTimeout'];
-  /** Likewise, for looking at jobs. */
-  readonly everyPoll?: PollerDeps['every'];
-}
-
-export type ApplyResult = { readonly accepted: true } | { readonly accepted: false; readonly rejected: readonly SnapshotFault[] };
+export type ApplyResult =
+  | { readonly accepted: true }
+  | { readonly accepted: false; readonly rejected: readonly SnapshotFault[] };
 
 export interface Dataplane {
-  /** Puts a configuration in force, whole; a faulty one changes nothing. */
+  /** Puts a configuration in force as a whole; a faulty one changes nothing. */
   apply(snapshot: Snapshot): ApplyResult;
-  /** Puts in force what snapshot/validate has passed already: whole, or as an edit of what is in force. */
+  /** Puts in force what snapshot/validate has accepted already, as a whole or as an edit of what is in force. */
   install(config: ValidConfig): void;
   readonly port: number;
   readonly adminPort: number;
-  /** Where TLS is served, with what its certificate is replaced. */
+  /** The TLS port, and how its certificate is replaced. */
   readonly tls?: { readonly port: number; renew(material: TlsMaterial): void };
   /**
-   * Not ready from now on. Calls are taken all the same, and each answer closes its connection, until load balancers
-   * and callers have gone.
+   * Reports not ready from now on. Calls are still served, and each response closes its connection, until load
+   * balancers and callers have left.
    */
   leave(): void;
-  /**
-   * No calls by new connections; resolves when the running ones have ended and everything is closed, the ledger apart.
-   */
+  /** Refuses calls on new connections. Resolves when all calls have ended and everything but the ledger is closed. */
   drain(): Promise<void>;
 }
 
 /** Resolves once both ports answer. Rejects where one of them cannot be had. */
 export async function startDataplane(options: DataplaneOptions): Promise<Dataplane> {
-  const { log, ledger, clock = SYSTEM_CLOCK, timers = {} } = options;
+  const { log, ledger, clock = SYSTEM_CLOCK } = options;
+  const timers = { every, withTimeout, ...options.timers };
   const current = createCurrentState();
   const upstreams = createUpstreams();
-  const metrics = createMetrics({ version: options.version, ...(options.process && { process: options.process }), ledger: () => ledger.gauges(), ...(options.distribution && { distribution: options.distribution }) });
+  const metrics = openMetrics(options);
   const telemetry = createCallTelemetry(metrics, log);
-  const leases = keepLeases(options, clock, telemetry);
+  const leases = keepLeases({ ledger, log, telemetry, clock, every: timers.every });
   const inFlight = createInFlight();
   const shutdown = createGracefulShutdown();
   let applied: (() => Snapshot) | undefined;
-  let compiled: State | undefined;
 
   const deps: PipelineDeps = {
     state: current, ledger, leases, upstreams, telemetry, clock, running: new CallMap(),
-    withTimeout: timers.withTimeout ?? withTimeout,
+    withTimeout: timers.withTimeout,
     random: Math.random,
     warn: (warning) => {
       log.warn({ ...warning }, 'a provider refuses the gateway\'s credential or model name');
@@ -129,24 +120,22 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
       { name: 'ledger', ...ledgerReadiness(ledger) },
       { name: 'draining', ok: !shutdown.draining, detail: 'this process is shutting down' },
     ],
-    dump: () => ({
-      ...Object.fromEntries(Object.entries(options.dump ?? {}).map(([name, part]) => [name, part()])),
-      snapshot: applied && redactSnapshot(applied()),
-    }),
+    dump: () => ({ ...furtherDump(options), snapshot: applied && redactSnapshot(applied()) }),
   });
   await server.listen(options.listen);
-  const { tls, adminPort } = await openFurther(options, server.server, admin).catch(async (error: unknown) => {
+  const { tls, adminPort } = await listenFurther(options, server.server, admin).catch(async (error: unknown) => {
     // a port that cannot be had must not leave another one open
     await Promise.all([server.close(), admin.close()]);
     throw error;
   });
 
-  const poller = openPoller(deps, log, { every: timers.everyPoll, ready: () => applied !== undefined });
+  const poller = pollJobs(deps, { log, every: timers.every, ready: () => applied !== undefined });
   const install = ({ snapshot, edit }: ValidConfig): void => {
-    compiled = compiled && edit ? compileEdit(compiled, edit) : compile(snapshot(), compiled);
-    current.swap(compiled);
+    const previous = current.get();
+    const state = applied && edit ? compileEdit(previous, edit) : compile(snapshot(), previous);
+    current.swap(state);
     countRunningCalls(deps);
-    upstreams.retain(compiled.targets);
+    upstreams.retain(state.targets);
     applied = snapshot;
     metrics.configApplied(current.generation, clock.nowMs());
   };
@@ -178,8 +167,23 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   };
 }
 
-/** The ports besides the first one. */
-async function openFurther({ tls: wanted, admin: { host, port } }: DataplaneOptions, server: Server, admin: Admin): Promise<{ readonly tls: TlsListener | undefined; readonly adminPort: number }> {
+function openMetrics({ version, ledger, process, distribution }: DataplaneOptions): Metrics {
+  const optional = { ...process && { process }, ...distribution && { distribution } };
+  return createMetrics({ version, ledger: () => ledger.gauges(), ...optional });
+}
+
+function furtherDump({ dump = {} }: DataplaneOptions): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(dump).map(([name, part]) => [name, part()]));
+}
+
+interface FurtherPorts {
+  readonly tls: TlsListener | undefined;
+  readonly adminPort: number;
+}
+
+/** Opens the TLS port and the admin port. */
+async function listenFurther(options: DataplaneOptions, server: Server, admin: Admin): Promise<FurtherPorts> {
+  const { tls: wanted, admin: { host, port } } = options;
   const tls = wanted && await listenTls(server, wanted.listen, wanted.material);
   try {
     return { tls, adminPort: await admin.listen(host, port) };
@@ -190,15 +194,21 @@ async function openFurther({ tls: wanted, admin: { host, port } }: DataplaneOpti
 }
 
 function openTokenizer(log: Logger): Tokenizer {
-  return createTokenizer({ onFault: (error) => log.warn({ err: error }, 'the tokenizer failed; tokens are estimated by length') });
+  return createTokenizer({
+    onFault: (error) => log.warn({ err: error }, 'the tokenizer failed; tokens are estimated by length'),
+  });
+}
+
+interface LeaseDeps extends Pick<PipelineDeps, 'ledger' | 'telemetry' | 'clock'>, Pick<Timers, 'every'> {
+  readonly log: Logger;
 }
 
 /** Renews the holds of running calls. */
-function keepLeases({ ledger, log, timers = {} }: DataplaneOptions, clock: Clock, telemetry: PipelineDeps['telemetry']): ReturnType<typeof createLeaseKeeper> {
+function keepLeases({ ledger, telemetry, clock, every, log }: LeaseDeps): LeaseKeeper {
   return createLeaseKeeper({
     ledger,
     monotonicMs: () => clock.monotonicMs(),
-    ...(timers.every ? { every: timers.every } : {}),
+    every,
     onRenewal: (outcome, durationMs, error) => {
       telemetry.ledger('progress', durationMs, outcome);
       if (outcome !== 'ok') log.warn({ err: error }, 'the holds of running calls could not be renewed');
@@ -206,18 +216,25 @@ function keepLeases({ ledger, log, timers = {} }: DataplaneOptions, clock: Clock
   });
 }
 
-/** Finds out what becomes of jobs whose clients do not ask. */
-function openPoller(deps: PipelineDeps, log: Logger, { every, ready }: { readonly every: PollerDeps['every']; readonly ready: PollerDeps['ready'] }): Poller {
+interface PollingOptions extends Pick<Timers, 'every'> {
+  readonly log: Logger;
+  readonly ready: () => boolean;
+}
+
+/** Finds out how jobs end although their clients do not ask. */
+function pollJobs(deps: PipelineDeps, { log, every, ready }: PollingOptions): Poller {
   return startPoller({
     ledger: deps.ledger,
     poll: (job, signal) => pollJob(deps, job, signal),
     finish: (job, end) => finish(deps, job, end),
     nowMs: () => deps.clock.nowMs(),
     ready,
-    ...(every ? { every } : {}),
+    every,
     onTrouble: (error, job) => {
-      if (job) log.debug({ err: error, job_id: job.jobId, request_id: job.origin.callId, channel: job.origin.channel }, 'a job could not be looked at; it will be again');
-      else log.warn({ err: error }, 'the ledger gives no jobs to look at');
+      if (!job) return log.warn({ err: error }, 'the ledger gives no jobs to look at');
+      const { jobId, origin: { callId, channel } } = job;
+      const fields = { err: error, job_id: jobId, request_id: callId, channel };
+      log.debug(fields, 'a job could not be looked at; it will be again');
     },
   });
 }

@@ -3,6 +3,7 @@
  * and polls it as often as its age asks for: after seconds at first, once a minute later on. A poll that fails is
  * repeated; after a day the job is given up.
  */
+import type { Every } from '../clock.ts';
 import type { JobRecord, JobState, Ledger } from '../ledger/ledger.ts';
 
 export interface PollerDeps {
@@ -14,8 +15,7 @@ export interface PollerDeps {
   readonly nowMs: () => number;
   /** False: no channel is configured yet, so nothing can be polled. */
   readonly ready: () => boolean;
-  /** Calls `tick` regularly until the function that it returns is called. */
-  readonly every?: (intervalMs: number, tick: () => void) => () => void;
+  readonly every: Every;
   /** Called for each poll that failed, or without a job where the ledger could not be asked for jobs. */
   readonly onTrouble: (error: unknown, job?: JobRecord) => void;
 }
@@ -53,7 +53,7 @@ export function pollIntervalAt(ageMs: number): number {
 
 /** Starts at once; the first jobs are claimed with the first tick. */
 export function startPoller(deps: PollerDeps): Poller {
-  const { every = everyInterval } = deps;
+  const { every } = deps;
   const claimed = new Map<string, Claimed>();
   const running = new Set<Promise<void>>();
   let claimNotBeforeMs = 0;
@@ -162,10 +162,4 @@ function release(claimed: Map<string, Claimed>, id: string, one: Claimed): void 
 
 function idOf({ jobId, origin }: JobRecord): string {
   return `${origin.channel}\n${jobId}`;
-}
-
-function everyInterval(intervalMs: number, tick: () => void): () => void {
-  const timer = setInterval(tick, intervalMs);
-  timer.unref();
-  return () => clearInterval(timer);
 }

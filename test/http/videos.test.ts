@@ -49,7 +49,7 @@ before(async () => {
   world = await startWorld({
     files: (urls) => ({ 'films.yaml': route(urls) }),
     nowMs: () => nowMs,
-    timers: { everyPoll: (_ms, each) => { tick = each; return () => { tick = () => undefined; }; } },
+    timers: { every: (_ms, each) => { tick = each; return () => { tick = () => undefined; }; } },
   });
 });
 after(() => world.stop());

@@ -13,15 +13,15 @@ import { ask, nanoUsd } from './client.ts';
 import type { Usage } from './client.ts';
 import { eventually } from './process.ts';
 
-/** Time as the test says: the clock of leases, their tick, and a settlement's timeout. */
+/** Time as the test says: the clock of leases, all ticks, and a settlement's timeout. */
 class Time {
   monotonicMs = 1_000_000;
   /** Of everybody who waits for the ledger now: how long, and how to end that. */
   waiting: { readonly ms: number; readonly expire: () => void }[] = [];
-  #tick: () => void = () => undefined;
+  readonly #ticks: (() => void)[] = [];
 
   readonly every = (_intervalMs: number, tick: () => void): (() => void) => {
-    this.#tick = tick;
+    this.#ticks.push(tick);
     return () => undefined;
   };
 
@@ -36,7 +36,7 @@ class Time {
   async pass(ms: number): Promise<void> {
     for (let passed = 0; passed < ms; passed += 1_000) {
       this.monotonicMs += 1_000;
-      this.#tick();
+      for (const tick of this.#ticks) tick();
       await new Promise(setImmediate);
     }
   }

@@ -31,7 +31,7 @@ let jobs: VideoJobs;
 
 before(async () => {
   // jobs are looked at only where the test's client asks
-  world = await startWorld({ files: ({ openaiUrl }) => ({ 'films.yaml': FILMS(openaiUrl) }), timers: { everyPoll: () => () => undefined } });
+  world = await startWorld({ files: ({ openaiUrl }) => ({ 'films.yaml': FILMS(openaiUrl) }), timers: { every: () => () => undefined } });
   client = openaiClient(world);
   books = new Books(world);
 });

@@ -10,7 +10,8 @@ import { Writable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import { pino } from 'pino';
 import { startDataplane } from '../../dataplane/main.ts';
-import type { Dataplane, Timers } from '../../dataplane/main.ts';
+import type { Timers } from '../../dataplane/clock.ts';
+import type { Dataplane } from '../../dataplane/main.ts';
 import type { TlsMaterial } from '../../dataplane/server/tls-listener.ts';
 import { openEmbeddedLedger } from '../../dataplane/ledger/embedded.ts';
 import type { Ledger } from '../../dataplane/ledger/ledger.ts';
@@ -39,7 +40,7 @@ export interface GatewayOptions {
   readonly maxBufferedBytes?: number;
   readonly nowMs?: () => number;
   readonly monotonicMs?: () => number;
-  readonly timers?: Timers;
+  readonly timers?: Partial<Timers>;
   /** Served over TLS besides. */
   readonly tls?: TlsMaterial;
   /** Faults of the ledger's file: see embedded-faults.ts. */

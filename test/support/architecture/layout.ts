@@ -68,7 +68,10 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
     ],
   },
   'dataplane/jobs': {
-    may: ['dataplane/errors.ts', 'dataplane/state', 'dataplane/protocol', 'dataplane/upstream', 'dataplane/pipeline', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT],
+    may: [
+      'dataplane/clock.ts', 'dataplane/errors.ts', 'dataplane/state', 'dataplane/protocol', 'dataplane/upstream', 'dataplane/pipeline',
+      'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT,
+    ],
   },
   'dataplane/tokenizer': { may: [], packages: ['gpt-tokenizer'] },
   'dataplane/server': {
