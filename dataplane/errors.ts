@@ -1,7 +1,6 @@
 /**
- * The one table of what can go wrong for a caller: code → status, and the words of both dialects.
- * Stages throw a GatewayError; server/reply-error writes it in the dialect of the path. The rows are those of the
- * public contract (docs/errors.md is generated from this table).
+ * The table of errors that a caller can get: code → status, and the types of both dialects. Stages throw a
+ * GatewayError; server/reply-error writes it in the dialect of the path. docs/errors.md is generated from this table.
  */
 
 export interface ErrorRow {
@@ -11,10 +10,7 @@ export interface ErrorRow {
   readonly openaiCode: string | null;
   /** Anthropic: error.type. */
   readonly anthropicType: string;
-  /**
-   * What the official SDKs are told: true: try again (with retry-after), false: x-should-retry: false, absent: their
-   * own rule.
-   */
+  /** For the official SDKs. true: retry-after; false: x-should-retry: false; absent: their own rule. */
   readonly retry?: boolean;
   /** When it happens, for the documentation. */
   readonly when: string;
@@ -22,102 +18,127 @@ export interface ErrorRow {
 
 export const ERRORS = {
   invalid_api_key: {
-    status: 401, openaiType: 'invalid_request_error', openaiCode: 'invalid_api_key', anthropicType: 'authentication_error',
+    status: 401, openaiType: 'invalid_request_error', openaiCode: 'invalid_api_key',
+    anthropicType: 'authentication_error',
     when: 'no key, or one that is malformed, unknown, disabled, expired or not accepted',
   },
   model_not_found: {
-    status: 404, openaiType: 'invalid_request_error', openaiCode: 'model_not_found', anthropicType: 'not_found_error',
+    status: 404, openaiType: 'invalid_request_error', openaiCode: 'model_not_found',
+    anthropicType: 'not_found_error',
     when: 'the model is not in the catalog, or not for this key\'s group',
   },
   not_found: {
-    status: 404, openaiType: 'invalid_request_error', openaiCode: 'not_found', anthropicType: 'not_found_error',
+    status: 404, openaiType: 'invalid_request_error', openaiCode: 'not_found',
+    anthropicType: 'not_found_error',
     when: 'unknown path, or an object that does not exist or belongs to another key',
   },
   method_not_allowed: {
-    status: 405, openaiType: 'invalid_request_error', openaiCode: 'method_not_allowed', anthropicType: 'invalid_request_error',
+    status: 405, openaiType: 'invalid_request_error', openaiCode: 'method_not_allowed',
+    anthropicType: 'invalid_request_error',
     when: 'known path, wrong method; the allow header names the right ones',
   },
   insufficient_quota: {
-    status: 429, openaiType: 'insufficient_quota', openaiCode: 'insufficient_quota', anthropicType: 'rate_limit_error', retry: false,
+    status: 429, openaiType: 'insufficient_quota', openaiCode: 'insufficient_quota',
+    anthropicType: 'rate_limit_error', retry: false,
     when: 'the key\'s quota is used up, or too small for this call',
   },
   credit_balance_exhausted: {
-    status: 402, openaiType: 'insufficient_quota', openaiCode: 'credit_balance_exhausted', anthropicType: 'billing_error',
+    status: 402, openaiType: 'insufficient_quota', openaiCode: 'credit_balance_exhausted',
+    anthropicType: 'billing_error',
     when: 'the account\'s balance is used up, or too small for this call',
   },
   rate_limit_exceeded: {
-    status: 429, openaiType: 'rate_limit_error', openaiCode: 'rate_limit_exceeded', anthropicType: 'rate_limit_error', retry: true,
-    when: 'a concurrency threshold of key, group or channel is reached, or the provider\'s own rate limit on every channel',
+    status: 429, openaiType: 'rate_limit_error', openaiCode: 'rate_limit_exceeded',
+    anthropicType: 'rate_limit_error', retry: true,
+    when: 'a concurrency threshold of key, group or channel is reached, '
+      + 'or the provider\'s own rate limit on every channel',
   },
   unsupported_image: {
-    status: 400, openaiType: 'invalid_request_error', openaiCode: 'unsupported_image', anthropicType: 'invalid_request_error',
+    status: 400, openaiType: 'invalid_request_error', openaiCode: 'unsupported_image',
+    anthropicType: 'invalid_request_error',
     when: 'an image for a text-only model',
   },
   not_allowed: {
-    status: 400, openaiType: 'invalid_request_error', openaiCode: 'not_allowed', anthropicType: 'invalid_request_error',
+    status: 400, openaiType: 'invalid_request_error', openaiCode: 'not_allowed',
+    anthropicType: 'invalid_request_error',
     when: 'something whose price cannot be bounded, and the model\'s allow list does not name it',
   },
   unsupported_parameter: {
-    status: 400, openaiType: 'invalid_request_error', openaiCode: 'unsupported_parameter', anthropicType: 'invalid_request_error',
-    when: 'a field that this model\'s provider cannot be given, or that refers to what is kept there for nobody in particular',
+    status: 400, openaiType: 'invalid_request_error', openaiCode: 'unsupported_parameter',
+    anthropicType: 'invalid_request_error',
+    when: 'a field that this model\'s provider cannot be given, '
+      + 'or that refers to what is kept there for nobody in particular',
   },
   invalid_json: {
-    status: 400, openaiType: 'invalid_request_error', openaiCode: 'invalid_json', anthropicType: 'invalid_request_error',
+    status: 400, openaiType: 'invalid_request_error', openaiCode: 'invalid_json',
+    anthropicType: 'invalid_request_error',
     when: 'the body is not JSON',
   },
   invalid_request: {
-    status: 400, openaiType: 'invalid_request_error', openaiCode: 'invalid_value', anthropicType: 'invalid_request_error',
+    status: 400, openaiType: 'invalid_request_error', openaiCode: 'invalid_value',
+    anthropicType: 'invalid_request_error',
     when: 'a missing or wrong field; param names it',
   },
   context_length_exceeded: {
-    status: 400, openaiType: 'invalid_request_error', openaiCode: 'context_length_exceeded', anthropicType: 'invalid_request_error',
+    status: 400, openaiType: 'invalid_request_error', openaiCode: 'context_length_exceeded',
+    anthropicType: 'invalid_request_error',
     when: 'the call cannot fit the model\'s context',
   },
   request_too_large: {
-    status: 413, openaiType: 'invalid_request_error', openaiCode: 'request_too_large', anthropicType: 'request_too_large',
+    status: 413, openaiType: 'invalid_request_error', openaiCode: 'request_too_large',
+    anthropicType: 'request_too_large',
     when: 'the body is larger than --max-body',
   },
   model_not_priced: {
-    status: 503, openaiType: 'server_error', openaiCode: 'model_not_priced', anthropicType: 'api_error',
+    status: 503, openaiType: 'server_error', openaiCode: 'model_not_priced',
+    anthropicType: 'api_error',
     when: 'a model of the key\'s group that has no price',
   },
   ledger_unavailable: {
-    status: 503, openaiType: 'server_error', openaiCode: 'ledger_unavailable', anthropicType: 'api_error', retry: true,
+    status: 503, openaiType: 'server_error', openaiCode: 'ledger_unavailable',
+    anthropicType: 'api_error', retry: true,
     when: 'the ledger cannot be reached',
   },
   not_ready: {
-    status: 503, openaiType: 'server_error', openaiCode: 'not_ready', anthropicType: 'api_error', retry: true,
+    status: 503, openaiType: 'server_error', openaiCode: 'not_ready',
+    anthropicType: 'api_error', retry: true,
     when: 'this process has no configuration yet; it never answers 401 for want of one',
   },
   shutting_down: {
-    status: 503, openaiType: 'server_error', openaiCode: 'shutting_down', anthropicType: 'api_error', retry: true,
+    status: 503, openaiType: 'server_error', openaiCode: 'shutting_down',
+    anthropicType: 'api_error', retry: true,
     when: 'this process is draining; another one answers',
   },
   too_busy: {
-    status: 503, openaiType: 'server_error', openaiCode: 'too_busy', anthropicType: 'api_error', retry: true,
+    status: 503, openaiType: 'server_error', openaiCode: 'too_busy',
+    anthropicType: 'api_error', retry: true,
     when: 'the bodies of the calls in flight reach --max-buffered, or too many views of the price page are asked for',
   },
   upstream_error: {
-    status: 502, openaiType: 'server_error', openaiCode: 'upstream_error', anthropicType: 'api_error',
+    status: 502, openaiType: 'server_error', openaiCode: 'upstream_error',
+    anthropicType: 'api_error',
     when: 'every channel failed, or the provider refuses the gateway\'s credential or model name',
   },
   upstream_overloaded: {
-    status: 503, openaiType: 'server_error', openaiCode: 'upstream_error', anthropicType: 'overloaded_error',
+    status: 503, openaiType: 'server_error', openaiCode: 'upstream_error',
+    anthropicType: 'overloaded_error',
     when: 'every channel failed and the last one said 529 (529 in Anthropic\'s dialect)',
   },
   upstream_refused: {
-    status: 400, openaiType: 'invalid_request_error', openaiCode: null, anthropicType: 'invalid_request_error',
+    status: 400, openaiType: 'invalid_request_error', openaiCode: null,
+    anthropicType: 'invalid_request_error',
     when: 'the provider refuses the request itself: its status, type, code and message',
   },
   internal_error: {
-    status: 500, openaiType: 'server_error', openaiCode: 'internal_error', anthropicType: 'api_error',
+    status: 500, openaiType: 'server_error', openaiCode: 'internal_error',
+    anthropicType: 'api_error',
     when: 'a defect of the gateway; the log has the request id',
   },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** What one error says beyond its row. */
+/** The details of one error. */
 export interface ErrorDetails {
   /** The field at fault, as a path: `messages[0].content`. */
   readonly param?: string;
@@ -129,10 +150,7 @@ export interface ErrorDetails {
   readonly cause?: unknown;
 }
 
-/**
- * A refusal or failure that a caller is told about. The message says what is wrong and how to mend it, and holds no
- * secret.
- */
+/** An error for the caller. The message says what is wrong and how to fix it, and holds no secret. */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError';
   readonly code: ErrorCode;

@@ -1,6 +1,5 @@
-/**
- * [P] Collecting everything that is wrong with an object, so that a rejection names all of it at once.
- */
+/** [P] Collects everything that is wrong with an object, so that a rejection names all of it at once. */
+import type { NameFilter } from './snapshot.gen.ts';
 
 /** One thing that is wrong with one object of a snapshot. The message holds no secret. */
 export interface SnapshotFault {
@@ -31,7 +30,8 @@ export class FaultCollector {
 
   /** Notes the message where the condition does not hold. */
   expect(holds: boolean, message: string): void {
-    if (!holds) this.#faults.push({ kind: this.#kind, namespace: this.#object.namespace, name: this.#object.name, message });
+    const { namespace, name } = this.#object;
+    if (!holds) this.#faults.push({ kind: this.#kind, namespace, name, message });
   }
 }
 
@@ -46,7 +46,7 @@ export function expectNames(to: FaultCollector, path: string, names: readonly st
 }
 
 /** Notes a filter that is present without a name in it, which would mean "none" where absence means "all". */
-export function expectFilter(to: FaultCollector, path: string, filter: { readonly names: readonly string[] } | undefined): void {
+export function expectFilter(to: FaultCollector, path: string, filter: NameFilter | undefined): void {
   if (!filter) return;
   if (filter.names.length === 0) to.expect(false, `${path}: an empty list; leave it out to mean all`);
   expectNames(to, path, filter.names);

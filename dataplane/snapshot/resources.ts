@@ -21,7 +21,11 @@ export interface ResourceType {
 const PREFIX = 'type.googleapis.com/modelgateway.snapshot.v1alpha1.';
 
 const TYPE_URLS: Readonly<Record<SnapshotField, string>> = {
-  catalogs: `${PREFIX}PriceCatalog`, routes: `${PREFIX}ModelRoute`, groups: `${PREFIX}Group`, accounts: `${PREFIX}Account`, keys: `${PREFIX}Key`,
+  catalogs: `${PREFIX}PriceCatalog`,
+  routes: `${PREFIX}ModelRoute`,
+  groups: `${PREFIX}Group`,
+  accounts: `${PREFIX}Account`,
+  keys: `${PREFIX}Key`,
 };
 
 /** Parents first, in the order in which they are given out; removals go the other way. */
@@ -67,15 +71,12 @@ export function resourceName({ namespace, name }: Pick<SnapshotObject, 'namespac
   return `${namespace}/${name}`;
 }
 
-const WORD = 0x1_0000_0000;
-
 /**
- * A digest of a set of resources that does not depend on their order, kept up to date one resource at a time. It finds
- * accidents, not forgeries: the connection is what is trusted.
+ * A digest of a set of resources that does not depend on their order, updated one resource at a time. It finds
+ * accidents, not forgeries: what is trusted is the connection.
  */
 export class SetDigest {
-  #high = 0;
-  #low = 0;
+  #hash = 0n;
   #count = 0;
 
   add(typeUrl: string, name: string, version: string): void {
@@ -92,12 +93,11 @@ export class SetDigest {
 
   /** 16 hex digits. */
   get text(): string {
-    return (BigInt(this.#high) * BigInt(WORD) + BigInt(this.#low)).toString(16).padStart(16, '0');
+    return this.#hash.toString(16).padStart(16, '0');
   }
 
   #mix(typeUrl: string, name: string, version: string): void {
     const hash = createHash('sha256').update(`${typeUrl}\n${name}\n${version}`).digest();
-    this.#high = (this.#high ^ hash.readInt32BE(0)) >>> 0;
-    this.#low = (this.#low ^ hash.readInt32BE(4)) >>> 0;
+    this.#hash ^= hash.readBigUInt64BE();
   }
 }

@@ -41,7 +41,9 @@ export const SHARE_ACKNOWLEDGEMENTS = method(
   AcknowledgementDigest, DigestReceipt, { requestStream: true, responseStream: false },
 );
 
-function method<Request, Response>(path: string, request: Codec<Request>, response: Codec<Response>, streams: Streams): Method<Request, Response> {
+function method<Request, Response>(
+  path: string, request: Codec<Request>, response: Codec<Response>, streams: Streams,
+): Method<Request, Response> {
   return {
     path,
     ...streams,

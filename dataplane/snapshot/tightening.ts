@@ -8,8 +8,8 @@ import type { Account, Key } from './snapshot.gen.ts';
 /** Whether a key opens less than before: revoked, refused, expiring sooner, or with less to spend. */
 export function tightensKey(before: Key, after: Key): boolean {
   return (before.enabled && !after.enabled) || (before.refusal === '' && after.refusal !== '')
-    || sooner(before.expirationMs, after.expirationMs) || sooner(before.limitNanoUsd, after.limitNanoUsd) || losesHash(before, after)
-    || less(before.maxConcurrency, after.maxConcurrency);
+    || lower(before.expirationMs, after.expirationMs) || lower(before.limitNanoUsd, after.limitNanoUsd)
+    || lower(before.maxConcurrency, after.maxConcurrency) || losesHash(before, after);
 }
 
 /** Whether an account has less credit than before. */
@@ -17,18 +17,14 @@ export function tightensAccount(before: Account, after: Account): boolean {
   return after.creditNanoUsd < before.creditNanoUsd;
 }
 
-/** Absent: never, or without limit. */
-function sooner(before: bigint | undefined, after: bigint | undefined): boolean {
-  return after !== undefined && (before === undefined || after < before);
-}
-
-function less(before: number | undefined, after: number | undefined): boolean {
+/** Undefined: never, or without limit. */
+function lower<T extends bigint | number>(before: T | undefined, after: T | undefined): boolean {
   return after !== undefined && (before === undefined || after < before);
 }
 
 function losesHash(before: Key, after: Key): boolean {
   return before.hashes.some(({ sha256, notAfterMs }) => {
     const still = after.hashes.find((each) => each.sha256 === sha256);
-    return still === undefined || sooner(notAfterMs, still.notAfterMs);
+    return still === undefined || lower(notAfterMs, still.notAfterMs);
   });
 }

@@ -24,6 +24,7 @@ function validatePrice(to: FaultCollector, path: string, price: Price): void {
   to.expect(price.name !== '', 'models: a name is empty');
   to.expect(price.quotaType !== QuotaType.UNSPECIFIED, `${path}: quota_type: required`);
   to.expect(price.requestNanoUsd >= 0n, `${path}: request_nano_usd: must not be negative`);
-  const ratios = [price.modelRatioE9, price.completionRatioE9, price.cacheRatioE9, price.cacheWriteRatioE9, price.cacheWrite1hRatioE9 ?? 0n];
+  const { modelRatioE9, completionRatioE9, cacheRatioE9, cacheWriteRatioE9, cacheWrite1hRatioE9 = 0n } = price;
+  const ratios = [modelRatioE9, completionRatioE9, cacheRatioE9, cacheWriteRatioE9, cacheWrite1hRatioE9];
   to.expect(ratios.every((ratio) => ratio >= 0n), `${path}: a ratio is negative`);
 }

@@ -30,11 +30,15 @@ function validateModel(to: FaultCollector, path: string, model: Model): void {
   const reads = chats || model.endpoints.includes(Endpoint.EMBEDDINGS);
   to.expect(!reads || model.contextTokens > 0, `${path}: context_tokens: required for Chat and Embeddings`);
   to.expect(!chats || model.maxOutputTokens > 0, `${path}: max_output_tokens: required for Chat`);
-  to.expect(!chats || OUTPUT_LIMIT_FIELDS.has(model.outputLimitField), `${path}: output_limit_field: must be max_completion_tokens or max_tokens`);
-  to.expect(!model.inputs.includes(Input.IMAGE) || model.imageTokens > 0, `${path}: image_tokens: required for a model that takes images`);
+  const takesImages = model.inputs.includes(Input.IMAGE);
+  to.expect(!chats || OUTPUT_LIMIT_FIELDS.has(model.outputLimitField),
+    `${path}: output_limit_field: must be max_completion_tokens or max_tokens`);
+  to.expect(!takesImages || model.imageTokens > 0, `${path}: image_tokens: required for a model that takes images`);
 }
 
-function expectSpecified<T extends string>(to: FaultCollector, path: string, values: readonly T[], unspecified: T): void {
+function expectSpecified<T extends string>(
+  to: FaultCollector, path: string, values: readonly T[], unspecified: T,
+): void {
   to.expect(!values.includes(unspecified), `${path}: an unknown value`);
   to.expect(new Set(values).size === values.length, `${path}: a value is there twice`);
 }
@@ -42,9 +46,11 @@ function expectSpecified<T extends string>(to: FaultCollector, path: string, val
 function validateChannel(to: FaultCollector, path: string, channel: Channel): void {
   to.expect(channel.protocol !== Protocol.UNSPECIFIED, `${path}: protocol: required`);
   validateBaseUrl(to, `${path}: base_url`, channel.baseUrl);
-  to.expect(channel.apiKey === undefined || HEADER_VALUE.test(channel.apiKey.value), `${path}: api_key: empty, or with characters that no header may hold`);
+  to.expect(channel.apiKey === undefined || HEADER_VALUE.test(channel.apiKey.value),
+    `${path}: api_key: empty, or with characters that no header may hold`);
   expectNames(to, `${path}: models`, channel.models.map(({ name }) => name));
-  for (const { name, upstreamName } of channel.models) to.expect(upstreamName !== '', `${path}: models "${name}": upstream_name: required`);
+  for (const { name, upstreamName } of channel.models)
+    to.expect(upstreamName !== '', `${path}: models "${name}": upstream_name: required`);
   to.expect(channel.weight >= 1, `${path}: weight: must be at least 1`);
   expectThreshold(to, `${path}: max_concurrency`, channel.maxConcurrency);
   validateTimeouts(to, `${path}: timeouts`, channel.timeouts);

@@ -37,19 +37,21 @@ export function validateOneKey(key: Key): SnapshotFault[] {
   return faults;
 }
 
+type ObjectId = Pick<Account, 'namespace' | 'name'>;
+
 /** Objects are known by namespace and name; groups and routes live in one namespace and are known by name. */
-function expectUnique(faults: SnapshotFault[], kind: SnapshotKind, objects: readonly Pick<Account, 'namespace' | 'name'>[]): void {
+function expectUnique(faults: SnapshotFault[], kind: SnapshotKind, objects: readonly ObjectId[]): void {
   const seen = new Set<string>();
   const byNameOnly = kind === 'Group' || kind === 'ModelRoute';
   for (const object of objects) {
     const id = byNameOnly ? object.name : `${object.namespace}/${object.name}`;
-    if (object.namespace === '' || object.name === '') new FaultCollector(faults, kind, object).expect(false, 'namespace and name are required');
-    if (seen.has(id)) new FaultCollector(faults, kind, object).expect(false, `"${id}" is there twice`);
+    const to = new FaultCollector(faults, kind, object);
+    to.expect(object.namespace !== '' && object.name !== '', 'namespace and name are required');
+    to.expect(!seen.has(id), `"${id}" is there twice`);
     seen.add(id);
   }
 }
 
-/** There may be a hundred thousand of them: nothing is made for a key that is as it should be. */
 function validateKeys(faults: SnapshotFault[], keys: readonly Key[]): void {
   const uids = new Set<string>();
   const hashes = new Set<string>();

@@ -11,7 +11,7 @@ export interface ChannelOptions {
   readonly addresses: readonly string[];
   /** Undefined: plaintext, and no token; for tests and for one machine. */
   readonly secure: { readonly caFile: string; readonly tokenFile: string } | undefined;
-  /** How often a silent connection is asked whether it lives. */
+  /** The interval of keep-alive pings on an idle connection. */
   readonly keepaliveMs?: number;
 }
 
@@ -22,11 +22,12 @@ export interface Channel {
 }
 
 const KEEPALIVE_MS = 10_000;
-const MOST_RECEIVED_BYTES = 64 * 1024 * 1024;
+const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 const SHUFFLED = JSON.stringify({ loadBalancingConfig: [{ pick_first: { shuffleAddressList: true } }] });
 
 /** A channel for the `attempt`th connection; it connects with its first call. */
-export async function openChannel({ addresses, secure, keepaliveMs = KEEPALIVE_MS }: ChannelOptions, attempt: number): Promise<Channel> {
+export async function openChannel(options: ChannelOptions, attempt: number): Promise<Channel> {
+  const { addresses, secure, keepaliveMs = KEEPALIVE_MS } = options;
   const address = addresses[attempt % addresses.length];
   if (address === undefined) throw new Error('there is no address to connect to');
   const metadata = new Metadata();
@@ -36,7 +37,7 @@ export async function openChannel({ addresses, secure, keepaliveMs = KEEPALIVE_M
     'grpc.keepalive_time_ms': keepaliveMs,
     'grpc.keepalive_timeout_ms': Math.min(10_000, keepaliveMs),
     'grpc.keepalive_permit_without_calls': 1,
-    'grpc.max_receive_message_length': MOST_RECEIVED_BYTES,
+    'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
     'grpc.service_config': SHUFFLED,
     'grpc.service_config_disable_resolution': 1,
     'grpc.enable_http_proxy': 0,

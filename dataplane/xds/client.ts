@@ -17,7 +17,7 @@ import { createRefusalReport } from './refusal-report.ts';
 import { XdsStream } from './stream.ts';
 
 export interface XdsClientOptions extends ChannelOptions {
-  /** What this proxy calls itself, where its token does not say. */
+  /** The name of this proxy, where its token has none. */
   readonly nodeId: string;
   readonly version: string;
   /** Puts a configuration in force. */
@@ -26,7 +26,7 @@ export interface XdsClientOptions extends ChannelOptions {
   readonly cache?: { readonly file: string; readonly keyFile: string };
   readonly log: Pick<Logger, 'info' | 'warn' | 'error' | 'debug'>;
   readonly random?: () => number;
-  /** Told after each whole round of updates. */
+  /** Called after each complete round of updates. */
   readonly onRound?: () => void;
 }
 
@@ -36,21 +36,22 @@ export interface XdsFigures {
   readonly lastUpdateMs: number;
   readonly resources: number;
   readonly refused: number;
-  /** Of all objects and their versions: two proxies with the same one hold the same. */
+  /** Of all objects and their versions: two proxies with the same digest hold the same configuration. */
   readonly digest: string;
 }
 
 export interface XdsClient {
   figures(): XdsFigures;
-  /** A provider refuses what a ModelRoute gives it. */
+  /** A provider refuses the credential or the model name of a ModelRoute. */
   reportRefusal(refusal: Refusal): void;
   /** Ends the stream; what is in force stays so. */
   stop(): Promise<void>;
 }
 
+const REFUSED_OBJECT = 'an object of the configuration is refused';
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 10_000;
-const REPORT_WITHIN_MS = 5_000;
+const REPORT_TIMEOUT_MS = 5_000;
 const WRITE_CACHE_AFTER_MS = 1_000;
 const WRITE_CACHE_EVERY_MS = 30_000;
 
@@ -74,7 +75,7 @@ class RunningClient implements XdsClient {
   #lastUpdateMs = 0;
   #attempts = 0;
   #failures = 0;
-  /** The two sides hold different things: everything is fetched anew. */
+  /** The two sides hold different objects: all are fetched anew. */
   #fresh = false;
   #retry: NodeJS.Timeout | undefined;
   #stopped = false;
@@ -85,7 +86,11 @@ class RunningClient implements XdsClient {
 
   constructor(options: XdsClientOptions) {
     this.#options = options;
-    this.#report = createRefusalReport({ send: (refusals) => this.#sendRefusals(refusals), nowMs: () => performance.now(), log: options.log });
+    this.#report = createRefusalReport({
+      send: (refusals) => this.#sendRefusals(refusals),
+      monotonicMs: () => performance.now(),
+      log: options.log,
+    });
   }
 
   async begin(): Promise<void> {
@@ -96,7 +101,8 @@ class RunningClient implements XdsClient {
         if (await readConfigCache(cache.file, this.#cacheKey, this.#inventory)) {
           const { config } = this.#inventory.takeRound();
           if (config) install({ snapshot: config.snapshot });
-          log.info({ objects: this.#inventory.size }, 'the last good configuration is in force until an operator answers');
+          const fields = { objects: this.#inventory.size };
+          log.info(fields, 'the last good configuration is in force until an operator answers');
         }
       } catch (error) {
         log.error({ err: error, file: cache.file }, 'the configuration cache cannot be used; waiting for an operator');
@@ -107,7 +113,14 @@ class RunningClient implements XdsClient {
 
   figures(): XdsFigures {
     const { size, refused, digest } = this.#inventory;
-    return { connected: this.#connected, connections: this.#connections, lastUpdateMs: this.#connected ? Date.now() : this.#lastUpdateMs, resources: size, refused, digest: digest.text };
+    return {
+      connected: this.#connected,
+      connections: this.#connections,
+      lastUpdateMs: this.#connected ? Date.now() : this.#lastUpdateMs,
+      resources: size,
+      refused,
+      digest: digest.text,
+    };
   }
 
   reportRefusal(refusal: Refusal): void {
@@ -146,7 +159,9 @@ class RunningClient implements XdsClient {
       inventory: this.#inventory, nodeId, version, fresh, install,
       send: (request) => { if (this.#call === call) call.write(request); },
       onRound: (consistent) => this.#round(consistent, fresh, address),
-      onRefused: (field, name, message) => log.warn({ kind: field, name, message }, 'an object of the configuration is refused; its last good version stays in force'),
+      onRefused: (field, name, message) => {
+        log.warn({ kind: field, name, message }, `${REFUSED_OBJECT}; its last good version stays in force`);
+      },
       soon: (run) => setImmediate(() => { if (this.#call === call) run(); }),
     });
     call.on('data', (response: DeltaDiscoveryResponse) => {
@@ -176,7 +191,9 @@ class RunningClient implements XdsClient {
       this.#fresh = false;
       return;
     }
-    log.error({ operator: address, objects: this.#inventory.size }, fresh ? 'this proxy holds other objects than the operator gives out, even after fetching all' : 'this proxy holds other objects than the operator gives out; all are fetched anew');
+    const difference = 'this proxy holds other objects than the operator gives out';
+    const fields = { operator: address, objects: this.#inventory.size };
+    log.error(fields, fresh ? `${difference}, even after fetching all` : `${difference}; all are fetched anew`);
     if (fresh) return;
     this.#fresh = true;
     this.#lost(this.#call, new Error('all is fetched anew'));
@@ -190,7 +207,8 @@ class RunningClient implements XdsClient {
     const { random = Math.random, log } = this.#options;
     const waitMs = Math.min(FIRST_RETRY_MS * 2 ** this.#failures, LAST_RETRY_MS) * (0.5 + random());
     this.#failures = Math.min(this.#failures + 1, 16);
-    log.warn({ err: error, waitMs: Math.round(waitMs) }, 'no operator: the last good configuration stays in force; connecting again');
+    const fields = { err: error, waitMs: Math.round(waitMs) };
+    log.warn(fields, 'no operator: the last good configuration stays in force; connecting again');
     this.#retry = setTimeout(() => void this.#connect(), waitMs);
   }
 
@@ -206,15 +224,19 @@ class RunningClient implements XdsClient {
     const channel = this.#channel;
     if (!channel) return Promise.reject(new Error('not connected'));
     const { path, requestSerialize, responseDeserialize } = REPORT_REFUSALS;
+    const { client, metadata } = channel;
+    const options = { deadline: Date.now() + REPORT_TIMEOUT_MS };
     return new Promise((resolve, reject) => {
-      channel.client.makeUnaryRequest(path, requestSerialize, responseDeserialize, { refusals }, channel.metadata, { deadline: Date.now() + REPORT_WITHIN_MS }, (error) => error ? reject(error) : resolve());
+      const done = (error: Error | null): void => error ? reject(error) : resolve();
+      client.makeUnaryRequest(path, requestSerialize, responseDeserialize, { refusals }, metadata, options, done);
     });
   }
 
   #cacheSoon(): void {
     if (!this.#cacheKey || this.#cacheTimer) return;
     const sinceMs = performance.now() - this.#cacheWrittenMs;
-    this.#cacheTimer = setTimeout(() => this.#writeCache(), this.#cacheWrittenMs === 0 ? WRITE_CACHE_AFTER_MS : Math.max(WRITE_CACHE_AFTER_MS, WRITE_CACHE_EVERY_MS - sinceMs));
+    const pauseMs = this.#cacheWrittenMs === 0 ? 0 : WRITE_CACHE_EVERY_MS - sinceMs;
+    this.#cacheTimer = setTimeout(() => this.#writeCache(), Math.max(WRITE_CACHE_AFTER_MS, pauseMs));
   }
 
   #writeCache(): void {
@@ -223,8 +245,10 @@ class RunningClient implements XdsClient {
     this.#cacheTimer = undefined;
     if (!cache || !key) return;
     this.#cacheWrittenMs = performance.now();
-    this.#cacheWritten = this.#cacheWritten.then(() => writeConfigCache(cache.file, key, this.#inventory)).catch((error: unknown) => {
-      log.error({ err: error, file: cache.file }, 'the last good configuration could not be kept on disk');
-    });
+    this.#cacheWritten = this.#cacheWritten
+      .then(() => writeConfigCache(cache.file, key, this.#inventory))
+      .catch((error: unknown) => {
+        log.error({ err: error, file: cache.file }, 'the last good configuration could not be kept on disk');
+      });
   }
 }

@@ -6,6 +6,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import type { CipherGCM } from 'node:crypto';
 import { open, readFile, rename } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
 import { Resource } from '../snapshot/discovery.gen.ts';
 import { encodeObject, RESOURCE_TYPES, typeUrlOf } from '../snapshot/resources.ts';
@@ -15,13 +16,14 @@ import type { Inventory } from './inventory.ts';
 const MAGIC = Buffer.from('model-gateway configuration 1\n');
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-const LEAST_SECRET_BYTES = 32;
-/** Between two looks at what else there is to do. */
-const SLICE = 500;
+const MIN_SECRET_BYTES = 32;
+/** Records that are encoded before the event loop gets its turn. */
+const BATCH = 500;
 
 /** The cipher's key, from whatever bytes a key file holds. Throws where they are too few to be a secret. */
 export function cacheKey(secret: Buffer): Buffer {
-  if (secret.length < LEAST_SECRET_BYTES) throw new Error(`the key of the configuration cache must have at least ${LEAST_SECRET_BYTES} bytes`);
+  if (secret.length < MIN_SECRET_BYTES)
+    throw new Error(`the key of the configuration cache must have at least ${MIN_SECRET_BYTES} bytes`);
   return Buffer.from(hkdfSync('sha256', secret, MAGIC, 'configuration cache', 32));
 }
 
@@ -51,9 +53,11 @@ export async function readConfigCache(path: string, key: Buffer, inventory: Inve
   });
   if (!bytes) return false;
   const start = MAGIC.length + NONCE_BYTES;
-  if (bytes.length < start + TAG_BYTES || !bytes.subarray(0, MAGIC.length).equals(MAGIC)) throw new Error('the file is not a configuration cache of this version');
-  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(MAGIC.length, start)).setAAD(MAGIC).setAuthTag(bytes.subarray(-TAG_BYTES));
-  // nothing of it is looked at before it is known to be unchanged
+  if (bytes.length < start + TAG_BYTES || !bytes.subarray(0, MAGIC.length).equals(MAGIC))
+    throw new Error('the file is not a configuration cache of this version');
+  const nonce = bytes.subarray(MAGIC.length, start);
+  const decipher = createDecipheriv('aes-256-gcm', key, nonce).setAAD(MAGIC).setAuthTag(bytes.subarray(-TAG_BYTES));
+  // nothing is parsed before the tag has been checked
   const plain = Buffer.concat([decipher.update(bytes.subarray(start, -TAG_BYTES)), decipher.final()]);
   const fields = new Map(RESOURCE_TYPES.map(({ typeUrl, field }) => [typeUrl, field]));
   const reader = new BinaryReader(plain);
@@ -65,16 +69,21 @@ export async function readConfigCache(path: string, key: Buffer, inventory: Inve
   return true;
 }
 
-/** What is in force at this moment, still to be encoded. */
-function recordsOf(inventory: Inventory, field: SnapshotField): (() => Uint8Array)[] {
+type EncodeRecord = () => Uint8Array;
+
+/** The objects in force now, which are encoded later. */
+function recordsOf(inventory: Inventory, field: SnapshotField): EncodeRecord[] {
   const typeUrl = typeUrlOf(field);
-  return [...inventory.held(field)].map(({ name, version, object }) => () => Resource.encode({ name, version, resource: { typeUrl, value: encodeObject(field, object) } }).finish());
+  return Array.from(inventory.held(field), ({ name, version, object }) => () => {
+    const resource = { typeUrl, value: encodeObject(field, object) };
+    return Resource.encode({ name, version, resource }).finish();
+  });
 }
 
-async function writeRecords(file: { write(bytes: Buffer): Promise<unknown> }, cipher: CipherGCM, records: readonly (() => Uint8Array)[]): Promise<void> {
-  for (let start = 0; start < records.length; start += SLICE) {
+async function writeRecords(file: FileHandle, cipher: CipherGCM, records: readonly EncodeRecord[]): Promise<void> {
+  for (let start = 0; start < records.length; start += BATCH) {
     const writer = new BinaryWriter();
-    for (const record of records.slice(start, start + SLICE)) writer.bytes(record());
+    for (const record of records.slice(start, start + BATCH)) writer.bytes(record());
     await file.write(cipher.update(writer.finish()));
   }
 }

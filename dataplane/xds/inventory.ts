@@ -1,19 +1,26 @@
 /**
  * [P] What a proxy holds of the configuration, and how a round of updates becomes a change of it: all that is good is
  * put in force together, a bad object keeps its last good version. One key's edit costs the same however many keys
- * there are; only where something is wrong is everything looked at.
+ * there are; only where something is wrong is everything checked.
  */
-import type { SnapshotKind } from '../snapshot/faults.ts';
+import type { SnapshotFault, SnapshotKind } from '../snapshot/faults.ts';
 import { decodeObject, resourceName, SetDigest, typeUrlOf } from '../snapshot/resources.ts';
 import type { SnapshotField } from '../snapshot/resources.ts';
 import type { Key, Snapshot } from '../snapshot/snapshot.gen.ts';
 import { tightensAccount, tightensKey } from '../snapshot/tightening.ts';
 import { validateOneKey, validateSnapshot } from '../snapshot/validate.ts';
-import type { SnapshotEdit, ValidConfig } from '../state/compile-edit.ts';
+import type { Edit, SnapshotEdit, ValidConfig } from '../state/compile-edit.ts';
 import { KindInventory } from './kind-inventory.ts';
-import type { Settled } from './kind-inventory.ts';
+import type { CommitResult } from './kind-inventory.ts';
 
-/** What came of a round, or of the part of it that could not wait. */
+/** An object under its name on the wire. */
+interface Named<M> {
+  readonly name: string;
+  readonly version: string;
+  readonly object: M;
+}
+
+/** The result of a round, or of the part of it that could not wait. */
 export interface Outcome {
   /** Undefined: nothing is different. */
   readonly config: ValidConfig | undefined;
@@ -21,10 +28,12 @@ export interface Outcome {
   readonly recovered: readonly { readonly field: SnapshotField; readonly name: string }[];
 }
 
-const FIELDS: Readonly<Record<SnapshotKind, SnapshotField>> = { ApiKey: 'keys', Account: 'accounts', Group: 'groups', ModelRoute: 'routes', PriceCatalog: 'catalogs' };
+const FIELDS: Readonly<Record<SnapshotKind, SnapshotField>> = {
+  ApiKey: 'keys', Account: 'accounts', Group: 'groups', ModelRoute: 'routes', PriceCatalog: 'catalogs',
+};
 const ALL_FIELDS: readonly SnapshotField[] = Object.values(FIELDS);
-/** Beyond, compiling everything is cheaper. */
-const MOST_EDITS = 1_000;
+/** Beyond this number, compiling everything is cheaper. */
+const MAX_EDITS = 1_000;
 
 export class Inventory {
   readonly #kinds = {
@@ -34,11 +43,11 @@ export class Inventory {
     routes: new KindInventory((bytes) => decodeObject('routes', bytes)),
     catalogs: new KindInventory((bytes) => decodeObject('catalogs', bytes)),
   };
-  /** Whose is a hash or a uid, of keys in force. */
+  /** The names of keys in force, by their hashes and uids. */
   readonly #owners = new Map<string, string>();
   readonly #digest = new SetDigest();
 
-  /** Of the newest versions that have come. */
+  /** Of the newest versions received. */
   get digest(): { readonly count: number; readonly text: string } { return this.#digest; }
 
   get size(): number {
@@ -49,7 +58,7 @@ export class Inventory {
     return ALL_FIELDS.reduce((sum, field) => sum + this.#kinds[field].refused.size, 0);
   }
 
-  /** A resource as it came; it waits for the rest of its round. */
+  /** A resource as received; it waits for the rest of its round. */
   stage(field: SnapshotField, resource: { readonly name: string; readonly version: string }, bytes: Uint8Array): void {
     this.#kinds[field].stage(resource.name, resource.version, bytes);
   }
@@ -58,12 +67,12 @@ export class Inventory {
     this.#kinds[field].stageRemoval(name);
   }
 
-  /** Forgets what waits: the stream that it came by has ended before its round did. */
+  /** Drops all that waits: its stream ended before its round did. */
   unstage(): void {
     for (const field of ALL_FIELDS) this.#kinds[field].unstage();
   }
 
-  /** Whether it has come and waits. */
+  /** Whether it was received and waits. */
   isStaged(field: SnapshotField, name: string): boolean {
     return this.#kinds[field].staged.has(name);
   }
@@ -81,7 +90,7 @@ export class Inventory {
   }
 
   /** Objects in force. */
-  *held<F extends SnapshotField>(field: F): Iterable<{ readonly name: string; readonly version: string; readonly object: Snapshot[F][number] }> {
+  *held<F extends SnapshotField>(field: F): Iterable<Named<Snapshot[F][number]>> {
     for (const [name, { version, object }] of this.#kinds[field].held) yield { name, version, object };
   }
 
@@ -97,24 +106,24 @@ export class Inventory {
   /** Only what takes something away from callers: it need not wait for the rest of its round. */
   takeTightening(): Outcome {
     const { keys, accounts } = this.#kinds;
-    const keyNames = namesOf(keys, tightensKey, true).filter((name) => this.#keyFault(name) === undefined);
-    const accountNames = namesOf(accounts, tightensAccount, false);
-    const edit: SnapshotEdit = { keys: editsOf(keys, keyNames), accounts: editsOf(accounts, accountNames), offering: undefined };
+    const keyNames = tighteningNames(keys, tightensKey, true).filter((name) => this.#keyFault(name) === undefined);
+    const accountNames = tighteningNames(accounts, tightensAccount, false);
+    const edit = { keys: editsOf(keys, keyNames), accounts: editsOf(accounts, accountNames), offering: undefined };
     this.#commit('keys', keyNames);
     this.#commit('accounts', accountNames);
-    const config = edit.keys.length + edit.accounts.length === 0 ? undefined : { snapshot: () => this.snapshot(), edit };
-    return { config, recovered: [] };
+    const isEmpty = edit.keys.length + edit.accounts.length === 0;
+    return { config: isEmpty ? undefined : { snapshot: () => this.snapshot(), edit }, recovered: [] };
   }
 
   /** The whole round: what is good of it is put in force. */
   takeRound(): Outcome {
-    const arrived = new Set(ALL_FIELDS.flatMap((field) => [...this.#kinds[field].staged.keys()].map((name) => `${field} ${name}`)));
-    const suspects = this.refused > 0 || !this.#looksGood();
-    if (suspects) this.#findFaults();
+    const staged = new Map(ALL_FIELDS.map((field) => [field, new Set(this.#kinds[field].staged.keys())]));
+    if (this.refused > 0 || !this.#isValid()) this.#findFaults();
     const edit = this.#edit();
     const recovered: { field: SnapshotField; name: string }[] = [];
     for (const field of ALL_FIELDS) {
-      for (const { name, message } of this.#commit(field)) if (message === '' && !arrived.has(`${field} ${name}`)) recovered.push({ field, name });
+      for (const { name, message } of this.#commit(field))
+        if (message === '' && !staged.get(field)?.has(name)) recovered.push({ field, name });
     }
     return { config: this.#configOf(edit), recovered };
   }
@@ -122,13 +131,16 @@ export class Inventory {
   /** All that is in force. */
   snapshot(): Snapshot {
     const { keys, accounts, groups, routes, catalogs } = this.#kinds;
-    return { keys: keys.objects(), accounts: accounts.objects(), groups: groups.objects(), routes: routes.objects(), catalogs: catalogs.objects() };
+    return {
+      keys: keys.objects(), accounts: accounts.objects(),
+      groups: groups.objects(), routes: routes.objects(), catalogs: catalogs.objects(),
+    };
   }
 
   #configOf(edit: SnapshotEdit | undefined): ValidConfig | undefined {
     if (edit === undefined) return undefined;
     const snapshot = (): Snapshot => this.snapshot();
-    return edit.keys.length + edit.accounts.length > MOST_EDITS ? { snapshot } : { snapshot, edit };
+    return edit.keys.length + edit.accounts.length > MAX_EDITS ? { snapshot } : { snapshot, edit };
   }
 
   #edit(): SnapshotEdit | undefined {
@@ -140,21 +152,26 @@ export class Inventory {
     return edit.keys.length === 0 && edit.accounts.length === 0 && !offering ? undefined : edit;
   }
 
-  /** Whether nothing is wrong with any candidate; looks at no more than it must. */
-  #looksGood(): boolean {
-    const { keys, accounts, groups, routes, catalogs } = this.#kinds;
-    for (const { staged } of [keys, accounts, groups, routes, catalogs]) for (const { message } of staged.values()) if (message !== '') return false;
+  /** Whether nothing is wrong with any candidate; checks no more than it must. */
+  #isValid(): boolean {
+    const { keys, groups, routes, catalogs } = this.#kinds;
+    const kinds = Object.values(this.#kinds);
+    if (kinds.some(({ staged }) => staged.values().some(({ message }) => message !== ''))) return false;
     const claimed = new Set<string>();
-    for (const [name, { object }] of keys.staged) if (object && (validateOneKey(object).length > 0 || this.#conflicts(name, object, claimed))) return false;
+    for (const [name, { object }] of keys.staged) {
+      if (object && (validateOneKey(object).length > 0 || this.#conflicts(name, object, claimed))) return false;
+    }
     if (groups.staged.size + routes.staged.size + catalogs.staged.size === 0) return true;
-    return validateSnapshot({ keys: [], accounts: [], groups: groups.objects(), routes: routes.objects(), catalogs: catalogs.objects() }).length === 0;
+    const offering = { groups: groups.objects(), routes: routes.objects(), catalogs: catalogs.objects() };
+    return validateSnapshot({ keys: [], accounts: [], ...offering }).length === 0;
   }
 
   /** Whether another key has one of its hashes or its uid, or claims it in this round. */
   #conflicts(name: string, key: Key, claimed: Set<string>): boolean {
     for (const claim of claimsOf(key)) {
       const owner = this.#owners.get(claim);
-      if (claimed.has(claim) || (owner !== undefined && owner !== name && !this.#kinds.keys.staged.has(owner))) return true;
+      const isTaken = owner !== undefined && owner !== name && !this.#kinds.keys.staged.has(owner);
+      if (isTaken || claimed.has(claim)) return true;
       claimed.add(claim);
     }
     return false;
@@ -173,7 +190,8 @@ export class Inventory {
    */
   #findFaults(): void {
     for (const field of ALL_FIELDS) this.#kinds[field].stageRefused();
-    for (let faults = validateSnapshot(this.snapshot()); faults.length > 0; faults = validateSnapshot(this.snapshot())) {
+    const validate = (): SnapshotFault[] => validateSnapshot(this.snapshot());
+    for (let faults = validate(); faults.length > 0; faults = validate()) {
       // all faults of an object, before the next look
       const blamed = faults.map((fault) => this.#kinds[FIELDS[fault.kind]].blame(resourceName(fault), fault.message));
       if (blamed.includes(true)) continue;
@@ -184,27 +202,29 @@ export class Inventory {
     }
   }
 
-  /** Takes candidates over, and keeps the books that follow from them. */
-  #commit(field: SnapshotField, names?: readonly string[]): Settled[] {
+  /** Puts candidates in force, and updates owners and digest. */
+  #commit(field: SnapshotField, names?: readonly string[]): CommitResult[] {
     const kind = this.#kinds[field];
     const all = names ?? [...kind.staged.keys()];
     const typeUrl = typeUrlOf(field);
     const before = all.map((name) => ({ name, version: kind.received(name) }));
     if (field === 'keys') this.#disown(all);
-    const settled = kind.commit(all);
+    const committed = kind.commit(all);
     if (field === 'keys') this.#own(all);
     for (const { name, version } of before) {
       const now = kind.received(name);
       if (version !== undefined) this.#digest.remove(typeUrl, name, version);
       if (now !== undefined) this.#digest.add(typeUrl, name, now);
     }
-    return settled;
+    return committed;
   }
 
   #disown(names: readonly string[]): void {
     for (const name of names) {
       const held = this.#kinds.keys.held.get(name);
-      for (const claim of held ? claimsOf(held.object) : []) if (this.#owners.get(claim) === name) this.#owners.delete(claim);
+      for (const claim of held ? claimsOf(held.object) : []) {
+        if (this.#owners.get(claim) === name) this.#owners.delete(claim);
+      }
     }
   }
 
@@ -220,16 +240,22 @@ function claimsOf({ uid, hashes }: Key): string[] {
   return [`uid ${uid}`, ...hashes.map(({ sha256 }) => sha256)];
 }
 
-/** Candidates that take something away. */
-function namesOf<M extends { readonly namespace: string; readonly name: string }>(kind: KindInventory<M>, tightens: (before: M, after: M) => boolean, removals: boolean): string[] {
+type ObjectId = Pick<Key, 'namespace' | 'name'>;
+type Tightens<M> = (before: M, after: M) => boolean;
+
+/** Candidates that take something away from callers. */
+function tighteningNames<M extends ObjectId>(
+  kind: KindInventory<M>, tightens: Tightens<M>, removals: boolean,
+): string[] {
   const names: string[] = [];
   for (const [name, { version, object, message }] of kind.staged) {
     const held = kind.held.get(name);
-    if (held && message === '' && (object ? tightens(held.object, object) : removals && version === '')) names.push(name);
+    if (!held || message !== '') continue;
+    if (object ? tightens(held.object, object) : removals && version === '') names.push(name);
   }
   return names;
 }
 
-function editsOf<M extends { readonly namespace: string; readonly name: string }>(kind: KindInventory<M>, names: readonly string[]): { before: M | undefined; after: M | undefined }[] {
+function editsOf<M extends ObjectId>(kind: KindInventory<M>, names: readonly string[]): Edit<M>[] {
   return names.map((name) => ({ before: kind.held.get(name)?.object, after: kind.staged.get(name)?.object }));
 }

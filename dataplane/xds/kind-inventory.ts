@@ -25,8 +25,8 @@ export interface Candidate<M> {
   message: string;
 }
 
-/** What came of one object. */
-export interface Settled {
+/** What became of one candidate. */
+export interface CommitResult {
   readonly name: string;
   readonly version: string;
   /** '': it is in force. */
@@ -48,7 +48,8 @@ export class KindInventory<M extends Named> {
   stage(name: string, version: string, bytes: Uint8Array): void {
     try {
       const object = this.#decode(bytes);
-      const message = `${object.namespace}/${object.name}` === name ? '' : 'the resource has another name than its object';
+      const isNamed = `${object.namespace}/${object.name}` === name;
+      const message = isNamed ? '' : 'the resource has another name than its object';
       this.#staged.set(name, { version, object, message });
     } catch {
       this.#staged.set(name, { version, object: undefined, message: 'the resource cannot be read' });
@@ -65,7 +66,9 @@ export class KindInventory<M extends Named> {
 
   /** What was refused before is tried again: it may have been another object's fault. */
   stageRefused(): void {
-    for (const [name, { version, object }] of this.refused) if (object && !this.#staged.has(name)) this.#staged.set(name, { version, object, message: '' });
+    for (const [name, { version, object }] of this.refused) {
+      if (object && !this.#staged.has(name)) this.#staged.set(name, { version, object, message: '' });
+    }
   }
 
   /** The newest version that has come, refused or not. */
@@ -95,7 +98,9 @@ export class KindInventory<M extends Named> {
   /** Blames every candidate that nothing is known against; returns whether there was one. */
   blameAll(message: string): boolean {
     let found = false;
-    for (const [name, candidate] of this.#staged) if (candidate.message === '') found = this.blame(name, message) || found;
+    for (const [name, candidate] of this.#staged) {
+      if (candidate.message === '' && this.blame(name, message)) found = true;
+    }
     return found;
   }
 
@@ -110,16 +115,16 @@ export class KindInventory<M extends Named> {
   }
 
   /** Takes the candidates over, or only those of these names; returns what came of them. */
-  commit(names: Iterable<string> = [...this.#staged.keys()]): Settled[] {
-    const settled: Settled[] = [];
+  commit(names: Iterable<string> = [...this.#staged.keys()]): CommitResult[] {
+    const results: CommitResult[] = [];
     for (const name of names) {
       const candidate = this.#staged.get(name);
       if (!candidate) continue;
       this.#staged.delete(name);
       this.#put(name, candidate);
-      settled.push({ name, version: candidate.version, message: candidate.message });
+      results.push({ name, version: candidate.version, message: candidate.message });
     }
-    return settled;
+    return results;
   }
 
   #put(name: string, candidate: Candidate<M>): void {

@@ -12,17 +12,17 @@ import type { Inventory, Outcome } from './inventory.ts';
 
 export interface StreamOptions {
   readonly inventory: Inventory;
-  /** What this proxy calls itself. */
+  /** The name of this proxy. */
   readonly nodeId: string;
   readonly version: string;
-  /** True: what is held is not told, so everything comes anew, and what does not come is gone. */
+  /** True: asks for everything anew, and removes what does not come. */
   readonly fresh: boolean;
   readonly send: (request: DeltaDiscoveryRequest) => void;
   readonly install: (config: ValidConfig) => void;
-  /** Told after each whole round; false: the two sides hold different things. */
+  /** Called after each complete round; false: the two sides hold different objects. */
   readonly onRound: (consistent: boolean) => void;
   readonly onRefused: (field: SnapshotField, name: string, message: string) => void;
-  /** Runs something when what has arrived already has been taken. */
+  /** Runs a function once everything that has arrived already was received. */
   readonly soon: (run: () => void) => void;
 }
 
@@ -36,6 +36,10 @@ interface Outstanding {
 const FIELDS = new Map(RESOURCE_TYPES.map(({ typeUrl, field }) => [typeUrl, field]));
 const INVALID_ARGUMENT = 3;
 const WILDCARD = '*';
+const EMPTY_REQUEST: Omit<DeltaDiscoveryRequest, 'typeUrl'> = {
+  node: undefined, resourceNamesSubscribe: [], resourceNamesUnsubscribe: [], initialResourceVersions: {},
+  responseNonce: '', errorDetail: undefined,
+};
 
 export class XdsStream {
   readonly #options: StreamOptions;
@@ -57,15 +61,22 @@ export class XdsStream {
   begin(): void {
     const { inventory, nodeId, version, fresh } = this.#options;
     const node = { id: nodeId, cluster: '', userAgentName: `model-gateway/${version}` };
-    for (const { typeUrl, field } of RESOURCE_TYPES) this.#request({ typeUrl, node, resourceNamesSubscribe: [WILDCARD], initialResourceVersions: fresh ? {} : inventory.versions(field) });
-    this.#request({ typeUrl: CHECKPOINT_TYPE, node, resourceNamesSubscribe: [WILDCARD] });
+    const subscription = { node, resourceNamesSubscribe: [WILDCARD] };
+    for (const { typeUrl, field } of RESOURCE_TYPES) {
+      const initialResourceVersions = fresh ? {} : inventory.versions(field);
+      this.#request({ ...subscription, typeUrl, initialResourceVersions });
+    }
+    this.#request({ ...subscription, typeUrl: CHECKPOINT_TYPE });
   }
 
   /** Throws where the response breaks the protocol: the stream is of no use then. */
   receive(response: DeltaDiscoveryResponse): void {
     const { typeUrl, nonce } = response;
     const field = FIELDS.get(typeUrl);
-    if (field === undefined && typeUrl !== CHECKPOINT_TYPE) return this.#request({ typeUrl, responseNonce: nonce, errorDetail: { code: INVALID_ARGUMENT, message: 'nobody asked for this type', details: [] } });
+    if (field === undefined && typeUrl !== CHECKPOINT_TYPE) {
+      const errorDetail = { code: INVALID_ARGUMENT, message: 'nobody asked for this type', details: [] };
+      return this.#request({ typeUrl, responseNonce: nonce, errorDetail });
+    }
     const resources = response.resources.map((bytes) => Resource.decode(bytes));
     const names = new Map(resources.map(({ name, version }) => [name, version]));
     for (const name of response.removedResources) names.set(name, '');
@@ -79,7 +90,8 @@ export class XdsStream {
 
   #stage(field: SnapshotField, resources: readonly Resource[], removed: readonly string[]): void {
     const { inventory, fresh } = this.#options;
-    for (const { name, version, resource } of resources) inventory.stage(field, { name, version }, resource?.value ?? new Uint8Array());
+    for (const { name, version, resource } of resources)
+      inventory.stage(field, { name, version }, resource?.value ?? new Uint8Array());
     for (const name of removed) inventory.stageRemoval(field, name);
     if (!fresh || this.#whole) return;
     const seen = this.#seen.get(field) ?? new Set<string>();
@@ -102,16 +114,23 @@ export class XdsStream {
       const { config } = this.#options.inventory.takeTightening();
       if (!config) return;
       this.#options.install(config);
-      const done = this.#outstanding.filter(({ field, names }) => field !== undefined && ![...names.keys()].some((name) => this.#options.inventory.isStaged(field, name)));
+      const done = this.#outstanding.filter((each) => !this.#isStaged(each));
       this.#outstanding = this.#outstanding.filter((each) => !done.includes(each));
       for (const each of done) this.#answer(each);
     });
   }
 
+  /** Whether a part of the response still waits for its round. */
+  #isStaged({ field, names }: Outstanding): boolean {
+    return field === undefined || names.keys().some((name) => this.#options.inventory.isStaged(field, name));
+  }
+
   #endRound(): void {
     const { inventory, fresh, install, onRound } = this.#options;
     this.#complete = false;
-    if (fresh && !this.#whole) for (const { field } of RESOURCE_TYPES) inventory.stageMissing(field, this.#seen.get(field) ?? new Set());
+    if (fresh && !this.#whole) {
+      for (const { field } of RESOURCE_TYPES) inventory.stageMissing(field, this.#seen.get(field) ?? new Set());
+    }
     this.#seen.clear();
     const first = !this.#whole;
     this.#whole = true;
@@ -133,18 +152,18 @@ export class XdsStream {
   #answer({ nonce, typeUrl, field, names }: Outstanding): void {
     const { inventory, onRefused } = this.#options;
     const details: Any[] = [];
-    const words: string[] = [];
+    const messages: string[] = [];
     if (field !== undefined) {
       for (const [name, version] of names) {
         const message = version === '' ? undefined : inventory.refusal(field, name);
         if (message === undefined) continue;
         details.push({ typeUrl: FAULT_TYPE, value: ResourceFault.encode({ name, version, message }).finish() });
-        words.push(`${name}: ${message}`);
+        messages.push(`${name}: ${message}`);
         onRefused(field, name, message);
       }
     }
-    const refused = details.length === 0 ? {} : { errorDetail: { code: INVALID_ARGUMENT, message: words.slice(0, 10).join('\n'), details } };
-    this.#request({ typeUrl, responseNonce: nonce, ...refused });
+    const errorDetail = { code: INVALID_ARGUMENT, message: messages.slice(0, 10).join('\n'), details };
+    this.#request({ typeUrl, responseNonce: nonce, ...details.length > 0 && { errorDetail } });
   }
 
   /** Objects whose old refusal has become wrong are asked for again, since only an answer to them can take it back. */
@@ -157,7 +176,7 @@ export class XdsStream {
     this.#request({ typeUrl: CHECKPOINT_TYPE, resourceNamesSubscribe: [CHECKPOINT_NAME] });
   }
 
-  #request(request: Partial<DeltaDiscoveryRequest> & { readonly typeUrl: string }): void {
-    this.#options.send({ node: undefined, resourceNamesSubscribe: [], resourceNamesUnsubscribe: [], initialResourceVersions: {}, responseNonce: '', errorDetail: undefined, ...request });
+  #request(request: Partial<DeltaDiscoveryRequest> & Pick<DeltaDiscoveryRequest, 'typeUrl'>): void {
+    this.#options.send({ ...EMPTY_REQUEST, ...request });
   }
 }

@@ -62,14 +62,14 @@ describe('the TLS listener', () => {
     } });
     const second = await makeCertificates();
     await writeFile(join(folder, 'tls.crt'), second.serving.certificate);
-    await files.look();
+    await files.poll();
     assert.equal(problems.length, 1);
     assert.match(await ask(first.authority), /200 OK/);
     await writeFile(join(folder, 'tls.key'), second.serving.key);
-    await files.look();
+    await files.poll();
     assert.match(await ask(second.authority), /200 OK/);
     await rm(join(folder, 'tls.key'));
-    await files.look();
+    await files.poll();
     assert.equal(problems.length, 2);
     assert.match(await ask(second.authority), /200 OK/);
     await assert.rejects(readTlsFiles(folder), /there must be tls\.crt and tls\.key/);

@@ -70,7 +70,7 @@ export async function startTestSidecar(url: string, key: string | undefined, aut
     async writeKey(text) {
       if (text === undefined) await rm(keyFile);
       else await writeFile(keyFile, text);
-      await files.look();
+      await files.poll();
     },
     async stop() {
       files.stop();
