@@ -29,7 +29,7 @@ const MAX_STALE_RETRIES = 5;
 /** A call whose provider has not answered yet: it owes its input. */
 const NO_OUTPUT: BilledActivity = { meter: undefined, sent: true, produced: false, holdLost: false };
 
-interface Attempt {
+interface AdmissionRequest {
   readonly routed: Routed;
   readonly candidate: Candidate;
   readonly record: CallRecord;
@@ -64,8 +64,8 @@ function slotsToTake({ key: { slot } }: Routed, candidate: Candidate, record: Ca
   return slot && !record.admitted ? [slot, ...candidate.slots] : candidate.slots;
 }
 
-async function holdMoney(deps: PipelineDeps, attempt: Attempt): Promise<Admission> {
-  const { routed, candidate, record: { admitted: held }, slots } = attempt;
+async function holdMoney(deps: PipelineDeps, request: AdmissionRequest): Promise<Admission> {
+  const { routed, candidate, record: { admitted: held }, slots } = request;
   const { price } = candidate;
   if (!price) throw new Error('a candidate without a price was routed to');
   const bounds = boundCall(routed.call, candidate, price, routed.key);
@@ -73,8 +73,8 @@ async function holdMoney(deps: PipelineDeps, attempt: Attempt): Promise<Admissio
   if (held && held.candidate.group === candidate.group && sameBounds(held.bounds, bounds))
     return admitted(routed, { candidate, bounds, outputLimit: held.outputLimit });
   for (let tries = 1; tries <= MAX_STALE_RETRIES; tries++) {
-    const request = holdRequest(deps, routed, candidate, bounds);
-    const result = await timed(deps, 'hold', () => askLedger(deps, request, slots));
+    const hold = holdRequest(deps, routed, candidate, bounds);
+    const result = await timed(deps, 'hold', () => askLedger(deps, hold, slots));
     switch (result.outcome) {
       case 'StaleLimits': continue;
       case 'Full': return result;

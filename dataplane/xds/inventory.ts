@@ -32,8 +32,6 @@ const FIELDS: Readonly<Record<SnapshotKind, SnapshotField>> = {
   ApiKey: 'keys', Account: 'accounts', Group: 'groups', ModelRoute: 'routes', PriceCatalog: 'catalogs',
 };
 const ALL_FIELDS: readonly SnapshotField[] = Object.values(FIELDS);
-/** Beyond this number, compiling everything is cheaper. */
-const MAX_EDITS = 1_000;
 
 export class Inventory {
   readonly #kinds = {
@@ -138,9 +136,7 @@ export class Inventory {
   }
 
   #configOf(edit: SnapshotEdit | undefined): ValidConfig | undefined {
-    if (edit === undefined) return undefined;
-    const snapshot = (): Snapshot => this.snapshot();
-    return edit.keys.length + edit.accounts.length > MAX_EDITS ? { snapshot } : { snapshot, edit };
+    return edit && { snapshot: () => this.snapshot(), edit };
   }
 
   #edit(): SnapshotEdit | undefined {

@@ -1,6 +1,6 @@
 /**
  * Tells the operator what providers refuse, so that it is in the ModelRoute's status. A busy client may be refused a
- * thousand times in a second; each channel's refusal is told once in a while.
+ * thousand times in a second; each channel's refusal is reported once a minute.
  */
 import type { Refusal } from '../snapshot/fleet.gen.ts';
 

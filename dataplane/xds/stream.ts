@@ -135,7 +135,7 @@ export class XdsStream {
     const first = !this.#whole;
     this.#whole = true;
     const outcome = inventory.takeRound();
-    // the first round is told even if it is empty: from then on the proxy knows that there is no more
+    // the first round is installed even if it is empty: the proxy has its configuration then
     const config = outcome.config ?? (first ? { snapshot: () => inventory.snapshot() } : undefined);
     if (config) install(config);
     for (const each of this.#outstanding.splice(0)) this.#answer(each);
@@ -166,7 +166,7 @@ export class XdsStream {
     this.#request({ typeUrl, responseNonce: nonce, ...details.length > 0 && { errorDetail } });
   }
 
-  /** Objects whose old refusal has become wrong are asked for again, since only an answer to them can take it back. */
+  /** Asks again for objects that are no longer refused, since only an answer to them withdraws the refusal. */
   #recover({ recovered }: Outcome): void {
     if (recovered.length === 0) return;
     for (const { field } of RESOURCE_TYPES) {
