@@ -1,4 +1,4 @@
-/** The clock and timers of the data plane. Whatever reads the time takes them as arguments, so that tests can set it. */
+/** The clock and timers of the data plane: what reads the time takes them as arguments, so that tests can set it. */
 import { performance } from 'node:perf_hooks';
 
 export interface Clock {

@@ -112,11 +112,12 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     defect: (requestId, error) => log.error({ requestId, err: error }, 'a call met a defect of the gateway'),
   };
   const tokenizer = openTokenizer(log);
-  const server = buildServer({ ...deps, ...bodyLimits(options), tokenizer, shutdown, inFlight, configured: () => applied !== undefined });
+  const configured = (): boolean => applied !== undefined;
+  const server = buildServer({ ...deps, ...bodyLimits(options), tokenizer, shutdown, inFlight, configured });
   const admin = createAdmin({
     metrics: metrics.registry,
     readiness: () => [
-      { name: 'configuration', ok: applied !== undefined, detail: 'none has been applied yet' },
+      { name: 'configuration', ok: configured(), detail: 'none has been applied yet' },
       { name: 'ledger', ...ledgerReadiness(ledger) },
       { name: 'draining', ok: !shutdown.draining, detail: 'this process is shutting down' },
     ],
@@ -129,7 +130,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     throw error;
   });
 
-  const poller = pollJobs(deps, { log, every: timers.every, ready: () => applied !== undefined });
+  const poller = pollJobs(deps, { log, every: timers.every, ready: configured });
   const install = ({ snapshot, edit }: ValidConfig): void => {
     const previous = current.get();
     const state = applied && edit ? compileEdit(previous, edit) : compile(snapshot(), previous);
@@ -246,8 +247,8 @@ function ledgerReadiness(ledger: Ledger): { ok: boolean; detail: string } {
 
 const BUFFERED_BYTES = 256 * 1024 * 1024;
 
-function bodyLimits({ maxBodyBytes, maxBufferedBytes = Math.max(BUFFERED_BYTES, 2 * maxBodyBytes) }: DataplaneOptions): BodyLimits {
-  return { maxBodyBytes, maxBufferedBytes };
+function bodyLimits({ maxBodyBytes, maxBufferedBytes }: DataplaneOptions): BodyLimits {
+  return { maxBodyBytes, maxBufferedBytes: maxBufferedBytes ?? Math.max(BUFFERED_BYTES, 2 * maxBodyBytes) };
 }
 
 function portOf([address]: readonly (AddressInfo | string)[]): number {

@@ -77,8 +77,11 @@ function refusal({ warn, clock }: ExchangeDeps, { at, model }: JobExchange, resu
   if (result.kind === 'Refused' && (result.status === 404 || result.status === 410)) return videoGone();
   const failed: FailedAttempts = { count: 1, last: result, rateLimited: [] };
   const verdict = verdictOf(result);
-  if (result.kind === 'Refused' && verdict === 'rate_limited') failed.rateLimited.push(readRetryAfter(result.headers, clock.nowMs()));
-  if (result.kind === 'Refused' && verdict === 'credential') warn({ route: at.route, channel: at.channel, status: result.status });
+  if (result.kind === 'Refused') {
+    const { status, headers } = result;
+    if (verdict === 'rate_limited') failed.rateLimited.push(readRetryAfter(headers, clock.nowMs()));
+    if (verdict === 'credential') warn({ route: at.route, channel: at.channel, status });
+  }
   return attemptsError(failed, model);
 }
 

@@ -26,7 +26,8 @@ export function channelOf(state: State, { origin }: Pick<JobRecord, 'origin'>): 
   const videos = target && providerOf(target.protocol).videos;
   if (!videos) return undefined;
   const slash = origin.channel.indexOf('/');
-  return { route: origin.channel.slice(0, slash), channel: origin.channel.slice(slash + 1), target, videos, slots: channelSlots(state, origin) };
+  const [route, channel] = [origin.channel.slice(0, slash), origin.channel.slice(slash + 1)];
+  return { route, channel, target, videos, slots: channelSlots(state, origin) };
 }
 
 export function channelGone(): GatewayError {

@@ -41,8 +41,9 @@ const LONG_CONTEXT_TOKENS = 1_000_000;
 /** The price bound of a call comes from the context length in the route, which a header must not lift. */
 function longContext({ headers }: Received, { contextTokens }: Candidate['model']): UnboundedUse | undefined {
   const beta = headers['anthropic-beta'];
-  const asked = beta !== undefined && LONG_CONTEXT_BETA.test(String(beta));
-  return asked && contextTokens < LONG_CONTEXT_TOKENS ? { feature: 'ServiceTiers', param: 'anthropic-beta' } : undefined;
+  const isAsked = beta !== undefined && LONG_CONTEXT_BETA.test(String(beta));
+  if (!isAsked || contextTokens >= LONG_CONTEXT_TOKENS) return undefined;
+  return { feature: 'ServiceTiers', param: 'anthropic-beta' };
 }
 
 type UsedFeatures = Pick<ChatFacts, 'images' | 'imageParam' | 'unbounded'>;
