@@ -35,7 +35,7 @@ export function createLogger({ level = 'info', to }: LogOptions = {}): Logger {
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
     hooks: { streamWrite: maskSecrets },
-  }, to ?? pino.destination({ dest: 1, sync: false, minLength: BATCH_BYTES, periodicFlush: FLUSH_EVERY_MS }));
+  }, to ?? pino.destination({ dest: 1, sync: true, minLength: BATCH_BYTES, periodicFlush: FLUSH_EVERY_MS }));
 }
 
 /** A JSON line without what looks like a secret. */
