@@ -2,6 +2,7 @@
  * OpenAI client, OpenAI provider: bytes pass through. Only the model's name and the output limit change, and streams
  * are asked for usage, which is taken out again if the client did not ask for it.
  */
+import { RequestFault } from './call-facts.ts';
 import type { Converter, Meter, RequestPlan, StreamEnd, StreamRequest, UpstreamBody } from './converter.ts';
 import { failStream } from './stream-errors.ts';
 import { openEventStream } from './event-stream.ts';
@@ -108,7 +109,8 @@ function withoutUsage(event: SseEvent, { choices, usage }: JsonRecord): readonly
   if (Array.isArray(choices) && choices.length === 0) return [];
   try {
     return [editEventData(event, (data) => editObject(data, new Map([['usage', undefined]])))];
-  } catch {
+  } catch (error) {
+    if (!(error instanceof RequestFault)) throw error;
     // it nests too deeply to be edited, and clients ignore usage that they did not ask for
     return [event.raw];
   }

@@ -88,8 +88,10 @@ test('events that nest beyond reason break nothing, and pass through where nothi
   const converted = run('OpenAI', 'Anthropic', start + stop);
   assert.ok(converted.outcome === 'Failed' || converted.sent.includes(deep));
   assert.equal(run('Anthropic', 'Anthropic', start + stop).sent, start + stop);
-  const odd = `data: {"choices":[],"usage":null,"x":${deep}}\n\n`;
-  assert.equal(run('OpenAI', 'OpenAI', odd).sent, odd);
+  for (const usage of ['"choices":[],"usage":null', '"choices":[{}],"usage":{}']) {
+    const chunkText = `data: {${usage},"x":${deep}}\n\n`;
+    assert.equal(run('OpenAI', 'OpenAI', chunkText).sent, chunkText);
+  }
 });
 
 test('usage that lies is not believed, and what was said before stays', () => {
