@@ -7,7 +7,6 @@ import { parseJson } from '#crds/json.ts';
 import type { Meter } from '../metrics.ts';
 import type { KubeAccess } from './access.ts';
 import { KubeError, KubeUnreachable } from './errors.ts';
-import { jsonLines } from './json-lines.ts';
 
 type Verb = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -90,7 +89,7 @@ export function createKubeClient({ access, userAgent, meter }: KubeClientOptions
       const answer = await send(request, { headersTimeout: WATCH_OPENS_WITHIN_MS, bodyTimeout: 0, signal });
       if (answer.statusCode !== 200) await readBody(request, answer);
       try {
-        for await (const line of jsonLines(answer.body)) yield line;
+        for await (const line of jsonLines<WatchEvent>(answer.body)) yield line;
       } catch (error) {
         throw unreachable(request, error);
       }
@@ -130,4 +129,22 @@ function refusalOf({ method, path }: KubeRequest, { statusCode, headers }: Dispa
 function unreachable({ method, path }: KubeRequest, error: unknown): KubeUnreachable {
   const words = error instanceof Error ? error.message || error.name : String(error);
   return new KubeUnreachable(`${method} ${path.split('?')[0]}: ${words}`, { cause: error });
+}
+
+/** JSON values that come one a line; `T` is what the caller knows them to be. Rejects where a line is no JSON, or the bytes end within one. */
+export async function* jsonLines<T>(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<T> {
+  const decoder = new TextDecoder();
+  /** Pieces of a line that has not ended; joined once, since a large object comes in many. */
+  let begun: string[] = [];
+  for await (const chunk of chunks) {
+    const lines = decoder.decode(chunk, { stream: true }).split('\n');
+    const rest = lines.pop() ?? '';
+    for (const line of lines) {
+      const whole = begun.length === 0 ? line : [...begun, line].join('');
+      begun = [];
+      if (whole.trim() !== '') yield JSON.parse(whole);
+    }
+    if (rest !== '') begun.push(rest);
+  }
+  if (begun.join('').trim() !== '') throw new Error('the stream ended within a line');
 }

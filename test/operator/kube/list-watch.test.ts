@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { WatchEvent } from '../../../operator/kube/client.ts';
 import { KubeError, KubeUnreachable } from '../../../operator/kube/errors.ts';
-import { jsonLines } from '../../../operator/kube/json-lines.ts';
+import { jsonLines } from '../../../operator/kube/client.ts';
 import { startListWatch } from '../../../operator/kube/list-watch.ts';
 import { NO_LOG, NO_METER, fakeClock } from '../fake-clock.ts';
 
