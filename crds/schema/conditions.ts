@@ -1,6 +1,6 @@
 /**
- * What statuses say: the condition types of the API and the closed list of their reasons. Whatever writes a condition takes its
- * words from here, and docs/reference.md lists them, so that people and tools can rely on them.
+ * What statuses say: the condition types of the API and the closed list of their reasons. Whatever writes a condition
+ * takes its words from here, and docs/reference.md lists them, so that people and tools can rely on them.
  */
 import type { Kind } from './types.gen.ts';
 

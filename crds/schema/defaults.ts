@@ -1,6 +1,6 @@
 /**
- * [P] What an API server does to an object before it judges it, in its order: fields that the schema does not know are noted and
- * dropped, nulls are dropped where null means nothing, defaults are filled in.
+ * [P] What an API server does to an object before it judges it, in its order: fields that the schema does not know are
+ * noted and dropped, nulls are dropped where null means nothing, defaults are filled in.
  */
 import { fieldError, type FieldError, type Segment } from './field-path.ts';
 import { isJsonObject, type Json, type JsonObject } from './json.ts';
@@ -18,7 +18,7 @@ export function normalise(object: JsonObject, root: SchemaNode): Normalised {
 }
 
 interface Found {
-  /** Of what is being looked at; one list for the whole walk, since ten thousand objects are walked at a start. */
+  /** Of the value that the walk has come to. */
   readonly path: Segment[];
   readonly errors: FieldError[];
 }
@@ -26,7 +26,8 @@ interface Found {
 /** A copy with defaults, without unknown fields, and without the nulls that stand for an absent field. */
 function normaliseValue(value: Json, node: SchemaNode, found: Found): Json {
   const { items } = node;
-  if (Array.isArray(value)) return items ? value.map((item: Json, index) => normaliseBelow(item, items, { found, segment: index })) : value;
+  if (Array.isArray(value) && items)
+    return value.map((item: Json, index) => normaliseBelow(item, items, { found, segment: index }));
   return isJsonObject(value) && hasFields(node) ? normaliseFields(value, node, found) : value;
 }
 
@@ -40,12 +41,18 @@ function normaliseFields(value: JsonObject, node: SchemaNode, found: Found): Jso
   }
   for (const field in node.properties) {
     const child = node.properties[field];
-    if (child?.default !== undefined && kept[field] === undefined) kept[field] = normaliseValue(child.default, child, found);
+    if (child?.default !== undefined && kept[field] === undefined)
+      kept[field] = normaliseValue(child.default, child, found);
   }
   return kept;
 }
 
-function normaliseBelow(value: Json, node: SchemaNode, { found, segment }: { readonly found: Found; readonly segment: Segment }): Json {
+interface Step {
+  readonly found: Found;
+  readonly segment: Segment;
+}
+
+function normaliseBelow(value: Json, node: SchemaNode, { found, segment }: Step): Json {
   if (typeof value !== 'object') return value;
   found.path.push(segment);
   const result = normaliseValue(value, node, found);
@@ -55,8 +62,8 @@ function normaliseBelow(value: Json, node: SchemaNode, { found, segment }: { rea
 
 /** A map's key may be any text, one that means something else in an assignment too. */
 function setField(object: Record<string, Json>, field: string, value: Json): void {
-  if (field === '__proto__') Object.defineProperty(object, field, { value, enumerable: true, configurable: true, writable: true });
-  else object[field] = value;
+  if (field !== '__proto__') object[field] = value;
+  else Object.defineProperty(object, field, { value, enumerable: true, configurable: true, writable: true });
 }
 
 function childNode(node: SchemaNode, field: string): SchemaNode | undefined {

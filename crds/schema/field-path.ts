@@ -20,7 +20,8 @@ export function fieldError(segments: FieldPath, message: string, blocksRules = f
 
 /** `['spec', 'models', 0, 'name']` → `spec.models[0].name`. */
 export function formatPath(segments: FieldPath): string {
-  return segments.map((segment, index) => (typeof segment === 'number' ? `[${segment}]` : `${index > 0 ? '.' : ''}${segment}`)).join('');
+  const parts = segments.map((segment) => typeof segment === 'number' ? `[${segment}]` : `.${segment}`);
+  return parts.join('').replace(/^\./, '');
 }
 
 /** Whether `path` is `ancestor` or lies below it. */

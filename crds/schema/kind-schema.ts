@@ -1,6 +1,6 @@
 /**
- * A kind of the API as its CustomResourceDefinition describes it: read from the YAML that a cluster installs, so that there is
- * one source for what is valid, whoever asks.
+ * A kind of the API as its CustomResourceDefinition describes it: read from the YAML that a cluster installs, so that
+ * there is one source for what is valid, whoever asks.
  */
 import { load } from 'js-yaml';
 import type { Json } from './json.ts';
@@ -61,7 +61,7 @@ export interface KindSchema {
 interface Definition {
   readonly spec: {
     readonly group: string;
-    readonly names: { readonly kind: string; readonly plural: string; readonly singular: string; readonly shortNames?: readonly string[] };
+    readonly names: Pick<KindSchema, 'kind' | 'plural' | 'singular'> & Partial<Pick<KindSchema, 'shortNames'>>;
     readonly versions: readonly DefinitionVersion[];
   };
 }
@@ -76,7 +76,8 @@ interface DefinitionVersion {
 /** The kinds of some CustomResourceDefinitions, each in its storage version. The text is our own; it is not checked. */
 export function loadKinds(yamlTexts: readonly string[]): KindSchema[] {
   return yamlTexts.map((text) => {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- generated types and tests hold the definitions to this shape
+    // what `load` gives is unknown; tests hold the definitions to this shape
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     const { spec } = load(text) as Definition;
     const version = spec.versions.find((candidate) => candidate.storage);
     if (!version) throw new Error(`${spec.names.kind} has no storage version`);

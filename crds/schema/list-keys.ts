@@ -11,7 +11,7 @@ export function duplicateErrors(value: Json, root: SchemaNode): FieldError[] {
 }
 
 interface Found {
-  /** Of what is being looked at; one list for the whole walk. */
+  /** Of the value that the walk has come to. */
   readonly path: Segment[];
   readonly errors: FieldError[];
 }
@@ -22,11 +22,17 @@ function walk(value: Json, node: SchemaNode, found: Found): void {
     const { items } = node;
     if (items) for (const [index, item] of value.entries()) step(item, items, { found, segment: index });
   } else if (isJsonObject(value)) {
-    for (const [field, child] of Object.entries(node.properties ?? {})) step(value[field] ?? null, child, { found, segment: field });
+    for (const [field, child] of Object.entries(node.properties ?? {}))
+      step(value[field] ?? null, child, { found, segment: field });
   }
 }
 
-function step(value: Json, node: SchemaNode, { found, segment }: { readonly found: Found; readonly segment: Segment }): void {
+interface Step {
+  readonly found: Found;
+  readonly segment: Segment;
+}
+
+function step(value: Json, node: SchemaNode, { found, segment }: Step): void {
   if (typeof value !== 'object') return;
   found.path.push(segment);
   walk(value, node, found);
@@ -39,10 +45,11 @@ function repeated(items: readonly Json[], node: SchemaNode, path: FieldPath): Fi
   if (listType !== 'set' && listType !== 'map') return [];
   const times = new Map<string, number>();
   return items.flatMap((item, index) => {
-    const key = JSON.stringify(listType === 'map' ? mapKey(item, node) : item);
-    const seen = (times.get(key) ?? 0) + 1;
-    times.set(key, seen);
-    return seen === 2 ? [fieldError([...path, index], `Duplicate value: ${shownJson(listType === 'map' ? mapKey(item, node) : item)}`)] : [];
+    const key = listType === 'map' ? mapKey(item, node) : item;
+    const text = JSON.stringify(key);
+    const seen = (times.get(text) ?? 0) + 1;
+    times.set(text, seen);
+    return seen === 2 ? [fieldError([...path, index], `Duplicate value: ${shownJson(key)}`)] : [];
   });
 }
 

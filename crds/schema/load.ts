@@ -24,7 +24,8 @@ export async function loadApiKinds(): Promise<ReadonlyMap<string, KindSchema>> {
 
 /** The same at once, for a start that has nothing else to do. */
 export function loadApiKindsSync(): ReadonlyMap<string, KindSchema> {
-  return byName(definitionsAmong(readdirSync(DEFINITIONS)).map((name) => readFileSync(new URL(name, DEFINITIONS), 'utf8')));
+  const names = definitionsAmong(readdirSync(DEFINITIONS));
+  return byName(names.map((name) => readFileSync(new URL(name, DEFINITIONS), 'utf8')));
 }
 
 function definitionsAmong(names: readonly string[]): string[] {

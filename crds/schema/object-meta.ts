@@ -6,8 +6,6 @@ import type { KindSchema } from './kind-schema.ts';
 const MAX_NAME_LENGTH = 253;
 const MAX_LABEL_LENGTH = 63;
 const MAX_ANNOTATIONS_BYTES = 256 * 1024;
-/** In UTF-8, of those that JavaScript counts. */
-const MOST_BYTES_PER_CHARACTER = 3;
 
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
@@ -15,11 +13,16 @@ const LABEL_NAME = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
 
 /** The fields of metav1.ObjectMeta and their JSON types. */
 const METADATA_FIELDS: Readonly<Record<string, 'string' | 'integer' | 'object' | 'array'>> = {
-  name: 'string', generateName: 'string', namespace: 'string', selfLink: 'string', uid: 'string', resourceVersion: 'string',
-  generation: 'integer', creationTimestamp: 'string', deletionTimestamp: 'string', deletionGracePeriodSeconds: 'integer',
+  name: 'string', generateName: 'string', namespace: 'string', selfLink: 'string', uid: 'string',
+  resourceVersion: 'string', generation: 'integer',
+  creationTimestamp: 'string', deletionTimestamp: 'string', deletionGracePeriodSeconds: 'integer',
   labels: 'object', annotations: 'object', ownerReferences: 'array', finalizers: 'array', managedFields: 'array',
 };
 
+const NAME_RULE = 'a name consists of lower-case letters, digits, \'-\' and \'.\', '
+  + 'with a letter or digit at both ends of each part';
+const NAMESPACE_RULE = 'a namespace consists of lower-case letters, digits and \'-\', '
+  + `with a letter or digit at both ends, ${MAX_LABEL_LENGTH} characters at most`;
 const NAMELESS = fieldError(['metadata', 'name'], 'Required value: name is required', true);
 
 /** Mistakes in apiVersion, kind and metadata. */
@@ -30,15 +33,17 @@ export function identityErrors(object: JsonObject, schema: KindSchema): FieldErr
 }
 
 function typeErrors(object: JsonObject, schema: KindSchema): FieldError[] {
-  return [...wrongText(object, 'apiVersion', `${schema.group}/${schema.version}`), ...wrongText(object, 'kind', schema.kind)];
+  const apiVersion = `${schema.group}/${schema.version}`;
+  return [...wrongText(object, 'apiVersion', apiVersion), ...wrongText(object, 'kind', schema.kind)];
 }
 
 function wrongText(object: JsonObject, field: string, wanted: string): FieldError[] {
   const found = object[field];
-  return found === wanted ? [] : [fieldError([field], `Invalid value: ${JSON.stringify(found ?? '')}: must be ${wanted}`)];
+  if (found === wanted) return [];
+  return [fieldError([field], `Invalid value: ${JSON.stringify(found ?? '')}: must be ${wanted}`)];
 }
 
-/** Mistakes in an object's metadata, whatever its kind. Ten thousand objects are looked at in a start: nothing is made for one that is right. */
+/** Mistakes in an object's metadata, whatever its kind. */
 export function metadataErrors(metadata: Json | undefined): FieldError[] {
   if (metadata === undefined || metadata === null) return [NAMELESS];
   if (!isJsonObject(metadata)) return [wrongType(['metadata'], metadata, 'object')];
@@ -63,8 +68,7 @@ function addFieldErrors(errors: FieldError[], metadata: JsonObject): void {
 function addNameErrors(errors: FieldError[], name: Json | undefined): void {
   if (name === undefined || name === null || name === '') errors.push(NAMELESS);
   else if (typeof name === 'string' && (name.length > MAX_NAME_LENGTH || !DNS_SUBDOMAIN.test(name))) {
-    const rule = name.length > MAX_NAME_LENGTH ? `must be no more than ${MAX_NAME_LENGTH} bytes`
-      : 'a name consists of lower-case letters, digits, \'-\' and \'.\', with a letter or digit at both ends of each part';
+    const rule = name.length > MAX_NAME_LENGTH ? `must be no more than ${MAX_NAME_LENGTH} bytes` : NAME_RULE;
     errors.push(fieldError(['metadata', 'name'], `Invalid value: ${shownJson(name)}: ${rule}`));
   }
 }
@@ -72,8 +76,7 @@ function addNameErrors(errors: FieldError[], name: Json | undefined): void {
 function addNamespaceErrors(errors: FieldError[], namespace: Json | undefined): void {
   if (typeof namespace !== 'string' || namespace === '') return;
   if (namespace.length <= MAX_LABEL_LENGTH && DNS_LABEL.test(namespace)) return;
-  const rule = `a namespace consists of lower-case letters, digits and '-', with a letter or digit at both ends, ${MAX_LABEL_LENGTH} characters at most`;
-  errors.push(fieldError(['metadata', 'namespace'], `Invalid value: ${shownJson(namespace)}: ${rule}`));
+  errors.push(fieldError(['metadata', 'namespace'], `Invalid value: ${shownJson(namespace)}: ${NAMESPACE_RULE}`));
 }
 
 function addLabelsErrors(errors: FieldError[], labels: Json | undefined): void {
@@ -86,7 +89,8 @@ function addLabelsErrors(errors: FieldError[], labels: Json | undefined): void {
       continue;
     }
     if (!isQualifiedName(key)) errors.push(fieldError(path, `Invalid value: ${shownJson(key)}: is not a label's key`));
-    if (!isLabelValue(value ?? '')) errors.push(fieldError(path, `Invalid value: ${shownJson(value)}: is not a label's value`));
+    if (!isLabelValue(value ?? ''))
+      errors.push(fieldError(path, `Invalid value: ${shownJson(value)}: is not a label's value`));
   }
 }
 
@@ -96,9 +100,11 @@ function addAnnotationsErrors(errors: FieldError[], annotations: Json | undefine
   for (const key of Object.keys(annotations)) {
     const value = annotations[key] ?? null;
     if (typeof value !== 'string' && value !== null) errors.push(wrongType(path, value, 'string'));
-    else if (!isQualifiedName(key) && !isQualifiedName(key.toLowerCase())) errors.push(fieldError(path, `Invalid value: ${shownJson(key)}: is not an annotation's key`));
+    else if (!isQualifiedName(key) && !isQualifiedName(key.toLowerCase()))
+      errors.push(fieldError(path, `Invalid value: ${shownJson(key)}: is not an annotation's key`));
   }
-  if (isTooLong(annotations)) errors.push(fieldError(path, `Too long: may not be more than ${MAX_ANNOTATIONS_BYTES} bytes`));
+  if (isTooLong(annotations))
+    errors.push(fieldError(path, `Too long: may not be more than ${MAX_ANNOTATIONS_BYTES} bytes`));
 }
 
 /** `name` or `prefix/name`, as keys of labels and annotations are. */
@@ -112,18 +118,9 @@ function isLabelValue(value: string): boolean {
   return value === '' || (value.length <= MAX_LABEL_LENGTH && LABEL_NAME.test(value));
 }
 
-/** Few have so many characters that their bytes need counting. */
 function isTooLong(annotations: JsonObject): boolean {
-  return sizeOf(annotations, ({ length }) => length) * MOST_BYTES_PER_CHARACTER > MAX_ANNOTATIONS_BYTES && sizeOf(annotations, byteLength) > MAX_ANNOTATIONS_BYTES;
-}
-
-function sizeOf(annotations: JsonObject, measure: (text: string) => number): number {
-  let sum = 0;
-  for (const key of Object.keys(annotations)) {
-    const value = annotations[key];
-    sum += measure(key) + (typeof value === 'string' ? measure(value) : 0);
-  }
-  return sum;
+  const texts = Object.entries(annotations).flat().filter((text) => typeof text === 'string');
+  return texts.reduce((sum, text) => sum + byteLength(text), 0) > MAX_ANNOTATIONS_BYTES;
 }
 
 function byteLength(text: string): number {

@@ -8,8 +8,8 @@ import type { Rule, SchemaNode } from './kind-schema.ts';
 export type IsBlocked = (path: FieldPath) => boolean;
 
 /**
- * Judges a value by the rules of one schema. Rules that compare with the old value (oldSelf) are asked only where there is one:
- * those of a field that is there before and after, and of none within a list.
+ * Judges a value by the rules of one schema. Rules that compare with the old value (oldSelf) are asked only where
+ * there is one: those of a field that is there before and after, and of none within a list.
  */
 export type RulesCheck = (value: Json, isBlocked: IsBlocked, old?: Json) => FieldError[];
 
@@ -63,37 +63,45 @@ interface Subject {
   readonly oldSelf: unknown;
 }
 
-function check({ rules, properties, items }: CompiledNode, subject: Subject, found: Found): void {
-  const { value, self, oldSelf } = subject;
-  for (const rule of rules) judge(rule, subject, found);
-  if (items && Array.isArray(value))
-    for (const [index, item] of value.entries()) checkBelow(items, { value: item, self: memberOf(self, index), oldSelf: undefined }, { found, segment: index });
-  if (!isJsonObject(value)) return;
-  for (const [field, child] of properties) {
-    const below = value[field] ?? null;
-    if (below !== null) checkBelow(child, { value: below, self: memberOf(self, field), oldSelf: memberOf(oldSelf, field) }, { found, segment: field });
+function check(compiled: CompiledNode, subject: Subject, found: Found): void {
+  for (const rule of compiled.rules) judge(rule, subject, found);
+  const { self, oldSelf } = subject;
+  for (const [segment, value, child] of membersOf(subject.value, compiled)) {
+    found.path.push(segment);
+    const old = typeof segment === 'string' ? memberOf(oldSelf, segment) : undefined;
+    check(child, { value, self: memberOf(self, segment), oldSelf: old }, found);
+    found.path.pop();
   }
 }
 
-function checkBelow(compiled: CompiledNode, subject: Subject, { found, segment }: { readonly found: Found; readonly segment: Segment }): void {
-  found.path.push(segment);
-  check(compiled, subject, found);
-  found.path.pop();
+/** What is in a value that there are rules about: the items of a list, or the fields of an object that are not null. */
+function membersOf(value: Json, { properties, items }: CompiledNode): [Segment, Json, CompiledNode][] {
+  if (Array.isArray(value)) return items ? value.map((item: Json, index) => [index, item, items]) : [];
+  if (!isJsonObject(value)) return [];
+  return [...properties].flatMap(([field, child]): [Segment, Json, CompiledNode][] => {
+    const inner = value[field] ?? null;
+    return inner === null ? [] : [[field, inner, child]];
+  });
 }
 
-function judge({ rule, evaluate, isTransition }: CompiledRule, { value, self, oldSelf }: Subject, { path, errors, isBlocked }: Found): void {
+function memberOf(value: unknown, segment: Segment): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, segment) : undefined;
+}
+
+function judge({ rule, evaluate, isTransition }: CompiledRule, subject: Subject, found: Found): void {
+  const { value, self, oldSelf } = subject;
+  const { path, errors, isBlocked } = found;
   if (isTransition && oldSelf === undefined) return;
+  const place = rule.fieldPath ? [...path, ...rule.fieldPath.split('.').slice(1)] : [...path];
   try {
-    if (evaluate(isTransition ? { self, oldSelf } : { self }) !== true) errors.push(fieldError(placeOf(rule, path), reasonPrefix(rule, value) + rule.message));
+    const holds = evaluate(isTransition ? { self, oldSelf } : { self });
+    if (holds !== true) errors.push(fieldError(place, reasonPrefix(rule, value) + rule.message));
   } catch (error) {
     // Of a value without the shape that its schema says, nothing more can be said.
     if (isBlocked(path)) return;
-    errors.push(fieldError(placeOf(rule, path), `Invalid value: ${shown(value)}${error instanceof Error ? error.message : String(error)}`));
+    const words = error instanceof Error ? error.message : String(error);
+    errors.push(fieldError(place, `Invalid value: ${shown(value)}${words}`));
   }
-}
-
-function placeOf({ fieldPath }: Rule, path: FieldPath): FieldPath {
-  return fieldPath ? [...path, ...fieldPath.split('.').slice(1)] : [...path];
 }
 
 /** How an API server begins what it says of a broken rule. */
@@ -110,17 +118,17 @@ function shown(value: Json): string {
   return typeof value === 'object' ? '' : `${shownJson(value)}: `;
 }
 
-function memberOf(value: unknown, segment: Segment): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, segment) : undefined;
-}
-
-/** Integers are BigInt in CEL, dates with a time are Date; everything else is as in JSON. Maps of these schemas hold texts only. */
+/**
+ * Integers are BigInt in CEL, dates with a time are Date; all else is as in JSON. Maps of these schemas hold only
+ * texts.
+ */
 function toCel(value: Json, node: SchemaNode): unknown {
   const { items, properties = {} } = node;
   if (Array.isArray(value)) return items ? value.map((item: Json) => toCel(item, items)) : value;
   if (!isJsonObject(value)) return scalarToCel(value, node);
   const copy: Record<string, unknown> = { ...value };
-  for (const [field, child] of Object.entries(properties)) if (value[field] !== undefined) copy[field] = toCel(value[field], child);
+  for (const [field, child] of Object.entries(properties))
+    if (value[field] !== undefined) copy[field] = toCel(value[field], child);
   return copy;
 }
 

@@ -1,7 +1,7 @@
 /**
- * [P] The verdict of a Kubernetes API server without one: unknown fields, defaults, types and bounds, unique keys, CEL rules and
- * metadata, all from the same CustomResourceDefinitions, every mistake at once. test/crds puts the same manifests to this and to a
- * real API server.
+ * [P] The verdict of a Kubernetes API server without one: unknown fields, defaults, types and bounds, unique keys, CEL
+ * rules and metadata, all from the same CustomResourceDefinitions, every mistake at once. test/crds puts the same
+ * manifests to this and to a real API server.
  */
 import { normalise } from './defaults.ts';
 import { isWithin, type FieldError } from './field-path.ts';
@@ -27,8 +27,8 @@ interface Checks {
 const compiled = new WeakMap<KindSchema, Checks>();
 
 /**
- * What an API server would say, with strict field validation, to an object that somebody creates, or puts in the place of `old`.
- * The old object is taken to be right in itself.
+ * What an API server would say, with strict field validation, to an object that somebody creates, or puts in the place
+ * of `old`, which is taken to be right in itself.
  */
 export function admit(schema: KindSchema, object: JsonObject, old?: JsonObject): Admission {
   const { structure, rules } = checksOf(schema);

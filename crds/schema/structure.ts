@@ -11,8 +11,8 @@ export type StructureCheck = (value: Json) => FieldError[];
 /** The formats that these schemas name; true: minimum and maximum say it all. */
 const FORMATS = { 'date-time': isDateTime, int32: true, int64: true } as const;
 /**
- * Not strict, since a schema also holds what is Kubernetes' alone (x-kubernetes-…). Verbose: errors carry the value at fault. The
- * definitions are our own, so they are not checked; ajv's optimizer would double the time of a start that compiles them.
+ * Not strict: schemas also hold what is Kubernetes' alone (x-kubernetes-…). Verbose: errors carry the value at fault.
+ * The definitions are our own and need no check; each start compiles them, and ajv's optimizer would double that time.
  */
 const ajv = new Ajv({
   allErrors: true, strict: false, messages: false, verbose: true, formats: FORMATS,
@@ -38,7 +38,9 @@ function toFieldError(error: ErrorObject, root: SchemaNode): FieldError {
 }
 
 /** Mistakes of shape: rules about such a value cannot be judged. */
-const BLOCKING: ReadonlySet<string> = new Set(['required', 'type', 'enum', 'format', 'pattern', 'maxLength', 'maxItems', 'maxProperties']);
+const BLOCKING: ReadonlySet<string> = new Set([
+  'required', 'type', 'enum', 'format', 'pattern', 'maxLength', 'maxItems', 'maxProperties',
+]);
 
 const MESSAGES: Readonly<Record<string, (error: ErrorObject, path: string) => string>> = {
   required: () => 'Required value',
@@ -49,11 +51,14 @@ const MESSAGES: Readonly<Record<string, (error: ErrorObject, path: string) => st
   maxItems: ({ data, params }) => `Too many: ${sizeOf(data)}: must have at most ${params['limit']} items`,
   maxProperties: ({ data, params }) => `Too many: ${sizeOf(data)}: must have at most ${params['limit']} items`,
   minLength: (error, path) => invalid(error, `${path} in body should be at least ${error.params['limit']} chars long`),
-  minItems: (error, path) => `Invalid value: ${sizeOf(error.data)}: ${path} in body should have at least ${error.params['limit']} items`,
-  minimum: (error, path) => invalid(error, `${path} in body should be greater than or equal to ${error.params['limit']}`),
+  minItems: ({ data, params }, path) =>
+    `Invalid value: ${sizeOf(data)}: ${path} in body should have at least ${params['limit']} items`,
+  minimum: (error, path) =>
+    invalid(error, `${path} in body should be greater than or equal to ${error.params['limit']}`),
   maximum: (error, path) => invalid(error, `${path} in body should be less than or equal to ${error.params['limit']}`),
   pattern: (error, path) => invalid(error, `${path} in body should match '${error.params['pattern']}'`),
-  format: (error, path) => invalid(error, `${path} in body must be of type ${error.params['format']}: ${shownJson(error.data)}`),
+  format: (error, path) =>
+    invalid(error, `${path} in body must be of type ${error.params['format']}: ${shownJson(error.data)}`),
 };
 
 function quotedList(values: readonly unknown[]): string {
@@ -73,7 +78,8 @@ function typeMessage(error: ErrorObject, path: string): string {
   const found = JSON.stringify(jsonTypeName(error.data));
   const wanted = String(error.params['type']);
   const unquoted = wanted === 'string' && (typeof error.data === 'number' || typeof error.data === 'boolean');
-  return `Invalid value: ${found}: ${path} in body must be of type ${wanted}: ${found}${unquoted ? '; put the value in quotes' : ''}`;
+  const advice = unquoted ? '; put the value in quotes' : '';
+  return `Invalid value: ${found}: ${path} in body must be of type ${wanted}: ${found}${advice}`;
 }
 
 /** ajv gives a JSON pointer; the schema tells which of its parts are indexes. */
@@ -88,8 +94,8 @@ function segmentsOf(pointer: string, root: SchemaNode): FieldPath {
 }
 
 /**
- * A date and a time as Kubernetes' format date-time takes it: a calendar day, "T" in either case, hours to 23, minutes and seconds
- * to 59, any character before the fraction, "Z" or an offset; what follows a second "t" is not looked at.
+ * A date and a time as Kubernetes' format date-time takes it: a calendar day, "T" in either case, hours to 23, minutes
+ * and seconds to 59, any character before the fraction, "Z" or an offset; what follows a second "t" is ignored.
  */
 function isDateTime(text: string): boolean {
   const [date = '', time = ''] = text.toLowerCase().split('t');

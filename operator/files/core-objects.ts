@@ -1,6 +1,6 @@
 /**
- * [P] Kubernetes' own objects that a folder may hold: Secret and Namespace, checked as strictly as the five kinds. Messages
- * never repeat a value.
+ * [P] Kubernetes' own objects that a folder may hold: Secret and Namespace, checked as strictly as the five kinds.
+ * Messages never repeat a value.
  */
 import { fieldError } from '#crds/field-path.ts';
 import type { FieldError } from '#crds/field-path.ts';
@@ -24,17 +24,17 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 export function coreErrors(kind: CoreKind, object: JsonObject): FieldError[] {
   const errors: FieldError[] = [];
   if (object['apiVersion'] !== 'v1') errors.push(fieldError(['apiVersion'], `must be v1 for the kind ${kind}`));
-  for (const field of Object.keys(object)) if (!FIELDS[kind].has(field)) errors.push(fieldError([field], 'unknown field'));
-  const inMetadata = metadataErrors(object['metadata']);
-  if (inMetadata.length > 0) errors.push(...inMetadata);
+  for (const field of Object.keys(object))
+    if (!FIELDS[kind].has(field)) errors.push(fieldError([field], 'unknown field'));
+  errors.push(...metadataErrors(object['metadata']));
   if (kind === 'Secret') addSecretErrors(errors, object);
   return errors;
 }
 
-/** A Secret's entries as text. stringData wins over data, as on an API server. Call it only where coreErrors found nothing. */
+/** A Secret's entries as text; stringData wins over data, as on an API server. The Secret must be without mistakes. */
 export function secretData(object: JsonObject): ReadonlyMap<string, string> {
   const data = new Map<string, string>();
-  eachText(object['data'], (name, value) => data.set(name, Buffer.from(value.replace(/\s/g, ''), 'base64').toString('utf8')));
+  eachText(object['data'], (name, value) => data.set(name, Buffer.from(value.replace(/\s/g, ''), 'base64').toString()));
   eachText(object['stringData'], (name, value) => data.set(name, value));
   return data;
 }
@@ -64,7 +64,8 @@ function isLabels(value: JsonObject): value is JsonObject & Labels {
 function addSecretErrors(errors: FieldError[], object: JsonObject): void {
   addMapErrors(errors, { field: 'data', value: object['data'], faultOf: faultOfBase64 });
   addMapErrors(errors, { field: 'stringData', value: object['stringData'], faultOf: () => undefined });
-  if (object['type'] !== undefined && typeof object['type'] !== 'string') errors.push(fieldError(['type'], 'must be a string'));
+  const { type } = object;
+  if (type !== undefined && typeof type !== 'string') errors.push(fieldError(['type'], 'must be a string'));
 }
 
 function faultOfBase64(text: string): string | undefined {

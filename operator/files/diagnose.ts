@@ -1,6 +1,7 @@
 /**
- * [P] Where in a text its mistakes are. Only the `yaml` package knows the place of every key; it is slower than js-yaml, which has
- * read the text, so it is loaded only once there is a mistake: import this file dynamically.
+ * [P] Where in a text its mistakes are. The `yaml` package knows the place of every key; js-yaml, which has read the
+ * text, is faster and does not. Import this file dynamically: most folders have no mistakes, and then nobody needs
+ * `yaml`.
  */
 import { LineCounter, isAlias, isMap, isScalar, isSeq, parseAllDocuments } from 'yaml';
 import type { Document, Node, YAMLError } from 'yaml';
@@ -12,10 +13,12 @@ import type { YamlError } from './yaml.ts';
 /** A mistake at a line and column of the text, both from 1. */
 type Mistake = Required<Pick<Diagnostic, 'line' | 'column' | 'path' | 'message'>> & Pick<Diagnostic, 'object'>;
 
+const OPTIONS = { prettyErrors: false, merge: true, stringKeys: true, logLevel: 'silent' } as const;
+
 /** All mistakes in the documents of a text. */
 export function findMistakes(text: string, documents: readonly ParsedDocument[]): Mistake[] {
   const lines = new LineCounter();
-  const parsed = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false, merge: true, stringKeys: true, logLevel: 'silent' });
+  const parsed = parseAllDocuments(text, { ...OPTIONS, lineCounter: lines });
   const nodes = Array.isArray(parsed) ? parsed : [];
   const filled = nodes.filter((document) => !isEmpty(document));
   return documents.flatMap(({ id, errors, yamlError }, index) => {
@@ -30,8 +33,12 @@ export function findMistakes(text: string, documents: readonly ParsedDocument[])
 
 /** What `yaml` says of a text that js-yaml cannot read: every mistake, not only the first. */
 function syntaxMistakes(read: YamlError, errors: readonly YAMLError[], lines: LineCounter): Mistake[] {
-  if (errors.length === 0) return [{ line: read.line, column: read.column, path: '', message: `YAML: ${read.message}` }];
-  return errors.map((error) => ({ ...position(lines, error.pos[0]), path: '', message: `YAML: ${SAFE_WORDS[error.code] ?? error.message}` }));
+  const { line, column, message } = read;
+  if (errors.length === 0) return [{ line, column, path: '', message: `YAML: ${message}` }];
+  return errors.map((error) => {
+    const words = SAFE_WORDS[error.code] ?? error.message;
+    return { ...position(lines, error.pos[0]), path: '', message: `YAML: ${words}` };
+  });
 }
 
 /** Nothing between two separators, or after the last one: kubectl takes that too. */
@@ -39,7 +46,7 @@ function isEmpty({ contents }: Document): boolean {
   return contents === null || (isScalar(contents) && contents.value === null && contents.source === '');
 }
 
-/** The offset of a field: of its key, or of its list item's beginning. Where the field is missing, that of the nearest one around it. */
+/** The offset of a field's key or list item; where the field is missing, that of the nearest one around it. */
 function offsetOf(document: Document, path: FieldPath): number {
   let node = asNode(document.contents);
   let offset = node?.range?.[0] ?? 0;

@@ -28,8 +28,9 @@ export class InvalidManifests extends Error {
 
 /** One line for people and editors: `file:line:column: severity: object: path: message`. */
 export function formatDiagnostic({ severity, file, line, column, object, path, message }: Diagnostic): string {
-  const place = [file, ...(line > 0 ? [line] : []), ...(line > 0 && column !== undefined ? [column] : [])].join(':');
-  return [place, severity.toLowerCase(), ...(object === undefined ? [] : [object]), ...(path === '' ? [] : [path]), message].join(': ');
+  const position = line > 0 ? [line, ...(column === undefined ? [] : [column])] : [];
+  const subject = [...(object === undefined ? [] : [object]), ...(path === '' ? [] : [path])];
+  return [[file, ...position].join(':'), severity.toLowerCase(), ...subject, message].join(': ');
 }
 
 /** Order by place. */

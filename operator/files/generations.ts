@@ -1,15 +1,16 @@
 /**
- * metadata.generation for objects from files: a number that grows with every change of a spec. Ledgers refuse limits that are
- * older than ones they have seen, so it must not go back over restarts, and processes that read the same files must agree on
- * it: it is the time at which the file was changed, in milliseconds, or one more than before where that is not later.
+ * metadata.generation for objects from files: a number that grows with every change of a spec. Ledgers refuse limits
+ * that are older than ones they have seen, so it must not go back over restarts, and processes that read the same
+ * files must agree on it: it is the time at which the file was changed, in milliseconds, or one more than before where
+ * that is not later.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Resource } from '#crds/types.gen.ts';
 
 export interface Generations {
   /**
-   * The object with its generation: the one it had, or a new one where its spec is another. The same object as at the last call
-   * where it is given the same one. `changedMs`: of its file.
+   * The object with its generation: the one it had, or a new one where its spec is another. For the same object, the
+   * result is the same object as at the last call. `changedMs`: of its file.
    */
   assign(id: string, object: Resource, changedMs?: number): Resource;
   /** Forgets objects that are gone. */
@@ -31,7 +32,8 @@ export function countGenerations(startMs: number): Generations {
       if (before?.object === object) return before.numbered;
       const { generation = 0 } = before?.numbered.metadata ?? {};
       const isSame = before !== undefined && isDeepStrictEqual(before.object.spec, object.spec);
-      const numbered = { ...object, metadata: { ...object.metadata, generation: isSame ? generation : next(generation, changedMs) } };
+      const assigned = isSame ? generation : next(generation, changedMs);
+      const numbered = { ...object, metadata: { ...object.metadata, generation: assigned } };
       known.set(id, { object, numbered });
       return numbered;
     },

@@ -1,6 +1,6 @@
 /**
- * A folder's files → Resources, or every mistake in them. Documents are parsed and admitted once and known by their text, so
- * that an edit of one among ten thousand costs one.
+ * A folder's files → Resources, or every mistake in them. Documents are parsed and admitted once and known by their
+ * text, so that an edit of one among ten thousand costs one.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Resource } from '#crds/types.gen.ts';
@@ -49,8 +49,11 @@ export function createLoader(options: ParseOptions, generations: Generations): L
   let known: ReadonlyMap<string, readonly ParsedDocument[]> = new Map();
   const kept: Kept = { generations, namespaces: new Map() };
   return (files) => {
-    const pieces = files.flatMap(({ path: file, changedMs, text: whole }) => splitDocuments(whole).map(({ text, firstLine }) =>
-      ({ file, changedMs, text, firstLine, documents: known.get(text) ?? parseDocuments(ownCopy(text), options) })));
+    const pieces = files.flatMap(({ path: file, changedMs, text: whole }) =>
+      splitDocuments(whole).map(({ text, firstLine }): Piece => {
+        const documents = known.get(text) ?? parseDocuments(ownCopy(text), options);
+        return { file, changedMs, text, firstLine, documents };
+      }));
     known = new Map(pieces.map(({ text, documents }) => [text, documents]));
     return collect(pieces, kept);
   };
@@ -83,7 +86,7 @@ function collect(pieces: readonly Piece[], kept: Kept): LoadedFolder {
       if (id === undefined) continue;
       const origin = { file, line: line + firstLine };
       const before = origins.get(id);
-      if (before) duplicates.push({ severity: 'Error', ...origin, object: id, path: '', message: `is there twice: already in ${before.file}:${before.line}` });
+      if (before) duplicates.push(duplicate(id, origin, before));
       else origins.set(id, origin);
       if (manifest && !before) manifests.push({ id, manifest, changedMs });
     }
@@ -91,15 +94,22 @@ function collect(pieces: readonly Piece[], kept: Kept): LoadedFolder {
   kept.generations.retain(origins);
   const faulty = pieces.filter(({ documents }) => documents.some(isFaulty));
   return {
-    resources: gatherManifests(manifests, kept), origins, isValid: duplicates.length === 0 && faulty.length === 0,
+    resources: gatherManifests(manifests, kept),
+    origins,
+    isValid: duplicates.length === 0 && faulty.length === 0,
     diagnose: async () => [...duplicates, ...await diagnose(faulty)].sort(compareDiagnostics),
   };
+}
+
+function duplicate(object: string, origin: Origin, { file, line }: Origin): Diagnostic {
+  return { severity: 'Error', ...origin, object, path: '', message: `is there twice: already in ${file}:${line}` };
 }
 
 async function diagnose(pieces: readonly Piece[]): Promise<Diagnostic[]> {
   const { findMistakes } = await import('./diagnose.ts');
   return pieces.flatMap(({ file, firstLine, text, documents }) =>
-    findMistakes(text, documents).map((mistake) => ({ severity: 'Error', file, ...mistake, line: mistake.line + firstLine })));
+    findMistakes(text, documents).map((mistake) =>
+      ({ severity: 'Error', file, ...mistake, line: mistake.line + firstLine })));
 }
 
 const NO_LABELS: Labels = Object.freeze({});
@@ -113,7 +123,8 @@ function gatherManifests(manifests: readonly PlacedManifest[], kept: Kept): Reso
     else if (manifest.sort === 'Namespace') namespaces.set(manifest.name, manifest.labels);
     else objects.push(kept.generations.assign(id, manifest.object, changedMs));
   }
-  for (const { metadata } of objects) if (!namespaces.has(metadata.namespace)) namespaces.set(metadata.namespace, NO_LABELS);
+  for (const { metadata: { namespace } } of objects)
+    if (!namespaces.has(namespace)) namespaces.set(namespace, NO_LABELS);
   if (!isDeepStrictEqual(kept.namespaces, namespaces)) kept.namespaces = namespaces;
   return buildResources({ objects, secrets, namespaces: kept.namespaces });
 }

@@ -37,6 +37,8 @@ export interface ParsedDocument {
   readonly yamlError?: YamlError;
 }
 
+const NO_OBJECT = fieldError([], 'not an object: a manifest begins with apiVersion and kind');
+
 /** The documents of a text that are not empty. */
 export function parseDocuments(text: string, options: ParseOptions): ParsedDocument[] {
   try {
@@ -53,9 +55,10 @@ export function isFaulty({ errors, yamlError }: ParsedDocument): boolean {
 }
 
 function parseObject({ line, value }: YamlDocument, options: ParseOptions): ParsedDocument {
-  if (!isJsonObject(value)) return { line, errors: [fieldError([], 'not an object: a manifest begins with apiVersion and kind')] };
+  if (!isJsonObject(value)) return { line, errors: [NO_OBJECT] };
   const { id, manifest, errors } = readObject(value, options);
-  return { line, ...(id === undefined ? {} : { id }), ...(manifest && errors.length === 0 ? { manifest } : {}), errors };
+  const isGood = manifest !== undefined && errors.length === 0;
+  return { line, ...(id === undefined ? {} : { id }), ...(isGood ? { manifest } : {}), errors };
 }
 
 type ReadObject = Pick<ParsedDocument, 'id' | 'manifest' | 'errors'>;
@@ -79,9 +82,11 @@ function readResource(schema: KindSchema, object: JsonObject, defaultNamespace: 
   const isTime = typeof created !== 'string' || !Number.isNaN(Date.parse(created));
   const all = isTime ? errors : [...errors, fieldError(['metadata', 'creationTimestamp'], 'must be an RFC 3339 time')];
   const own: ObjectMeta = {
-    name, namespace, uid: `${namespace}/${name}`, labels: stringMap(metadata['labels']), annotations: stringMap(metadata['annotations']),
+    name, namespace, uid: `${namespace}/${name}`,
+    labels: stringMap(metadata['labels']), annotations: stringMap(metadata['annotations']),
+    ...(typeof created === 'string' ? { creationTimestamp: created } : {}),
   };
-  const placed: unknown = { ...admitted, metadata: typeof created === 'string' ? { ...own, creationTimestamp: created } : own };
+  const placed: unknown = { ...admitted, metadata: own };
   return { id, errors: all, ...(isAdmitted(placed, all) ? { manifest: { sort: 'Resource', object: placed } } : {}) };
 }
 

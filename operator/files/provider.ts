@@ -1,6 +1,6 @@
 /**
- * Resources from a folder of manifests, watched. An edit is taken as a whole or not at all: with a mistake anywhere the last
- * good state stays, every mistake is reported, and the fix is picked up like any other edit.
+ * Resources from a folder of manifests, watched. An edit is taken as a whole or not at all: with a mistake anywhere the
+ * last good state stays, every mistake is reported, and the fix is picked up like any other edit.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Resources } from '../store/resources.ts';
@@ -91,7 +91,8 @@ export async function provideFolder(options: ProviderOptions): Promise<FilesProv
     tell(error instanceof InvalidManifests ? error.diagnostics : [unreadable(options.folder, error)]);
   }
 
-  const watch = watchFolder({ folder: options.folder, onChange: reload, onUnreadable: (error) => error === undefined ? undefined : report(error) }, first.signature);
+  const onUnreadable = (error: unknown): void => error === undefined ? undefined : report(error);
+  const watch = watchFolder({ folder: options.folder, onChange: reload, onUnreadable }, first.signature);
   return {
     get resources() { return good.resources; },
     get origins() { return good.origins; },
@@ -105,11 +106,17 @@ export async function provideFolder(options: ProviderOptions): Promise<FilesProv
   };
 }
 
+interface FolderFiles {
+  readonly files: ReadFiles;
+  /** Of the scan. */
+  readonly signature: string;
+}
+
 /**
- * All files of a folder at one moment, as far as a file system knows moments; those that are as they were `before` are not read
- * again. Rejects with InvalidManifests.
+ * All files of a folder at one moment, as far as a file system knows moments; those that are as they were `before` are
+ * not read again. Rejects with InvalidManifests.
  */
-export async function readFolder(folder: string, before = NO_FILES): Promise<{ readonly files: ReadFiles; readonly signature: string }> {
+export async function readFolder(folder: string, before = NO_FILES): Promise<FolderFiles> {
   for (let read = 0; read < MOST_READS; read++) {
     try {
       const scan = await scanFolder(folder);
@@ -119,7 +126,7 @@ export async function readFolder(folder: string, before = NO_FILES): Promise<{ r
       throw new InvalidManifests([unreadable(folder, error)]);
     }
   }
-  throw new InvalidManifests([{ severity: 'Error', file: folder, line: 0, path: '', message: 'cannot be read: its files change all the time' }]);
+  throw new InvalidManifests([unreadable(folder, 'its files change all the time')]);
 }
 
 function unreadable(folder: string, error: unknown): Diagnostic {

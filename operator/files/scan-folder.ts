@@ -1,6 +1,6 @@
 /**
- * What is in a folder of manifests: *.yaml and *.yml at any depth, through symbolic links, except what begins with a dot (a
- * mounted ConfigMap keeps its data in such folders and links to it).
+ * What is in a folder of manifests: *.yaml and *.yml at any depth, through symbolic links, except what begins with a
+ * dot (a mounted ConfigMap keeps its data in such folders and links to it).
  */
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -46,10 +46,11 @@ export async function scanFolder(folder: string): Promise<FolderScan> {
   const found: { files: FoundFile[]; folders: string[] } = { files: [], folders: [] };
   await scanInto(found, folder);
   const files = found.files.sort((a, b) => (a.path < b.path ? -1 : 1));
-  return { files, folders: found.folders, signature: files.map(({ path, signature }) => `${path} ${signature}`).join('\n') };
+  const signature = files.map((file) => `${file.path} ${file.signature}`).join('\n');
+  return { files, folders: found.folders, signature };
 }
 
-/** Reads the files of a scan, except those that are as they were at the last reading; undefined where one has vanished since. */
+/** Reads the files of a scan that are not as they were `before`; undefined where one has vanished since. */
 export async function readFiles(files: readonly FoundFile[], before: ReadFiles): Promise<ReadFiles | undefined> {
   const read = new Map<string, ReadFile>();
   for (const file of files) {
@@ -82,7 +83,8 @@ async function scanInto(found: { files: FoundFile[]; folders: string[] }, folder
     if (stats?.isDirectory()) await undefinedIfMissing(scanInto(found, path));
     else if (stats?.isFile() && MANIFEST.test(name)) {
       const { ino, size, mtimeNs, ctimeNs } = stats;
-      found.files.push({ path, changedMs: Number(mtimeNs / 1_000_000n), signature: `${ino} ${size} ${mtimeNs} ${ctimeNs}` });
+      const signature = `${ino} ${size} ${mtimeNs} ${ctimeNs}`;
+      found.files.push({ path, changedMs: Number(mtimeNs / 1_000_000n), signature });
     }
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Tells when a folder of manifests has changed. The kernel's notices come first, put together while an editor or a checkout is
- * still writing; a look at all files now and then finds what they miss: network drives, swapped links, lost notices.
+ * Tells when a folder of manifests has changed. The kernel's notices come first, put together while an editor or a
+ * checkout is still writing; a scan of all files now and then finds what they miss: network drives, swapped links,
+ * lost notices.
  */
 import { watch } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
@@ -12,7 +13,7 @@ interface WatchOptions {
   readonly onChange: () => Promise<void>;
   /** Told that the folder cannot be read at all, and again when it can: undefined. */
   readonly onUnreadable: (error: unknown) => void;
-  /** Looks at all files take one part in so many of the time, at most; default 20. */
+  /** Scans take one part in so many of the time, at most; default 20. */
   readonly rescanShare?: number;
 }
 
@@ -25,11 +26,11 @@ interface FolderWatch {
 const QUIET_MS = 40;
 /** … but at the latest after this. */
 const LATEST_MS = 250;
-/** Between two looks at all files; longer where one takes long. */
+/** Between two scans; longer where one takes long. */
 const RESCAN_MS = 400;
 const RESCAN_SHARE = 20;
 
-/** Watches until it is stopped. `signature`: of the scan that the caller knows already; without one, onChange is called at once. */
+/** Watches until it is stopped. `signature`: of the caller's own scan; without one, onChange is called at once. */
 export function watchFolder(options: WatchOptions, signature?: string): FolderWatch {
   return new Watch(options, signature);
 }
@@ -48,7 +49,7 @@ class Watch implements FolderWatch {
   constructor(options: WatchOptions, signature: string | undefined) {
     this.#options = options;
     this.#signature = signature;
-    this.#enqueue(() => this.#look(false));
+    this.#enqueue(() => this.#check(false));
   }
 
   async stop(): Promise<void> {
@@ -76,19 +77,20 @@ class Watch implements FolderWatch {
     clearTimeout(this.#quiet);
     this.#quiet = setTimeout(() => {
       this.#firstNoticeMs = undefined;
-      this.#enqueue(() => this.#look(true));
+      this.#enqueue(() => this.#check(true));
     }, waitMs);
   }
 
-  /** Looks at all files; `noticed`: something is known to have changed, even if no signature tells. */
-  async #look(noticed: boolean): Promise<void> {
+  /** Scans; `noticed`: something is known to have changed, even if no signature tells. */
+  async #check(noticed: boolean): Promise<void> {
     const beganMs = performance.now();
     const changed = await this.#scan();
     const tookMs = performance.now() - beganMs;
     if (changed || noticed) await this.#options.onChange();
     clearTimeout(this.#rescan);
     if (this.#stopped) return;
-    this.#rescan = setTimeout(() => this.#enqueue(() => this.#look(false)), Math.max(RESCAN_MS, tookMs * (this.#options.rescanShare ?? RESCAN_SHARE)));
+    const waitMs = Math.max(RESCAN_MS, tookMs * (this.#options.rescanShare ?? RESCAN_SHARE));
+    this.#rescan = setTimeout(() => this.#enqueue(() => this.#check(false)), waitMs);
   }
 
   async #scan(): Promise<boolean> {
@@ -122,7 +124,7 @@ class Watch implements FolderWatch {
       watcher.on('error', () => this.#drop(folder, watcher));
       this.#watchers.set(folder, watcher);
     } catch {
-      // no watches left, or the folder is gone again: the next looks find what happens there
+      // no watches left, or the folder is gone again: the next scans find what happens there
     }
   }
 

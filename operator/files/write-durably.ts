@@ -1,6 +1,6 @@
 /**
- * Files that are whole or not there at all, also after a loss of power: written beside their place with a name that no scan sees,
- * on disk before they count, and then given their name.
+ * Atomic, durable writes: a file is whole or not there at all, also after a loss of power. It is written beside its
+ * place with a name that no scan sees, on disk before it counts, and then renamed.
  */
 import { randomUUID } from 'node:crypto';
 import { chmod, open, rename, rm } from 'node:fs/promises';
@@ -17,8 +17,10 @@ export async function writeDurably(path: string, content: FileContent): Promise<
   await withPartial(path, content, (partial) => rename(partial, path));
 }
 
-/** `use` gives the partial file, which is on disk, its name in the same folder. If it does not, nothing is left of it. */
-export async function withPartial<T>(path: string, { text, mode }: FileContent, use: (partial: string) => Promise<T>): Promise<T> {
+type UsePartial<T> = (partial: string) => Promise<T>;
+
+/** `use` renames the partial file, which is on disk, within its folder. If it does not, nothing is left of it. */
+export async function withPartial<T>(path: string, { text, mode }: FileContent, use: UsePartial<T>): Promise<T> {
   const folder = dirname(path);
   const partial = join(folder, `.${basename(path).slice(0, 100)}.${randomUUID()}`);
   try {

@@ -1,4 +1,7 @@
-/** [P] YAML as manifests are written in: version 1.2 with merge keys (<<). Times stay text, and a key twice in a map is an error. */
+/**
+ * [P] The YAML that manifests are written in: version 1.2 with merge keys (<<). Times stay text, `yes` and `on` too,
+ * and a key twice in a map is an error.
+ */
 import { CORE_SCHEMA, EVENT_ID, YAMLException, constructFromEvents, mergeTag, parseEvents } from 'js-yaml';
 import type { Event } from 'js-yaml';
 
@@ -8,7 +11,7 @@ export interface YamlDocument {
   readonly value: unknown;
 }
 
-/** Why a text is not YAML, in words that repeat nothing of it, since it may be a Secret's. Line and column count from 1. */
+/** Why a text is not YAML, in words that repeat nothing of it, since it may be a Secret's. Places count from 1. */
 export class YamlError extends Error {
   override readonly name = 'YamlError';
   readonly line: number;
@@ -31,7 +34,8 @@ export function readYaml(text: string): YamlDocument[] {
   try {
     const events = parseEvents(text, {});
     const starts = events.flatMap(({ type }, index) => type === EVENT_ID.DOCUMENT ? [startOf(events[index + 1])] : []);
-    return constructFromEvents(events, { source: text, schema: SCHEMA }).flatMap((value, index) => documentAt(starts[index], value, text));
+    const values = constructFromEvents(events, { source: text, schema: SCHEMA });
+    return values.flatMap((value, index) => documentAt(starts[index], value, text));
   } catch (error) {
     if (!(error instanceof YAMLException)) throw error;
     const { line = 0, column = 0 } = error.mark ?? {};
@@ -41,9 +45,9 @@ export function readYaml(text: string): YamlDocument[] {
 
 function documentAt(start: number | undefined, value: unknown, text: string): YamlDocument[] {
   if (start === undefined) return [];
-  const line = countLines(text, start);
-  if (hasMoreValues(value, MOST_VALUES)) throw new YamlError('too many aliases, or one that contains itself', { line, column: 1 });
-  return [{ line, value }];
+  const line = lineAt(text, start);
+  if (!hasMoreValues(value, MOST_VALUES)) return [{ line, value }];
+  throw new YamlError('too many aliases, or one that contains itself', { line, column: 1 });
 }
 
 /** Where a document's value begins; undefined: there is none. */
@@ -52,10 +56,10 @@ function startOf(event: Event | undefined): number | undefined {
   return event?.type === EVENT_ID.SCALAR && event.valueStart >= 0 ? event.valueStart : undefined;
 }
 
-function countLines(text: string, end: number): number {
-  let lines = 1;
-  for (let at = text.indexOf('\n'); at !== -1 && at < end; at = text.indexOf('\n', at + 1)) lines++;
-  return lines;
+function lineAt(text: string, offset: number): number {
+  let line = 1;
+  for (let at = text.indexOf('\n'); at !== -1 && at < offset; at = text.indexOf('\n', at + 1)) line++;
+  return line;
 }
 
 /** A few aliases of aliases stand for billions of values, and one to what is around it for endlessly many. */

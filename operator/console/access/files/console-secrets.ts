@@ -1,6 +1,6 @@
 /**
- * What the console of one machine keeps in the data folder, for its owner only: the admin token, and the key that seals sessions.
- * Both are made once; whoever deletes a file and starts again has another one.
+ * What the console of one machine keeps in the data folder, for its owner only: the admin token, and the key that
+ * seals sessions. Both are made once; whoever deletes a file and starts again has another one.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { mkdir, open, readFile } from 'node:fs/promises';
@@ -30,10 +30,13 @@ export async function openConsoleSecrets(dataDir: string): Promise<ConsoleSecret
   const tokenFile = join(folder, TOKEN_FILE);
   const token = await readOrMake(tokenFile, () => `mgw-${randomBytes(TOKEN_BYTES).toString('base64url')}`);
   if (!/^[\x21-\x7e]+$/.test(token.text) || token.text.length < FEWEST_CHARACTERS)
-    throw new Error(`${tokenFile} must hold one line of at least ${FEWEST_CHARACTERS} characters without spaces; delete it to have another token made`);
-  const sealing = await readOrMake(join(folder, SEALING_FILE), () => randomBytes(SEALING_BYTES).toString('base64'));
+    throw new Error(`${tokenFile} must hold one line of at least ${FEWEST_CHARACTERS} characters without spaces; `
+      + 'delete it to have another token made');
+  const sealingFile = join(folder, SEALING_FILE);
+  const sealing = await readOrMake(sealingFile, () => randomBytes(SEALING_BYTES).toString('base64'));
   const sealingKey = Buffer.from(sealing.text, 'base64');
-  if (sealingKey.length !== SEALING_BYTES) throw new Error(`${join(folder, SEALING_FILE)} is damaged; delete it, and everybody signs in anew`);
+  if (sealingKey.length !== SEALING_BYTES)
+    throw new Error(`${sealingFile} is damaged; delete it, and everybody signs in anew`);
   const digest = digestOf(token.text);
   return {
     newToken: token.made ? token.text : undefined,

@@ -1,6 +1,6 @@
 /**
- * [P] One YAML document and the value that it should have → its text with that value: comments and the order of fields stay.
- * Whoever calls reads the result again and compares. Import this file dynamically: only edits need the `yaml` package.
+ * [P] One YAML document and the value that it should have → its text with that value: comments and the order of fields
+ * stay. Whoever calls reads the result again and compares. Import this file dynamically: only edits need `yaml`.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { isAlias, isCollection, isMap, isNode, isPair, isScalar, isSeq, parseDocument, visit } from 'yaml';
@@ -20,13 +20,14 @@ export class UneditableError extends Error {
 
 /** The text with this value. @throws UneditableError */
 export function editYaml(text: string, value: JsonObject): string {
-  const edited = isJsonObject(parseJson(text)) ? `${JSON.stringify(value, undefined, jsonIndent(text))}\n` : editDocument(text, value);
+  const edited = isJsonObject(parseJson(text)) ? formatJson(value, text) : editDocument(text, value);
   return text.includes('\r\n') ? edited.replaceAll(/\r?\n/g, '\r\n') : edited;
 }
 
-/** Manifests may be JSON, which is YAML too; it stays JSON. */
-function jsonIndent(text: string): string {
-  return /\n([ \t]+)/.exec(text)?.[1] ?? '';
+/** Manifests may be JSON, which is YAML too; it stays JSON, indented as it was. */
+function formatJson(value: JsonObject, before: string): string {
+  const indent = /\n([ \t]+)/.exec(before)?.[1];
+  return `${JSON.stringify(value, undefined, indent)}\n`;
 }
 
 function editDocument(text: string, value: JsonObject): string {
@@ -72,7 +73,7 @@ function editNode(edit: Edit, node: YAMLMap | YAMLSeq, wanted: Json): void {
   bracketIfEmpty(node);
 }
 
-/** Without items, `yaml` puts brackets in the wrong place where there is a comment, unless it is told that they are brackets. */
+/** An empty collection is written as brackets; unless it is marked as such, `yaml` misplaces them beside a comment. */
 function bracketIfEmpty(node: unknown): void {
   if (isCollection(node) && node.items.length === 0) node.flow = true;
 }
@@ -119,7 +120,8 @@ function editList(edit: Edit, list: YAMLSeq, { present, wanted }: Change<readonl
   let after = 0;
   while (after < shorter - before && isDeepStrictEqual(present.at(-1 - after), wanted.at(-1 - after))) after++;
   const end = shorter - after;
-  for (let index = before; index < end; index++) list.items[index] = edited(edit, { of: list, index, node: list.items[index] }, wanted[index] ?? null);
+  for (let index = before; index < end; index++)
+    list.items[index] = edited(edit, { of: list, index, node: list.items[index] }, wanted[index] ?? null);
   const added = wanted.slice(end, wanted.length - after).map((item) => edit.document.createNode(item));
   const removed = list.items.splice(end, present.length - shorter, ...added);
   for (const item of removed) assertOwn(edit, item);
@@ -133,7 +135,9 @@ interface Place {
   readonly node: unknown;
 }
 
-/** The node with another value: itself where both are maps or lists, otherwise another one with its comments and quotes. */
+/**
+ * The node with another value: itself where both are maps or lists, otherwise a new one with its comments and quotes.
+ */
 function edited(edit: Edit, { of, index, node }: Place, wanted: Json): unknown {
   assertOwn(edit, node);
   const isSame = isSameSort(node, wanted);
@@ -144,20 +148,21 @@ function edited(edit: Edit, { of, index, node }: Place, wanted: Json): unknown {
   }
   const fresh = edit.document.createNode(wanted);
   bracketIfEmpty(fresh);
-  dressLike(fresh, node);
+  copyStyle(node, fresh);
   return fresh;
 }
 
-function dressLike(fresh: Node, node: unknown): void {
+function copyStyle(node: unknown, fresh: Node): void {
   if (!isNode(node) || isAlias(node)) return;
   fresh.comment = node.comment ?? null;
   fresh.commentBefore = node.commentBefore ?? null;
-  if (isScalar(fresh) && isScalar(node) && (node.type === 'QUOTE_DOUBLE' || node.type === 'QUOTE_SINGLE')) fresh.type = node.type;
+  if (!isScalar(fresh) || !isScalar(node)) return;
+  if (node.type === 'QUOTE_DOUBLE' || node.type === 'QUOTE_SINGLE') fresh.type = node.type;
 }
 
 /**
- * Takes the comments on the lines below a value, which may be about what follows, before the value goes. `yaml` gives them to the
- * innermost value that ends above them.
+ * Takes the comments on the lines below a value, which may be about what follows, before the value goes. `yaml` gives
+ * them to the innermost value that ends above them.
  */
 function takeCommentsBelow(node: unknown, text: string): string[] {
   if (!isNode(node) || isAlias(node)) return [];
@@ -200,8 +205,8 @@ function assertOwn({ text }: Edit, node: unknown): void {
   const start = node.range?.[0] ?? 0;
   if (isAlias(node)) throw new UneditableError('it is an alias (*) of a part that stands elsewhere', start);
   if (node.anchor === undefined) return;
-  const at = text.lastIndexOf(`&${node.anchor}`, start);
-  throw new UneditableError(`it has an anchor (&${node.anchor}), so that the change would show elsewhere, too`, Math.max(0, at));
+  const words = `it has an anchor (&${node.anchor}), so that the change would show elsewhere, too`;
+  throw new UneditableError(words, Math.max(0, text.lastIndexOf(`&${node.anchor}`, start)));
 }
 
 function jsonOf({ document }: Edit, node: Node): Json {

@@ -1,4 +1,7 @@
-/** What the console of one machine remembers across restarts: a file for each entry in the data folder, for its owner only. */
+/**
+ * What the console of one machine remembers across restarts: a file for each entry in the data folder, for its owner
+ * only.
+ */
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { undefinedIfMissing } from '../../../files/missing-file.ts';
@@ -10,14 +13,18 @@ import { createMutex } from '../../../store/mutex.ts';
 
 const FOLDER = 'console';
 const FILES: Readonly<Record<MemoryEntry, string>> = { signedOut: 'signed-out.json', shownKeys: 'shown-keys.json' };
-const NOT_KEPT = 'It could not be written to the data folder. Nothing was changed; try again when the folder can be written.';
+const NOT_KEPT = 'It could not be written to the data folder. Nothing was changed; '
+  + 'try again when the folder can be written.';
 
 /** One process writes there at a time. Rejects where the folder cannot be used. */
 export async function openFileMemory(dataDir: string): Promise<ConsoleMemory> {
   const folder = join(dataDir, FOLDER);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const texts = new Map<MemoryEntry, string>();
-  for (const entry of MEMORY_ENTRIES) texts.set(entry, await undefinedIfMissing(readFile(join(folder, FILES[entry]), 'utf8')) ?? '');
+  for (const entry of MEMORY_ENTRIES) {
+    const text = await undefinedIfMissing(readFile(join(folder, FILES[entry]), 'utf8'));
+    texts.set(entry, text ?? '');
+  }
   const inTurn = createMutex();
 
   async function change(entry: MemoryEntry, edit: (text: string) => string): Promise<void> {

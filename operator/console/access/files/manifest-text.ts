@@ -1,6 +1,6 @@
 /**
- * A file's text with one of its objects changed, added or taken away. What comes out has been read again: it holds exactly the
- * wanted object, and every other document as it was.
+ * A file's text with one of its objects changed, added or taken away. What comes out has been read again: it holds
+ * exactly the wanted object, and every other document as it was.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { dump } from 'js-yaml';
@@ -78,7 +78,8 @@ export function withoutDefaults(schema: KindSchema, manifest: JsonObject): JsonO
     for (const [field, inner] of Object.entries(value)) {
       const { [field]: _, ...without } = current;
       if (isDeepStrictEqual(admit(schema, rebuild(without)).object, wanted)) current = without;
-      else if (isJsonObject(inner)) current = { ...current, [field]: trim(inner, (smaller) => rebuild({ ...current, [field]: smaller })) };
+      else if (isJsonObject(inner))
+        current = { ...current, [field]: trim(inner, (smaller) => rebuild({ ...current, [field]: smaller })) };
     }
     return current;
   };
@@ -92,8 +93,10 @@ function split({ id, origin, text, options }: PlacedText): Split {
   const index = documents.findLastIndex(({ firstLine }) => firstLine < origin.line);
   const own = documents[index];
   const parsed = own && parseDocuments(own.text, options);
-  if (!own || parsed?.length !== 1 || parsed[0]?.id !== id)
-    throw new AccessError('Invalid', `${origin.file}:${origin.line}: this document cannot be told from its neighbours; change it in the file.`);
+  if (!own || parsed?.length !== 1 || parsed[0]?.id !== id) {
+    const words = 'this document cannot be told from its neighbours; change it in the file.';
+    throw new AccessError('Invalid', `${origin.file}:${origin.line}: ${words}`);
+  }
   const join = (from: number, to: number): string => documents.slice(from, to).map((each) => each.text).join('');
   return { before: join(0, index), own: own.text, after: join(index + 1, documents.length), firstLine: own.firstLine };
 }
@@ -103,13 +106,14 @@ async function editDocument(place: PlacedText, { own, firstLine }: Split, manife
   try {
     return editYaml(own, manifest);
   } catch (error) {
-    if (error instanceof UneditableError) throw uneditable(place, firstLine + own.slice(0, error.offset).split('\n').length, error.message);
-    throw error;
+    if (!(error instanceof UneditableError)) throw error;
+    throw uneditable(place, firstLine + own.slice(0, error.offset).split('\n').length, error.message);
   }
 }
 
 function uneditable({ id, origin: { file } }: PlacedText, line: number, why: string): AccessError {
-  return new AccessError('Invalid', `${id} cannot be changed here without harm to its file, ${file}:${line}: ${why}. Change it in the file; it is in force within a second.`);
+  return new AccessError('Invalid', `${id} cannot be changed here without harm to its file, ${file}:${line}: ${why}. `
+    + 'Change it in the file; it is in force within a second.');
 }
 
 /** Whether a text is one document that holds the object, is without mistakes, and says this. */

@@ -23,7 +23,9 @@ interface SourceParts {
 
 /** Statuses with spending that is no older than this are good enough for a page … */
 const FRESH_MS = 1_000;
-/** … which does not wait longer than this for newer ones. Ten thousand keys take a moment; their last figures are there at once. */
+/**
+ * … which waits no longer than this for newer ones: ten thousand keys take a moment, and their last figures are there.
+ */
 const MOST_WAIT_MS = 80;
 
 export function createManifestSource(parts: SourceParts): ManifestSource {

@@ -1,9 +1,12 @@
-/** The folder of manifests as the operator has read it, and what it keeps beside it: what an editor of the folder needs. */
+/**
+ * What an editor of the folder of manifests needs: the folder as the operator has read it, and what is kept beside it.
+ */
 import type { Resource } from '#crds/types.gen.ts';
 import type { Diagnostic } from '../../../files/diagnostic.ts';
 import type { Origin } from '../../../files/load-folder.ts';
 import type { FileText } from '../../../files/scan-folder.ts';
 import type { Resources, SecretObject } from '../../../store/resources.ts';
+import type { ObjectRef } from '../access.ts';
 
 export interface ManifestSource {
   readonly folder: string;
@@ -20,7 +23,7 @@ export interface ManifestSource {
   /** Reads the folder now; resolves when it is in force, or was refused: statuses say which. */
   refresh(): Promise<void>;
   /** What is said of an object at this moment. */
-  statusOf(object: { readonly kind: Resource['kind']; readonly namespace: string; readonly name: string }): Resource['status'];
+  statusOf(object: ObjectRef & { readonly kind: Resource['kind'] }): Resource['status'];
   /** Brings the spending in statuses up to date, where it is not; waits a moment for it, no longer. */
   readSpending(): Promise<void>;
   /** A Secret of the manifests or of a generated key, by "namespace/name". */

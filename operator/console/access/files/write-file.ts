@@ -1,6 +1,6 @@
 /**
- * Writes manifests: whole or not at all, with the permissions that they had, and only over the very text that the writer has
- * read. What the file system does not let happen is said in words.
+ * Writes manifests: whole or not at all, with the permissions that they had, and only over the very text that the
+ * writer has read. What the file system does not let happen is said in words.
  */
 import { access, chown, constants, link, open, readFile, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,8 +10,13 @@ import { AccessError } from '../access.ts';
 
 const NEW_FILE_MODE = 0o644;
 const REFUSED = new Set(['EACCES', 'EPERM', 'EROFS']);
+const ADVICE = 'Change it where it comes from, or give this process the right to write it.';
 const WORDS: Readonly<Record<string, string>> = {
-  EACCES: 'this process may not write there', EPERM: 'this process may not write there', EROFS: 'it is on a read-only file system', ENOSPC: 'the disk is full', EDQUOT: 'the disk quota is used up',
+  EACCES: 'this process may not write there',
+  EPERM: 'this process may not write there',
+  EROFS: 'it is on a read-only file system',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
 };
 
 /** Rejects with Conflict where the file does not hold `before` any more. */
@@ -60,7 +65,9 @@ export async function obstacleOf(folder: string): Promise<string | undefined> {
 }
 
 async function assertHolds(path: string, text: string): Promise<void> {
-  if (await undefinedIfMissing(readFile(path, 'utf8')) !== text) throw new AccessError('Conflict', `${path} was changed at the same moment. Nothing was written; look at what it says now and repeat the change.`);
+  if (await undefinedIfMissing(readFile(path, 'utf8')) === text) return;
+  const advice = 'Nothing was written; look at what it says now and repeat the change.';
+  throw new AccessError('Conflict', `${path} was changed at the same moment. ${advice}`);
 }
 
 /** Only root may give files away; another's file that this process may write becomes its own. */
@@ -72,7 +79,7 @@ async function keepOwner(path: string, { uid, gid }: { readonly uid: number; rea
   });
 }
 
-/** False: there is such a file already. A link comes whole or not at all; where there are no links, the name is taken first. */
+/** False: there is such a file already. A link is atomic; where there are no links, the name is taken first. */
 async function linkNew(partial: string, path: string): Promise<boolean> {
   try {
     await link(partial, path);
@@ -97,9 +104,11 @@ async function inWords<T>(path: string, work: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof AccessError) throw error;
     const code = codeOf(error);
-    const words = WORDS[code] ?? (code === 'ENOENT' ? 'it is gone' : `it cannot be written (${code || 'no reason is known'})`);
-    const advice = REFUSED.has(code) ? ' Change it where it comes from, or give this process the right to write it.' : '';
-    throw new AccessError(code === 'ENOENT' ? 'Conflict' : 'Unavailable', `${path}: ${words}. Nothing was changed.${advice}`, { cause: error });
+    const isGone = code === 'ENOENT';
+    const words = WORDS[code] ?? (isGone ? 'it is gone' : `it cannot be written (${code || 'no reason is known'})`);
+    const advice = REFUSED.has(code) ? ` ${ADVICE}` : '';
+    const message = `${path}: ${words}. Nothing was changed.${advice}`;
+    throw new AccessError(isGone ? 'Conflict' : 'Unavailable', message, { cause: error });
   }
 }
 
