@@ -87,7 +87,7 @@ describe('the checker', () => {
     ['operator/console/views/layout.ts', '../../kube/client.ts'],
     ['operator/console/routes/keys.ts', '../../files/provider.ts'],
     ['operator/console/access/files.ts', '../server.ts'],
-    ['operator/console/usage/book.ts', '../route.ts'],
+    ['operator/console/usage/sql-book.ts', '../route.ts'],
     ['operator/translate/translate.ts', '../console/route.ts'],
     ['dataplane/snapshot/validate.ts', '../errors.ts'],
     ['dataplane/protocol/sse.ts', '../ledger/usage-record.ts'],

@@ -7,7 +7,6 @@ import { LedgerUnavailable } from './ledger.ts';
 import type { AccountSpending, KeySpending, LedgerReader, QuotaPeriod } from './ledger.ts';
 import { isAskedFor } from './usage-filter.ts';
 import type { UsageFilter } from './usage-filter.ts';
-import type { PlacedRecord, RecordPlace } from './usage-place.ts';
 import type { UsageRecord } from './usage-record.ts';
 import { openLink } from './valkey/link.ts';
 import type { Link } from './valkey/link.ts';
@@ -19,15 +18,30 @@ import {
 } from './valkey/replies.ts';
 import type { Reply } from './valkey/replies.ts';
 
+/**
+ * The id of a stream's entry; ids are in the order of settlement. A record that is written anew, because its call was
+ * refunded or settled late, leaves its stream and comes again at the end.
+ */
+export interface StreamId {
+  readonly ms: number;
+  readonly seq: number;
+}
+
+export interface StreamRecord {
+  readonly id: StreamId;
+  readonly record: UsageRecord;
+}
+
+/** Before all others. */
+export const STREAM_START: StreamId = { ms: 0, seq: 0 };
+
 export interface ValkeyReader extends LedgerReader {
   /** Records by account, each in the order of settlement. */
   records(filter: UsageFilter): AsyncGenerator<UsageRecord>;
-  /** The next records of an account after a place, in the order of settlement. */
-  recordsAfter(account: string, place: RecordPlace, most: number): Promise<readonly PlacedRecord[]>;
-  /** Those that are still there. */
-  recordsAt(account: string, places: readonly RecordPlace[]): Promise<readonly PlacedRecord[]>;
-  /** How many records there are of an account, and the place of the first. */
-  extent(account: string): Promise<{ readonly count: number; readonly first: RecordPlace | undefined }>;
+  /** The next records of an account after an entry, in the order of settlement. */
+  recordsAfter(account: string, id: StreamId, most: number): Promise<readonly StreamRecord[]>;
+  /** How many records there are of an account, and the first one's id. */
+  extent(account: string): Promise<{ readonly count: number; readonly first: StreamId | undefined }>;
   close(): void;
 }
 
@@ -67,13 +81,8 @@ export function openValkeyReader(url: string): ValkeyReader {
         for (const account of accounts) yield* readRecords(link, { base, account }, filter);
       }
     },
-    recordsAfter: (account, place, most) =>
-      readEntries(link, locate(account), [`(${idOf(place)}`, '+', 'COUNT', String(most)]),
-    async recordsAt(account, places) {
-      const ids = places.map(idOf);
-      const found = await Promise.all(ids.map((id) => readEntries(link, locate(account), [id, id])));
-      return found.flat();
-    },
+    recordsAfter: (account, id, most) =>
+      readEntries(link, locate(account), [`(${formatId(id)}`, '+', 'COUNT', String(most)]),
     async extent(account) {
       const base = baseOf(account);
       await ask(link, base, { name: 'beat', args: [] });
@@ -81,24 +90,24 @@ export function openValkeyReader(url: string): ValkeyReader {
         retry(() => link.command(base, ['XLEN', `${base}s:${account}`])),
         readEntries(link, { base, account }, ['-', '+', 'COUNT', '1']),
       ]);
-      return { count: Number(count), first: first[0]?.place };
+      return { count: Number(count), first: first[0]?.id };
     },
     close: () => link.close(),
   };
 }
 
-async function readEntries(link: Link, { base, account }: Location, range: readonly string[]): Promise<PlacedRecord[]> {
+async function readEntries(link: Link, { base, account }: Location, range: readonly string[]): Promise<StreamRecord[]> {
   const entries = await retry(() => link.command(base, ['XRANGE', `${base}s:${account}`, ...range]));
   if (!Array.isArray(entries)) return [];
   return entries.map((entry) => {
     const [id, text] = parseEntry(entry);
-    const [major = 0, minor = 0] = id.split('-').map(Number);
-    return { place: { major, minor }, record: parseRecord(['done', account, ...text.split('\t')]).record };
+    const [ms = 0, seq = 0] = id.split('-').map(Number);
+    return { id: { ms, seq }, record: parseRecord(['done', account, ...text.split('\t')]).record };
   });
 }
 
-function idOf({ major, minor }: RecordPlace): string {
-  return `${major}-${minor}`;
+function formatId({ ms, seq }: StreamId): string {
+  return `${ms}-${seq}`;
 }
 
 async function ask(link: Link, base: string, operation: Operation): Promise<Reply> {
@@ -119,7 +128,7 @@ async function* readRecords(link: Link, location: Location, filter: UsageFilter)
     const last = entries.at(-1);
     if (!last) return;
     for (const { record } of entries) if (isAskedFor(record, filter)) yield record;
-    from = `(${idOf(last.place)}`;
+    from = `(${formatId(last.id)}`;
   }
 }
 

@@ -50,12 +50,14 @@ export function keyRow({ uid, day, month, totalSpentNanoUsd, lastUsedMs, past }:
 
 export function settledRow(call: SettledRecord | SettledCall): Value[] {
   const { record, keySpentNanoUsd, keyRemainingNanoUsd, settledMs } = call;
+  return [...recordRow(record), keySpentNanoUsd, keyRemainingNanoUsd, settledMs];
+}
+
+/** The values of RECORD_COLUMNS. */
+export function recordRow(record: UsageRecord): Value[] {
   const { costNanoUsd, tokens, usageSource, status, unbilledNanoUsd, durationMs } = record;
   const counts = [tokens.input, tokens.cached, tokens.cacheWrite5m, tokens.cacheWrite1h, tokens.output];
-  return [
-    ...originRow(record), costNanoUsd, ...counts, usageSource, status, unbilledNanoUsd, durationMs,
-    keySpentNanoUsd, keyRemainingNanoUsd, settledMs,
-  ];
+  return [...originRow(record), costNanoUsd, ...counts, usageSource, status, unbilledNanoUsd, durationMs];
 }
 
 export function jobRow(job: JobStateRecord): Value[] {
@@ -116,6 +118,11 @@ export function decodeSettled(row: Row): SettledCall {
 /** From a row that begins with RECORD_COLUMNS. */
 export function decodeRecord(row: Row): UsageRecord {
   return readRecord(new RowReader(row));
+}
+
+/** From a row that begins with an integer which a number holds exactly. */
+export function decodeCount(row: Row): number {
+  return new RowReader(row).count();
 }
 
 export function decodeJob(row: Row): Job {

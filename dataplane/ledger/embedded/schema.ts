@@ -5,18 +5,13 @@
  */
 import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
+import { CALL_COLUMNS, USAGE_SUMS } from '../usage-schema.ts';
 import { ACCOUNT_COLUMNS, decodeCheckpoint, HOLD_COLUMNS, JOB_COLUMNS, KEY_COLUMNS } from './rows.ts';
 import type { Row, StoredBalances } from './rows.ts';
 import type { Checkpoint } from './segments.ts';
 
 /** "MGWL" */
 const APPLICATION_ID = 0x4d47574c;
-
-const CALL_COLUMNS = `
-  key_uid TEXT NOT NULL, account TEXT NOT NULL, created_ms INTEGER NOT NULL,
-  group_name TEXT NOT NULL, model TEXT NOT NULL, channel TEXT NOT NULL, catalog TEXT NOT NULL,
-  cost_nano_usd INTEGER NOT NULL, input INTEGER NOT NULL, cached INTEGER NOT NULL, cache_write_5m INTEGER NOT NULL,
-  cache_write_1h INTEGER NOT NULL, output INTEGER NOT NULL, usage_source TEXT NOT NULL`;
 
 /**
  * The step at index n leads from version n to n + 1; an empty file is version 0. A published step is never edited: a
@@ -55,12 +50,13 @@ const MIGRATIONS: readonly string[] = [
   // usage_blocks was an index of this program's own, and is empty now: see USAGE_INDEX
   `DROP INDEX usage_by_call;
    CREATE TABLE usage_blocks (block INTEGER PRIMARY KEY, ids BLOB NOT NULL) STRICT;`,
+  USAGE_SUMS,
 ];
 
 /**
  * Records are found by call id. Ids are random: in one index of them all, each record would touch a page of its own,
  * which costs several times what the record itself does. In an index by blocks of records, all new ones touch the same
- * few pages. Not a migration, since version 3 programs can use the file as well: they make their blocks again.
+ * few pages. Not a migration: the program that made blocks and the one that made this index both wrote version 3.
  */
 const USAGE_INDEX = `CREATE INDEX IF NOT EXISTS usage_by_call ON usage (seq >> 14, call_id);
   DELETE FROM usage_blocks`;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { CallStatus, UsageRecord } from '#ledger/usage-record.ts';
-import { compareKeys, hashesOf } from '../../../operator/console/usage/columns.ts';
+import { comparePositions } from '../../../operator/console/usage/call-search.ts';
 import type { CallQuery, SpendingSum, UsageBook } from '../../../operator/console/usage/usage.ts';
 
 export const NOON_MS = Date.UTC(2026, 10, 20, 12);
@@ -62,7 +62,7 @@ export function asRefunded(record: UsageRecord): UsageRecord {
 
 /** Whether a book says of these records what counting them says. */
 export async function checkBook(book: UsageBook, all: readonly UsageRecord[], asked: CallQuery, size: number): Promise<void> {
-  const wanted = all.filter((record) => isWanted(record, asked)).sort((a, b) => compareKeys(keyOf(a), keyOf(b)));
+  const wanted = all.filter((record) => isWanted(record, asked)).sort(comparePositions);
   const { all: sum, byDay, byKey, byModel, wholeSinceMs } = await book.sums(asked);
   assert.equal(wholeSinceMs, 0);
   assert.deepEqual(sum, sumOf(wanted));
@@ -88,10 +88,6 @@ async function pagesOf(book: UsageBook, asked: CallQuery, size: number): Promise
 function isWanted(record: UsageRecord, { accounts, keyUid, model, status, sinceMs = 0, untilMs = Infinity }: CallQuery): boolean {
   return accounts.includes(record.account) && [[keyUid, record.keyUid], [model, record.model], [status, record.status]].every(([wish, is]) => wish === undefined || wish === is)
     && record.createdMs >= sinceMs && record.createdMs < untilMs;
-}
-
-function keyOf({ createdMs, callId }: UsageRecord): { createdMs: number; hashA: number; hashB: number } {
-  return { createdMs, ...hashesOf(callId) };
 }
 
 function sumOf(records: readonly UsageRecord[]): SpendingSum {

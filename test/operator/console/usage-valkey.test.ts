@@ -39,9 +39,9 @@ if (valkey.skip) {
     it('says what counting the records says, while they come and are refunded; also when it forgets accounts in between', async () => {
       const small = plannedCall.map((call) => ({ ...call, costNanoUsd: call.costNanoUsd % 1_000_000_000n }));
       const batch = fc.record({ calls: fc.array(small, { maxLength: 25 }), asked: fc.array(query, { minLength: 1, maxLength: 3 }), size: fc.integer({ min: 1, max: 20 }) });
-      await fc.assert(fc.asyncProperty(fc.array(batch, { minLength: 1, maxLength: 4 }), fc.constantFrom(10, 1_000_000), async (batches, mostRows) => {
+      await fc.assert(fc.asyncProperty(fc.array(batch, { minLength: 1, maxLength: 4 }), fc.constantFrom(10, 1_000_000), async (batches, maxRows) => {
         const { url, ledger, settle, refund } = await open();
-        const book = valkeyUsageBook(openValkeyReader(url), { mostRows, mostRowsOfAccount: 1_000_000 });
+        const book = valkeyUsageBook(openValkeyReader(url), { maxRows, maxRowsPerAccount: 1_000_000 });
         let all: UsageRecord[] = [];
         let late: UsageRecord[] = [];
         let number = 0;

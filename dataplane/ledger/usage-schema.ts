@@ -1,0 +1,42 @@
+/**
+ * [P] The tables that usage is read from, in a ledger's file and in a usage mirror alike: what a call's record has, the
+ * index that pages follow, and sums by UTC day. Triggers keep the sums exact, whoever writes.
+ */
+
+/** The columns of a call, from its key to its source of usage. */
+export const CALL_COLUMNS = `
+  key_uid TEXT NOT NULL, account TEXT NOT NULL, created_ms INTEGER NOT NULL,
+  group_name TEXT NOT NULL, model TEXT NOT NULL, channel TEXT NOT NULL, catalog TEXT NOT NULL,
+  cost_nano_usd INTEGER NOT NULL, input INTEGER NOT NULL, cached INTEGER NOT NULL, cache_write_5m INTEGER NOT NULL,
+  cache_write_1h INTEGER NOT NULL, output INTEGER NOT NULL, usage_source TEXT NOT NULL`;
+
+export const DAY_MS = 86_400_000;
+const DAY_KEY = 'account, day, key_uid, model, status';
+const dayKeyOf = (row: string): string =>
+  `${row}account, ${row}created_ms / ${DAY_MS}, ${row}key_uid, ${row}model, ${row}status`;
+const inputOf = (row: string): string =>
+  `${row}input + ${row}cached + ${row}cache_write_5m + ${row}cache_write_1h`;
+
+const ADD_NEW = `INSERT INTO usage_days
+    VALUES (${dayKeyOf('NEW.')}, 1, NEW.cost_nano_usd, ${inputOf('NEW.')}, NEW.output)
+    ON CONFLICT (${DAY_KEY}) DO UPDATE SET calls = calls + 1, cost_nano_usd = cost_nano_usd + excluded.cost_nano_usd,
+      input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens;`;
+const TAKE_OLD = `UPDATE usage_days SET calls = calls - 1, cost_nano_usd = cost_nano_usd - OLD.cost_nano_usd,
+      input_tokens = input_tokens - (${inputOf('OLD.')}), output_tokens = output_tokens - OLD.output
+    WHERE (${DAY_KEY}) = (${dayKeyOf('OLD.')});
+  DELETE FROM usage_days WHERE (${DAY_KEY}) = (${dayKeyOf('OLD.')}) AND calls = 0;`;
+
+/**
+ * For a database that has a table `usage`; its records are summed. `day` counts days since the epoch. This is a
+ * published step of the ledger file's migrations: it is never edited.
+ */
+export const USAGE_SUMS = `
+  CREATE INDEX usage_by_account ON usage (account, created_ms, call_id);
+  CREATE TABLE usage_days (account TEXT NOT NULL, day INTEGER NOT NULL, key_uid TEXT NOT NULL, model TEXT NOT NULL,
+    status TEXT NOT NULL, calls INTEGER NOT NULL, cost_nano_usd INTEGER NOT NULL, input_tokens INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL, PRIMARY KEY (${DAY_KEY})) STRICT, WITHOUT ROWID;
+  INSERT INTO usage_days SELECT ${dayKeyOf('')}, count(*), sum(cost_nano_usd), sum(${inputOf('')}), sum(output)
+    FROM usage GROUP BY 1, 2, 3, 4, 5;
+  CREATE TRIGGER usage_added AFTER INSERT ON usage BEGIN ${ADD_NEW} END;
+  CREATE TRIGGER usage_changed AFTER UPDATE ON usage BEGIN ${TAKE_OLD} ${ADD_NEW} END;
+  CREATE TRIGGER usage_removed AFTER DELETE ON usage BEGIN ${TAKE_OLD} END;`;

@@ -1,0 +1,139 @@
+/**
+ * Reads the tables of usage-schema.ts over an open database. The calls of an account are in the order of their
+ * admission, and of their ids within a millisecond. Each statement looks at a bounded part of an account, since SQLite
+ * answers on the caller's thread; every method throws where the database cannot be read.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { decodeCount, decodeRecord, RECORD_COLUMNS, RowReader } from './embedded/rows.ts';
+import type { Row } from './embedded/rows.ts';
+import { prepareRows, rowsOf } from './embedded/schema.ts';
+import type { CallStatus, UsageRecord } from './usage-record.ts';
+import { DAY_MS } from './usage-schema.ts';
+
+/** A call's place among those of its account. An empty id is before all calls of its millisecond. */
+export interface CallPosition {
+  readonly createdMs: number;
+  readonly callId: string;
+}
+
+/** What calls of one account must have; absent fields leave out nothing. */
+export interface CallFilter {
+  readonly account: string;
+  readonly keyUid?: string;
+  readonly model?: string;
+  readonly status?: CallStatus;
+}
+
+/** From one position on, up to but without another. */
+export interface CallRange {
+  readonly from: CallPosition;
+  readonly to: CallPosition;
+}
+
+/** The sum of one account's calls of a UTC day that have a key, a model and a status in common. */
+export interface DaySum {
+  /** Days since the epoch. */
+  readonly day: number;
+  readonly keyUid: string;
+  readonly model: string;
+  readonly calls: number;
+  readonly costNanoUsd: bigint;
+  /** Cached and written ones included. */
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+export type CallOrder = 'OldestFirst' | 'NewestFirst';
+
+const COLUMNS = RECORD_COLUMNS.join(', ');
+const FILTER = `(:key IS NULL OR key_uid = :key) AND (:model IS NULL OR model = :model)
+  AND (:status IS NULL OR status = :status)`;
+const IN_RANGE = `account = :account AND (created_ms, call_id) >= (:fromMs, :fromId)
+  AND (created_ms, call_id) < (:toMs, :toId)`;
+const ORDER: Readonly<Record<CallOrder, string>> = {
+  OldestFirst: 'ORDER BY created_ms, call_id', NewestFirst: 'ORDER BY created_ms DESC, call_id DESC',
+};
+const DAYS = 'account = :account AND day >= :fromDay AND day <= :toDay';
+
+/** The statements, as tests look at their plans. */
+export const USAGE_QUERIES = {
+  calls: (order: CallOrder) => `SELECT ${COLUMNS} FROM usage WHERE ${IN_RANGE} AND ${FILTER} ${ORDER[order]} LIMIT :most`,
+  position: (order: CallOrder) =>
+    `SELECT created_ms, call_id FROM usage WHERE ${IN_RANGE} ${ORDER[order]} LIMIT 1 OFFSET :count`,
+  sums: `SELECT created_ms / ${DAY_MS}, key_uid, model, count(*), sum(cost_nano_usd),
+    sum(input + cached + cache_write_5m + cache_write_1h), sum(output)
+    FROM usage WHERE ${IN_RANGE} AND ${FILTER} GROUP BY 1, 2, 3`,
+  daySums: `SELECT day, key_uid, model, calls, cost_nano_usd, input_tokens, output_tokens FROM usage_days
+    WHERE account = :account AND day = :day AND ${FILTER}`,
+  day: (order: CallOrder) => `SELECT day FROM usage_days WHERE ${DAYS} AND ${FILTER}
+    ORDER BY day ${order === 'OldestFirst' ? 'ASC' : 'DESC'} LIMIT 1`,
+};
+
+export class UsageTables {
+  readonly #calls: Readonly<Record<CallOrder, StatementSync>>;
+  readonly #position: Readonly<Record<CallOrder, StatementSync>>;
+  readonly #day: Readonly<Record<CallOrder, StatementSync>>;
+  readonly #sums: StatementSync;
+  readonly #daySums: StatementSync;
+
+  constructor(db: DatabaseSync) {
+    const both = (sql: (order: CallOrder) => string): Readonly<Record<CallOrder, StatementSync>> =>
+      ({ OldestFirst: prepareRows(db, sql('OldestFirst')), NewestFirst: prepareRows(db, sql('NewestFirst')) });
+    this.#calls = both(USAGE_QUERIES.calls);
+    this.#position = both(USAGE_QUERIES.position);
+    this.#day = both(USAGE_QUERIES.day);
+    this.#sums = prepareRows(db, USAGE_QUERIES.sums);
+    this.#daySums = prepareRows(db, USAGE_QUERIES.daySums);
+  }
+
+  /** The first calls of a range, in an order, at most so many. */
+  calls(filter: CallFilter, range: CallRange, { order, most }: { readonly order: CallOrder; readonly most: number }):
+  UsageRecord[] {
+    const parameters = { ...filterParameters(filter), ...rangeParameters(range), most };
+    return rowsOf(this.#calls[order].all(parameters)).map(decodeRecord);
+  }
+
+  /** The first part of a range that has so many calls of the account, filtered or not; the whole range if it has less. */
+  slice(account: string, range: CallRange, { order, size }: { readonly order: CallOrder; readonly size: number }):
+  CallRange {
+    // the newest slice begins with the last of its calls, the oldest slice ends before the first call of the next
+    const count = order === 'NewestFirst' ? size - 1 : size;
+    const [row] = rowsOf(this.#position[order].all({ account, ...rangeParameters(range), count }));
+    if (!row) return range;
+    const read = new RowReader(row);
+    const position = { createdMs: read.count(), callId: read.text() };
+    return order === 'NewestFirst' ? { from: position, to: range.to } : { from: range.from, to: position };
+  }
+
+  /** Sums of a range's calls, which are all read. */
+  sums(filter: CallFilter, range: CallRange): DaySum[] {
+    return rowsOf(this.#sums.all({ ...filterParameters(filter), ...rangeParameters(range) })).map(decodeSum);
+  }
+
+  /** Sums of a whole day. There may be several of the same key and model, of different statuses. */
+  daySums(filter: CallFilter, day: number): DaySum[] {
+    return rowsOf(this.#daySums.all({ ...filterParameters(filter), day })).map(decodeSum);
+  }
+
+  /** The first day, in an order, that has such calls; both ends of the range belong to it. */
+  day(filter: CallFilter, [fromDay, toDay]: readonly [number, number], order: CallOrder): number | undefined {
+    const [row] = rowsOf(this.#day[order].all({ ...filterParameters(filter), fromDay, toDay }));
+    return row && decodeCount(row);
+  }
+}
+
+function filterParameters({ account, keyUid, model, status }: CallFilter): Record<string, string | null> {
+  return { account, key: keyUid ?? null, model: model ?? null, status: status ?? null };
+}
+
+function rangeParameters({ from, to }: CallRange): Record<string, string | number> {
+  return { fromMs: from.createdMs, fromId: from.callId, toMs: to.createdMs, toId: to.callId };
+}
+
+function decodeSum(row: Row): DaySum {
+  const read = new RowReader(row);
+  return {
+    day: read.count(), keyUid: read.text(), model: read.text(), calls: read.count(), costNanoUsd: read.amount(),
+    inputTokens: read.count(), outputTokens: read.count(),
+  };
+}
