@@ -1,7 +1,7 @@
 /**
- * A copy of a shared ledger's records in an SQLite file of this process's own, with the tables that a ledger's file has.
- * SQLite puts the file into the folder for temporary files (SQLITE_TMPDIR, TMPDIR, /var/tmp or /tmp) and removes its
- * name at once, so that it goes with the process. Every method throws where there is no room for it.
+ * A copy of a shared ledger's records in an SQLite file of this process's own, with the tables that a ledger's file
+ * has. SQLite puts the file into the folder for temporary files (SQLITE_TMPDIR, TMPDIR, /var/tmp or /tmp) and removes
+ * its name at once, so that it goes with the process. Every method throws where there is no room for it.
  */
 import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
@@ -13,8 +13,12 @@ import type { StreamId, StreamRecord } from './valkey-reader.ts';
 
 /** SQLite's name for a temporary database. */
 const TEMPORARY = '';
+/** Below the size of the chart's volume, beyond which the kubelet would evict the pod. */
+const MAX_BYTES = 1.5 * 2 ** 30;
+const PAGE_BYTES = 4096;
 /** A crash leaves no file that could be half written, so nothing waits for the disk. */
-const SETTINGS = 'PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA cache_size = -16384';
+const SETTINGS = `PRAGMA page_size = ${PAGE_BYTES}; PRAGMA max_page_count = ${MAX_BYTES / PAGE_BYTES};
+  PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA cache_size = -16384`;
 const SCHEMA = `CREATE TABLE usage (entry_ms INTEGER NOT NULL, entry_seq INTEGER NOT NULL, call_id TEXT NOT NULL,
     ${CALL_COLUMNS}, status TEXT NOT NULL, unbilled_nano_usd INTEGER NOT NULL, duration_ms INTEGER NOT NULL) STRICT;
   CREATE INDEX usage_by_entry ON usage (account, entry_ms, entry_seq);

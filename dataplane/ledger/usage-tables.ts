@@ -57,7 +57,8 @@ const DAYS = 'account = :account AND day >= :fromDay AND day <= :toDay';
 
 /** The statements, as tests look at their plans. */
 export const USAGE_QUERIES = {
-  calls: (order: CallOrder) => `SELECT ${COLUMNS} FROM usage WHERE ${IN_RANGE} AND ${FILTER} ${ORDER[order]} LIMIT :most`,
+  calls: (order: CallOrder) =>
+    `SELECT ${COLUMNS} FROM usage WHERE ${IN_RANGE} AND ${FILTER} ${ORDER[order]} LIMIT :most`,
   position: (order: CallOrder) =>
     `SELECT created_ms, call_id FROM usage WHERE ${IN_RANGE} ${ORDER[order]} LIMIT 1 OFFSET :count`,
   sums: `SELECT created_ms / ${DAY_MS}, key_uid, model, count(*), sum(cost_nano_usd),
@@ -93,7 +94,7 @@ export class UsageTables {
     return rowsOf(this.#calls[order].all(parameters)).map(decodeRecord);
   }
 
-  /** The first part of a range that has so many calls of the account, filtered or not; the whole range if it has less. */
+  /** The first part of a range that has so many calls of the account, of any kind; all of it if it has less. */
   slice(account: string, range: CallRange, { order, size }: { readonly order: CallOrder; readonly size: number }):
   CallRange {
     // the newest slice begins with the last of its calls, the oldest slice ends before the first call of the next

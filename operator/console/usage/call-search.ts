@@ -1,6 +1,6 @@
 /**
- * Finds and sums the calls of one account, a slice at a time: SQLite answers on the thread that serves pages and, on one
- * machine, calls. Days whose sums say that they have no such call are passed over.
+ * Finds and sums the calls of one account, a slice at a time: SQLite answers on the thread that serves pages and, on
+ * one machine, calls. Days whose sums say that they have no such call are passed over.
  */
 import { setImmediate } from 'node:timers/promises';
 import type { UsageRecord } from '#ledger/usage-record.ts';
@@ -20,10 +20,11 @@ export interface CallSearch {
 }
 
 /** The search in one of a query's accounts. */
-export function searchOf({ accounts: _, sinceMs, untilMs, ...wanted }: CallQuery, account: string): CallSearch {
+export function searchOf(query: CallQuery, account: string): CallSearch {
+  const { sinceMs = 0, untilMs = Number.MAX_SAFE_INTEGER } = query;
   return {
-    filter: { ...wanted, account },
-    range: { from: momentOf(sinceMs ?? 0), to: momentOf(untilMs ?? Number.MAX_SAFE_INTEGER) },
+    filter: { ...query, account },
+    range: { from: momentOf(sinceMs), to: momentOf(untilMs) },
   };
 }
 
@@ -55,8 +56,8 @@ export async function findCalls(
   const found: UsageRecord[] = [];
   for (const slice of slicesOf(tables, search, order)) {
     found.push(...tables.calls(search.filter, slice, { order, most: most - found.length }));
+    await setImmediate(); // an export asks again at once
     if (found.length >= most) break;
-    await setImmediate();
   }
   return found;
 }

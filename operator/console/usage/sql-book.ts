@@ -16,7 +16,7 @@ export interface UsageSource {
 export type UsageWork<R> = (tables: UsageTables, wholeSinceMs: number) => Promise<R>;
 
 /** Of an export. */
-const BATCH_RECORDS = 500;
+const BATCH_RECORDS = 1_000;
 const DAY_MS = 86_400_000;
 const NO_CALLS: SpendingSum = { calls: 0, costNanoUsd: 0n, inputTokens: 0, outputTokens: 0 };
 

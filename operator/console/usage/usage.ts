@@ -1,6 +1,7 @@
 /**
- * What calls have cost, as the console's Wallet shows it: sums by day, key and model, and the calls themselves, from the ledger's
- * usage records. Who may see what is not decided here: whoever asks names the accounts and keys that the person may see.
+ * What calls have cost, as the console's Wallet shows it: sums by day, key and model, and the calls themselves, from
+ * the ledger's usage records. Who may see what is not decided here: whoever asks names the accounts and keys that the
+ * person may see.
  */
 import type { CallStatus, UsageRecord } from '#ledger/usage-record.ts';
 
@@ -32,7 +33,7 @@ export interface SpendingSums {
   readonly byKey: ReadonlyMap<string, SpendingSum>;
   /** Dearest first. */
   readonly byModel: ReadonlyMap<string, SpendingSum>;
-  /** What was admitted before this moment may be missing, since an account has more calls than a book takes in; 0: nothing is. */
+  /** Calls that were admitted before this moment may be missing, since there are too many; 0: none is. */
   readonly wholeSinceMs: number;
 }
 
@@ -46,10 +47,10 @@ export interface CallPage {
 }
 
 /**
- * Calls that are over, in the order of their admission; what runs still is not among them. A refunded call counts as a call that
- * cost nothing. Sums are those of the records that are kept: the older ones leave the ledger one day. Of an account with very many
- * calls only the latest are taken in, which the answers say. Questions about one account wait for each other, not for those about others.
- * Rejects with LedgerUnavailable, and with nothing else, where the ledger cannot be read.
+ * Calls that are over, in the order of their admission; what runs still is not among them. A refunded call counts as a
+ * call that cost nothing. Sums are those of the records that are kept: the older ones leave the ledger one day. Where
+ * the records are copied first (a shared ledger's), only the latest of an account with very many are, which the answers
+ * say. Rejects with LedgerUnavailable, and with nothing else, where the ledger cannot be read.
  */
 export interface UsageBook {
   sums(query: CallQuery): Promise<SpendingSums>;

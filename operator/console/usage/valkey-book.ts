@@ -1,6 +1,6 @@
 /**
- * A book over the fleet's shared ledger. Only accounts that somebody asks for are followed, into a mirror: first all that
- * their streams hold, a batch at a time, then what has come since.
+ * A book over the fleet's shared ledger. Only accounts that somebody asks for are followed, into a mirror: first all
+ * that their streams hold, a batch at a time, then what has come since.
  */
 import { setImmediate } from 'node:timers/promises';
 import { UsageMirror } from '#ledger/usage-mirror.ts';
@@ -138,7 +138,7 @@ class ValkeySource implements UsageSource {
   }
 
   async #makeRoom(): Promise<void> {
-    for (const each of [...this.#accounts.values()]) {
+    for (const each of this.#accounts.values()) {
       if (this.#rows() <= this.#bounds.maxRows) return;
       if (each.users > 0) continue;
       each.users++;

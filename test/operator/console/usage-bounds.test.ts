@@ -16,7 +16,8 @@ const ROOM: MirrorBounds = { maxRows: 1_000_000, maxRowsPerAccount: 1_000_000 };
 /** So many calls of an account, a millisecond apart. */
 function stream(account: string, calls: number): StreamRecord[] {
   return Array.from({ length: calls }, (_, at) => ({
-    id: { ms: NOON_MS + at, seq: 0 }, record: recordOf({ ...SOME, account, createdMs: NOON_MS + at }, `${account}-${at}`),
+    id: { ms: NOON_MS + at, seq: 0 },
+    record: recordOf({ ...SOME, account, createdMs: NOON_MS + at }, `${account}-${at}`),
   }));
 }
 

@@ -39,7 +39,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
     may: ['web', 'crds', 'operator/store', 'operator/status', 'operator/translate', 'operator/console/access', 'operator/console/usage', 'dataplane/snapshot', 'dataplane/ledger/usage-record-csv.ts', ...LEDGER_CONTRACT],
     packages: ['fastify', 'pino'],
   },
-  'operator/console/access': { may: ['crds', 'operator/files', 'operator/kube', 'operator/reconcile', 'operator/store', 'operator/status', 'dataplane/snapshot'], packages: ['yaml', '@kubernetes/client-node', 'undici', 'pino'] },
+  'operator/console/access': { may: ['crds', 'operator/files', 'operator/kube', 'operator/reconcile', 'operator/store', 'operator/status', 'dataplane/snapshot'], packages: ['js-yaml', 'yaml', '@kubernetes/client-node', 'undici', 'pino'] },
   'operator/console/usage': {
     may: [
       'operator/store/mutex.ts', 'dataplane/ledger/usage-file.ts', 'dataplane/ledger/usage-mirror.ts',
