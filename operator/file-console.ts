@@ -49,7 +49,7 @@ export async function startFileConsole(options: FileConsoleOptions): Promise<Fil
   try {
     const server = await startConsole({
       listen, usage, gatewayNamespace, gatewayUrl, log,
-      memory: await openFileMemory(dataDir),
+      state: await openFileMemory(dataDir),
       access: createFilesAccess({
         source, kinds: await loadApiKinds(), log, isToken, delay: async (ms) => { await setTimeout(ms); },
       }),

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
-import { SEALING_KEY_BYTES } from '../console/session/sealing.ts';
+import { SESSION_KEY_BYTES } from '../console/session/session-cookies.ts';
 import type { KubeClient, KubeJson } from '../kube/client.ts';
 import { explainKube, hasStatus } from '../kube/errors.ts';
 import { parseSecretObject, pathOfSecrets } from '../kube/parse-object.ts';
@@ -47,7 +47,7 @@ export function keepConsoleKey({ client, namespace, leading, after, log, onKey }
   }
 
   async function make(): Promise<string | undefined> {
-    const sealingKey = randomBytes(SEALING_KEY_BYTES).toString('base64');
+    const sealingKey = randomBytes(SESSION_KEY_BYTES).toString('base64');
     const metadata = { name: CONSOLE_SECRET, namespace, labels: { 'app.kubernetes.io/managed-by': 'model-gateway' } };
     try {
       const body = { apiVersion: 'v1', kind: 'Secret', type: 'Opaque', metadata, stringData: { [ENTRY]: sealingKey } };
@@ -85,7 +85,7 @@ export function keepConsoleKey({ client, namespace, leading, after, log, onKey }
 /** Throws where somebody has put something else there: it is not ours to replace. */
 function keyOf(secret: KubeJson): string {
   const key = parseSecretObject(secret).data.get(ENTRY) ?? '';
-  if (Buffer.from(key, 'base64').length !== SEALING_KEY_BYTES)
+  if (Buffer.from(key, 'base64').length !== SESSION_KEY_BYTES)
     throw new Error(`its entry ${ENTRY} is no key; delete the Secret, and another one is made`);
   return key;
 }

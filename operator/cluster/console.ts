@@ -3,7 +3,7 @@
  * sessions is there, and begins anew with another one.
  */
 import type { Logger } from 'pino';
-import { openClusterMemory } from '../console/access/cluster-memory.ts';
+import { openClusterState } from '../console/access/cluster-state.ts';
 import { openClusterAccess } from '../console/access/kubernetes.ts';
 import { startConsole } from '../console/server.ts';
 import type { ConsoleOptions, ConsoleServer } from '../console/server.ts';
@@ -51,7 +51,7 @@ export async function startClusterConsole(options: ClusterConsoleOptions): Promi
   if (usage) started.defer(() => usage.close());
   const parts = consoleParts(options, { usage, tls });
   const ready = Promise.withResolvers<number>();
-  const memory = openClusterMemory({ client, namespace, clock: { ...SYSTEM_CLOCK, after }, meter, log });
+  const state = openClusterState({ client, namespace, clock: { ...SYSTEM_CLOCK, after }, meter, log });
   let server: ConsoleServer | undefined;
   let turn: Promise<void> = Promise.resolve();
   let stopped = false;
@@ -60,9 +60,9 @@ export async function startClusterConsole(options: ClusterConsoleOptions): Promi
   async function begin(key: Uint8Array): Promise<void> {
     await server?.close();
     server = undefined;
-    await memory.ready; // who was signed out stays so
+    await state.ready; // who was signed out stays so
     if (stopped) return;
-    server = await startConsole({ ...parts, memory, sealingKeys: [key], listen: settings.console });
+    server = await startConsole({ ...parts, state, sealingKeys: [key], listen: settings.console });
     ready.resolve(server.port);
   }
 
@@ -78,7 +78,7 @@ export async function startClusterConsole(options: ClusterConsoleOptions): Promi
   started.defer(async () => {
     stopped = true;
     key.stop();
-    await memory.stop();
+    await state.stop();
     await turn;
     await server?.close();
   });

@@ -19,7 +19,7 @@ export interface Assets {
 
 export const ASSET_ROOT = '/assets/';
 
-const FOLDERS = ['browser/', '../../web/dress/', '../../web/pricing/browser/'].map((folder) => new URL(folder, import.meta.url));
+const FOLDERS = ['browser/', '../../web/theme/', '../../web/pricing/browser/'].map((folder) => new URL(folder, import.meta.url));
 const TYPES: Readonly<Record<string, string>> = { css: 'text/css; charset=utf-8', js: 'text/javascript; charset=utf-8', svg: 'image/svg+xml' };
 const HASH_DIGITS = 12;
 const FILE = /^([\w-]+)\.(css|js|svg)$/;

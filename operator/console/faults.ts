@@ -21,7 +21,7 @@ export class RequestRefused extends Error {
   }
 }
 
-interface FaultWords {
+interface ErrorDescription {
   readonly status: number;
   readonly title: string;
   readonly message: string;
@@ -42,8 +42,8 @@ const ACCESS: Readonly<Record<AccessFault, readonly [status: number, title: stri
 };
 const RETRY_SECONDS = '5';
 
-/** The words for anything that was thrown. */
-export function wordsOf(error: unknown): FaultWords {
+/** What a page says of anything that was thrown. */
+export function describeError(error: unknown): ErrorDescription {
   const plain = { fields: [], headers: {}, unforeseen: false };
   if (error instanceof RequestRefused) return { ...plain, status: error.status, title: error.title, message: error.message, headers: error.headers };
   if (error instanceof AccessError) {
@@ -52,21 +52,24 @@ export function wordsOf(error: unknown): FaultWords {
   }
   if (error instanceof LedgerUnavailable)
     return { ...plain, status: 503, title: 'The ledger does not answer', message: 'What was spent cannot be read at the moment. Try again in a few seconds.', headers: { 'retry-after': RETRY_SECONDS } };
-  return frameworkWords(error) ?? {
+  return describeFrameworkError(error) ?? {
     ...plain, status: 500, title: 'The console failed on this page', unforeseen: true,
     message: 'This should not happen. Try again; if it stays so, tell the platform team the request id below: the log says more under it.',
   };
 }
 
+const STALE_FORM = [403, 'This form is not of your session', 'Nothing was changed. You have signed in anew since the page was opened, or it is not the console’s. Open the page again and repeat the change.'] as const;
 const FRAMEWORK: Readonly<Record<string, readonly [status: number, title: string, message: string]>> = {
   FST_ERR_BAD_URL: [400, 'This address is not well-formed', 'Every "%" in it must begin an escape of two hexadecimal digits, such as %2F.'],
   FST_ERR_MAX_PARAM_LENGTH: [404, 'There is nothing here', 'No object has a name of this length.'],
+  FST_CSRF_MISSING_SECRET: STALE_FORM,
+  FST_CSRF_INVALID_TOKEN: STALE_FORM,
   FST_ERR_CTP_BODY_TOO_LARGE: [413, 'This form is too large', 'Nothing was changed.'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, 'This is not a form of the console', 'Forms are sent as application/x-www-form-urlencoded.'],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, 'This request is not complete', 'Its body is not as long as it says.'],
 };
 
-function frameworkWords(error: unknown): FaultWords | undefined {
+function describeFrameworkError(error: unknown): ErrorDescription | undefined {
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
   const known = FRAMEWORK[code];
   if (!known) return undefined;

@@ -3,10 +3,10 @@ import { RequestRefused } from './faults.ts';
 import { CSRF_FIELD } from './views/csrf-field.ts';
 
 /** More than any form of the console needs, a key's list of models included. */
-export const MOST_FORM_BYTES = 256 * 1024;
-const MOST_FIELDS = 4_000;
+export const MAX_FORM_BYTES = 256 * 1024;
+const MAX_FIELDS = 4_000;
 
-interface PostedForm {
+export interface PostedForm {
   /** All but the CSRF token. */
   readonly fields: URLSearchParams;
   /** Empty: there is none. */
@@ -16,7 +16,7 @@ interface PostedForm {
 /** @throws RequestRefused */
 export function parseForm(body: Uint8Array, repeated: readonly string[]): PostedForm {
   const fields = new URLSearchParams(decode(body));
-  if (fields.size > MOST_FIELDS) throw refused('It has too many fields.');
+  if (fields.size > MAX_FIELDS) throw refused('It has too many fields.');
   const seen = new Set<string>(repeated);
   for (const [name, value] of fields) {
     // what is not UTF-8 under its percent signs has become this character

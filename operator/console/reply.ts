@@ -1,59 +1,58 @@
-/** Writes what a handler answers, or what went wrong, with the frame around pages. */
+/** Writes what a handler answers, or what went wrong, with the layout around pages. */
 import { Readable } from 'node:stream';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AccessError } from './access/access.ts';
 import type { Assets } from './assets.ts';
-import { wordsOf } from './faults.ts';
+import { describeError } from './faults.ts';
 import type { Answer, ConsoleDeps, DownloadedFile, Page } from './route.ts';
-import { csrfToken } from './session/csrf.ts';
-import type { Door, Visitor } from './session/door.ts';
+import type { Authenticator } from './session/authenticator.ts';
 import { faultView } from './views/fault.ts';
 import { layout } from './views/layout.ts';
 
-/** What answers are written with. */
-export interface Desk {
+/** What all answers are written with. */
+export interface ReplyContext {
   readonly deps: ConsoleDeps;
   readonly assets: Assets;
-  readonly door: Door;
+  readonly authenticator: Authenticator;
 }
 
-export interface Reply {
-  readonly desk: Desk;
+/** A request, whose principal is known by now if anybody is signed in, and its reply. */
+export interface Exchange {
+  readonly request: FastifyRequest;
   readonly reply: FastifyReply;
-  /** undefined: nobody is signed in, or it is not known yet. */
-  readonly visitor: Visitor | undefined;
 }
 
-const FRAME_STYLES = ['dress.css'];
+const LAYOUT_STYLES = ['theme.css'];
 const HTML = 'text/html; charset=utf-8';
 const FILE_NAME = /^[\w.-]{1,200}$/;
 
-/** A page in its frame. */
-export function sendPage({ desk, reply, visitor }: Reply, page: Page, status = 200): void {
-  const { assets, door } = desk;
-  const person = visitor && { name: visitor.person.person.name, csrf: csrfToken(visitor.csrfSecret), signOut: door.proxied ? 'ByProxy' as const : 'Here' as const };
-  void reply.code(status).type(HTML).send(layout(page, { person, styles: FRAME_STYLES, asset: assets.href }));
+/** A page in its layout. */
+export function sendPage({ assets, authenticator }: ReplyContext, { request, reply }: Exchange, page: Page, status = 200): void {
+  const { principal } = request;
+  const person = principal && { name: principal.person.person.name, csrf: reply.generateCsrf(), signOut: authenticator.proxied ? 'ByProxy' as const : 'Here' as const };
+  void reply.code(status).type(HTML).send(layout(page, { person, styles: LAYOUT_STYLES, asset: assets.href }));
 }
 
 /** Rejects, with nothing written, where a file's first piece cannot be had. */
-export async function sendAnswer(to: Reply, answer: Answer): Promise<void> {
-  if ('page' in answer) sendPage(to, answer.page, answer.status);
-  else if ('fragment' in answer) void to.reply.type(HTML).send(answer.fragment.markup);
-  else if ('redirect' in answer) void to.reply.redirect(consolePath(answer.redirect), 303);
-  else await sendFile(to, answer.file);
+export async function sendAnswer(context: ReplyContext, exchange: Exchange, answer: Answer): Promise<void> {
+  if ('page' in answer) sendPage(context, exchange, answer.page, answer.status);
+  else if ('fragment' in answer) void exchange.reply.type(HTML).send(answer.fragment.markup);
+  else if ('redirect' in answer) void exchange.reply.redirect(consolePath(answer.redirect), 303);
+  else await sendFile(context, exchange, answer.file);
 }
 
-/** The page that says what went wrong. Nothing that somebody else could read from it is in it: the log has the rest. */
-export function sendFault({ desk, reply, visitor }: Reply, error: unknown): void {
-  const { status, title, message, fields, headers, unforeseen } = wordsOf(error);
-  const { id, method } = reply.request;
-  const path = pathOf(reply.request.url);
-  if (unforeseen) desk.deps.log.error({ err: error, requestId: id, method, path }, 'a page of the console failed');
-  else if (error instanceof AccessError && error.fault === 'Unavailable') desk.deps.log.warn({ err: error, requestId: id, method, path }, 'the console cannot do what was asked');
-  const next = visitor ? { path: '/keys', label: 'Go to the keys' } : { path: '/sign-in', label: 'Go to the sign-in page' };
+/** The page that says what went wrong. It holds nothing for other eyes: the log has the rest. */
+export function sendFault(context: ReplyContext, exchange: Exchange, error: unknown): void {
+  const { request, reply } = exchange;
+  const { status, title, message, fields, headers, unforeseen } = describeError(error);
+  const { id, method } = request;
+  const path = pathOf(request.url);
+  if (unforeseen) context.deps.log.error({ err: error, requestId: id, method, path }, 'a page of the console failed');
+  else if (error instanceof AccessError && error.fault === 'Unavailable') context.deps.log.warn({ err: error, requestId: id, method, path }, 'the console cannot do what was asked');
+  const next = request.principal ? { path: '/keys', label: 'Go to the keys' } : { path: '/sign-in', label: 'Go to the sign-in page' };
   const body = faultView({ title, message, fields, requestId: unforeseen ? id : undefined, next });
   void reply.headers(headers);
-  sendPage({ desk, reply, visitor }, { title, active: undefined, body }, status);
+  sendPage(context, exchange, { title, active: undefined, body }, status);
 }
 
 /** A path of the console from something that claims to be one, or "/keys": never another site's address. */
@@ -74,12 +73,12 @@ function consolePath(path: string): string {
   throw new Error('a page leads to what is no path of the console');
 }
 
-async function sendFile({ desk, reply }: Reply, { name, contentType, content }: DownloadedFile): Promise<void> {
+async function sendFile({ deps }: ReplyContext, { request, reply }: Exchange, { name, contentType, content }: DownloadedFile): Promise<void> {
   if (!FILE_NAME.test(name)) throw new Error('a file has a name that no header may hold');
   const body = typeof content === 'string' ? content : await startStream(content, (error) => {
-    desk.deps.log.error({ err: error, requestId: reply.request.id, file: name }, 'a download ended in the middle');
+    deps.log.error({ err: error, requestId: request.id, file: name }, 'a download ended in the middle');
   });
-  void reply.type(contentType).header('content-disposition', `attachment; filename="${name}"`).send(reply.request.method === 'HEAD' ? '' : body);
+  void reply.type(contentType).header('content-disposition', `attachment; filename="${name}"`).send(request.method === 'HEAD' ? '' : body);
 }
 
 /** What cannot even begin becomes an error page. */

@@ -7,13 +7,13 @@ import type { Logger } from 'pino';
 import type { Html } from '#web/html.ts';
 import type { Resources } from '../store/resources.ts';
 import type { ConsoleAccess, PersonAccess } from './access/access.ts';
-import type { ConsoleMemory } from './access/memory.ts';
+import type { SharedState } from './access/shared-state.ts';
 import type { UsageBook } from './usage/usage.ts';
 
 /** What all pages share. */
 export interface ConsoleDeps {
   readonly access: ConsoleAccess;
-  readonly memory: ConsoleMemory;
+  readonly state: SharedState;
   /** undefined: the ledger's records cannot be read here; pages say so. */
   readonly usage: UsageBook | undefined;
   /** What the operator has read, with nobody's rights in particular: only for facts that are public (groups' ratios, prices). */
@@ -57,7 +57,7 @@ export interface Page {
   readonly body: Html;
   /** Files of browser/, "keys.js": loaded as modules, each once. */
   readonly scripts?: readonly string[];
-  /** Files of browser/, "keys.css", beside the dress that all pages wear. */
+  /** Files of browser/, "keys.css", loaded after theme.css. */
   readonly styles?: readonly string[];
 }
 

@@ -1,38 +1,37 @@
 /**
- * The console's HTTP edge, on a port of its own: who asks, from where, and whether the form is theirs is settled here, in one
- * place, before any page's handler runs; what the handler answers gets its frame and headers here as well.
+ * The console's HTTP server, on a port of its own. Before a page's handler runs, its hooks settle who asks, from where, and whether
+ * a posted form belongs to the session; what the handler answers gets its layout and headers here, too.
  */
+import csrfProtection from '@fastify/csrf-protection';
 import { hkdfSync, randomUUID } from 'node:crypto';
 import fastify from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AddressInfo } from 'node:net';
 import { AccessError } from './access/access.ts';
-import { rememberHere } from './access/memory.ts';
-import type { ConsoleMemory } from './access/memory.ts';
+import { localState } from './access/shared-state.ts';
+import type { SharedState } from './access/shared-state.ts';
 import { ASSET_ROOT, loadAssets } from './assets.ts';
 import type { Assets } from './assets.ts';
 import { RequestRefused } from './faults.ts';
-import { MOST_FORM_BYTES, parseForm } from './form.ts';
+import { MAX_FORM_BYTES } from './form.ts';
 import { SECURITY_HEADERS } from './headers.ts';
+import { checkFormToken, checkSite, identify, queryOf, readForm } from './hooks.ts';
+import { registerSignIn } from './pages/sign-in.ts';
 import { pathOf, sendAnswer, sendFault } from './reply.ts';
-import type { Desk } from './reply.ts';
+import type { Exchange, ReplyContext } from './reply.ts';
 import type { ConsoleDeps, ConsoleRoute } from './route.ts';
 import { REQUEST_LIMITS } from './request-limits.ts';
 import { ROUTES } from './routes.ts';
-import { countAttempts } from './session/attempts.ts';
-import { csrfToken, isCsrfToken } from './session/csrf.ts';
-import { openDoor } from './session/door.ts';
-import type { ProxyHeader, Visitor } from './session/door.ts';
-import { rememberPeople } from './session/people.ts';
-import { SEALING_KEY_BYTES, createSealing } from './session/sealing.ts';
-import { rememberSignedOut } from './session/signed-out.ts';
+import { createAuthenticator } from './session/authenticator.ts';
+import type { ProxyHeader } from './session/authenticator.ts';
+import { shareRevocations } from './session/revocations.ts';
+import { SESSION_KEY_BYTES, registerSessions } from './session/session-cookies.ts';
 import type { ConsoleTls } from './tls.ts';
-import { assertSameSite, bodyOf, queryOf, registerSignIn, staleForm } from './sign-in.ts';
 
-export interface ConsoleOptions extends Omit<ConsoleDeps, 'memory'> {
-  /** What all replicas remember together. Default: what this process does, for as long as it runs. */
-  readonly memory?: ConsoleMemory;
-  /** Of sealing, 32 random bytes each, the one in use first; the same for all replicas. */
+export interface ConsoleOptions extends Omit<ConsoleDeps, 'state'> {
+  /** What all replicas share. Default: this process's own state, for as long as it runs. */
+  readonly state?: SharedState;
+  /** Seal sessions, 32 random bytes each, the same for all replicas: the first seals, all of them open. */
   readonly sealingKeys: readonly Uint8Array[];
   /** The header in which an authenticating proxy hands on each person's token; undefined: people sign in here. */
   readonly proxyHeader?: ProxyHeader;
@@ -46,126 +45,121 @@ export interface ConsoleOptions extends Omit<ConsoleDeps, 'memory'> {
 
 export interface ConsoleServer {
   readonly port: number;
-  /** No new requests; resolves when the running ones have ended, at the latest after a few seconds. */
+  /** Takes no new requests; resolves when the running ones have ended, at the latest after a few seconds. */
   close(): Promise<void>;
 }
 
 const KEEP_ALIVE_MS = 72_000;
-const LONGEST_PARAM = 512;
-const CLOSE_MS = 3_000;
+const MAX_PARAM_LENGTH = 512;
+const CLOSE_TIMEOUT_MS = 3_000;
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 const FORM = 'application/x-www-form-urlencoded';
 
-/** Rejects where the port cannot be had. */
+/** Rejects where it cannot listen on the port. */
 export async function startConsole(options: ConsoleOptions & { readonly listen: { readonly host: string; readonly port: number } }): Promise<ConsoleServer> {
   const app = buildConsole(options);
   await app.listen(options.listen);
   return {
     port: portOf(app),
     async close() {
-      const timer = setTimeout(() => app.server.closeAllConnections(), CLOSE_MS);
+      const timer = setTimeout(() => app.server.closeAllConnections(), CLOSE_TIMEOUT_MS);
       await app.close();
       clearTimeout(timer);
     },
   };
 }
 
-/** The server, not listening yet. */
+/** The server, not listening yet. @throws RangeError where a sealing key has another length. */
 export function buildConsole(options: ConsoleOptions): FastifyInstance {
-  const { routes = ROUTES, assets = loadAssets(), memory = rememberHere(), sealingKeys, proxyHeader, access } = options;
-  const sealing = createSealing(sealingKeys);
-  const bindingKey = Buffer.from(hkdfSync('sha256', sealingKeys[0] ?? '', '', 'console binding', SEALING_KEY_BYTES));
-  const door = openDoor({ people: rememberPeople(access), sealing, signedOut: rememberSignedOut(memory), bindingKey, proxyHeader });
-  const desk: Desk = { deps: { ...options, memory }, assets, door };
+  const { routes = ROUTES, assets = loadAssets(), state = localState(), sealingKeys, proxyHeader, access, nowMs } = options;
+  const formKey = Buffer.from(hkdfSync('sha256', sealingKeys[0] ?? '', '', 'console binding', SESSION_KEY_BYTES));
+  const authenticator = createAuthenticator({ access, revocations: shareRevocations(state), formKey, proxyHeader, nowMs });
+  const context: ReplyContext = { deps: { ...options, state }, assets, authenticator };
+  const app = createApp(options, context);
+  registerSessions(app, sealingKeys);
+  void app.register(csrfProtection, { sessionPlugin: '@fastify/secure-session', sessionKey: 'csrfSecret', getToken: (request) => request.posted.csrf });
+  app.decorateRequest('principal', undefined).decorateRequest('posted');
+  app.addHook('onRequest', async (request, reply) => {
+    request.posted = { fields: new URLSearchParams(), csrf: '' };
+    secure(request, reply);
+  });
+  app.setErrorHandler((error, request, reply) => sendError(context, { request, reply }, error));
+  app.setNotFoundHandler((request, reply) => sendError(context, { request, reply }, new RequestRefused(404, 'There is nothing here', { message: 'Check the address, or go on from the start page.' })));
+  registerAssets(app, assets);
+  registerSignIn(app, context);
+  for (const route of routes) registerPage(app, context, route);
+  refuseOtherMethods(app, routes);
+  return app;
+}
+
+function createApp(options: ConsoleOptions, context: ReplyContext): FastifyInstance {
   const { headersTimeout, requestTimeout, maxHeaderSize } = REQUEST_LIMITS;
   const app = fastify({
     logger: false,
     genReqId: () => `req_${randomUUID().replaceAll('-', '')}`,
     requestIdHeader: false,
-    bodyLimit: MOST_FORM_BYTES,
+    bodyLimit: MAX_FORM_BYTES,
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout,
     ...options.serverFactory ? { serverFactory: options.serverFactory } : { http: { headersTimeout, maxHeaderSize } },
-    routerOptions: { maxParamLength: LONGEST_PARAM },
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     forceCloseConnections: 'idle',
     schemaController: { compilersFactory: { buildValidator: withoutSchemas, buildSerializer: withoutSchemas } },
     frameworkErrors: (error, request, reply) => {
-      dress(request, reply);
-      sendFault({ desk, reply, visitor: undefined }, error);
+      secure(request, reply);
+      sendFault(context, { request, reply }, error);
     },
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(FORM, { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-  app.addHook('onRequest', (request, reply, done) => {
-    dress(request, reply);
-    done();
-  });
-  app.setErrorHandler((error, request, reply) => sendFramed(desk, { request, reply }, error));
-  app.setNotFoundHandler((request, reply) => sendFramed(desk, { request, reply }, new RequestRefused(404, 'There is nothing here', { message: 'Check the address, or go on from the start page.' })));
-  registerAssets(app, assets);
-  registerSignIn(app, desk, countAttempts());
-  for (const route of routes) app.route({ method: route.method, url: route.path, handler: (request, reply) => visit(desk, route, { request, reply }) });
-  refuseOtherMethods(app, routes);
   return app;
 }
 
-/** No route has a schema; given nothing, fastify loads two compilers for them. */
+/** No route has a schema; without this, fastify loads two compilers for them. */
 function withoutSchemas(): never {
   throw new Error('a route has a schema');
 }
 
-function dress({ id }: FastifyRequest, reply: FastifyReply): void {
+function secure({ id }: FastifyRequest, reply: FastifyReply): void {
   void reply.headers(SECURITY_HEADERS).header('x-request-id', id);
 }
 
-/** What went wrong before any page, with the frame of whoever is signed in. */
-async function sendFramed(desk: Desk, { request, reply }: Exchange, error: unknown): Promise<FastifyReply> {
-  const visitor = await desk.door.identify(request.headers, desk.deps.nowMs()).catch(() => undefined); // the page says the first fault
-  sendFault({ desk, reply, visitor }, error);
+/** One page: a form's site, the person, the form's token, then the handler. */
+function registerPage(app: FastifyInstance, context: ReplyContext, { method, path, repeated, handle }: ConsoleRoute): void {
+  const signedIn = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => (
+    await identify(context, request, reply) ? undefined : askToSignIn(context, { request, reply }));
+  app.route({
+    method,
+    url: path,
+    preHandler: method === 'POST' ? [checkSite, signedIn, readForm(repeated), checkFormToken] : signedIn,
+    async handler(request, reply) {
+      const { principal, posted } = request;
+      if (!principal) return askToSignIn(context, { request, reply });
+      const answer = await handle({
+        deps: context.deps, person: principal.person, csrf: reply.generateCsrf(), path: pathOf(request.url), params: paramsOf(request), query: queryOf(request), form: posted.fields,
+        nowMs: context.deps.nowMs(), headOnly: request.method === 'HEAD',
+      });
+      await sendAnswer(context, { request, reply }, answer);
+      return reply;
+    },
+  });
+}
+
+/** The page that says what went wrong, with the navigation for whoever is signed in. */
+async function sendError(context: ReplyContext, { request, reply }: Exchange, error: unknown): Promise<FastifyReply> {
+  if (error instanceof AccessError && error.fault === 'SignedOut') return askToSignIn(context, { request, reply });
+  if (!request.principal) await identify(context, request, reply).catch(() => undefined); // the page says the first fault
+  sendFault(context, { request, reply }, error);
   return reply;
 }
 
-interface Exchange {
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
-}
-
-/** One request of a page: who, from where, with which form; then its handler. Never rejects. */
-async function visit(desk: Desk, route: ConsoleRoute, { request, reply }: Exchange): Promise<FastifyReply> {
-  let visitor: Visitor | undefined;
-  try {
-    const nowMs = desk.deps.nowMs();
-    if (route.method === 'POST') assertSameSite(request);
-    visitor = await desk.door.identify(request.headers, nowMs);
-    if (!visitor) return askToSignIn(desk, { request, reply }, nowMs);
-    if (visitor.cookies.length > 0) void reply.header('set-cookie', visitor.cookies);
-    const form = route.method === 'POST' ? checkedForm(request, route, visitor) : new URLSearchParams();
-    const answer = await route.handle({
-      deps: desk.deps, person: visitor.person, csrf: csrfToken(visitor.csrfSecret), path: pathOf(request.url), params: paramsOf(request), query: queryOf(request), form, nowMs, headOnly: request.method === 'HEAD',
-    });
-    await sendAnswer({ desk, reply, visitor }, answer);
-  } catch (error) {
-    if (error instanceof AccessError && error.fault === 'SignedOut') return askToSignIn(desk, { request, reply }, desk.deps.nowMs());
-    sendFault({ desk, reply, visitor }, error);
-  }
-  return reply;
-}
-
-/** @throws RequestRefused */
-function checkedForm(request: FastifyRequest, { repeated = [] }: ConsoleRoute, { csrfSecret }: Visitor): URLSearchParams {
-  const { fields, csrf } = parseForm(bodyOf(request), repeated);
-  if (!isCsrfToken(csrf, csrfSecret)) throw staleForm();
-  return fields;
-}
-
-/** A page leads to the sign-in and back again; what a form would have changed is not kept, and a script is told plainly. */
-function askToSignIn(desk: Desk, { request, reply }: Exchange, nowMs: number): FastifyReply {
-  const cookies = desk.door.dismiss(request.headers, nowMs);
-  void reply.removeHeader('set-cookie');
-  if (cookies.length > 0) void reply.header('set-cookie', cookies);
+/** Redirects a page to the sign-in page and back again. Forms and scripts get an error, since what they send is not kept. */
+function askToSignIn(context: ReplyContext, { request, reply }: Exchange): FastifyReply {
+  const over = context.authenticator.clear(request, reply);
+  request.principal = undefined;
   const isPage = request.method !== 'POST' && (request.headers['sec-fetch-dest'] ?? 'document') === 'document';
-  if (isPage) return reply.redirect(`/sign-in?next=${encodeURIComponent(request.url)}${cookies.length > 0 ? '&why=over' : ''}`, 303);
-  sendFault({ desk, reply, visitor: undefined }, new AccessError('SignedOut', request.method === 'POST' ? 'Nothing was changed. Sign in, open the page again and repeat the change.' : 'Sign in to go on.'));
+  if (isPage) return reply.redirect(`/sign-in?next=${encodeURIComponent(request.url)}${over ? '&why=over' : ''}`, 303);
+  sendFault(context, { request, reply }, new AccessError('SignedOut', request.method === 'POST' ? 'Nothing was changed. Sign in, open the page again and repeat the change.' : 'Sign in to go on.'));
   return reply;
 }
 
@@ -177,12 +171,12 @@ function registerAssets(app: FastifyInstance, assets: Assets): void {
   app.get(`${ASSET_ROOT}*`, (request, reply) => {
     const found = assets.find(pathOf(request.url));
     if (!found) return reply.callNotFound();
-    const keep = found.exact ? 'public, max-age=31536000, immutable' : 'no-store';
-    return reply.header('cache-control', keep).type(found.asset.contentType).send(found.asset.body);
+    const cacheControl = found.exact ? 'public, max-age=31536000, immutable' : 'no-store';
+    return reply.header('cache-control', cacheControl).type(found.asset.contentType).send(found.asset.body);
   });
 }
 
-/** A known path with another method: 405 and what is possible. */
+/** A known path with another method: 405, and the methods that it has. */
 function refuseOtherMethods(app: FastifyInstance, routes: readonly ConsoleRoute[]): void {
   const methods = new Map<string, Set<string>>([['/sign-in', new Set(['GET', 'POST'])], ['/sign-out', new Set(['POST'])], [`${ASSET_ROOT}*`, new Set(['GET'])]]);
   for (const { method, path } of routes) methods.set(path, (methods.get(path) ?? new Set()).add(method));

@@ -264,7 +264,7 @@ describe('the console of one machine in a browser', { skip: chromium.skip }, () 
     await admin.inspect('prices');
   });
 
-  test('an address that leads nowhere says so in the console\'s dress', async () => {
+  test('an address that leads nowhere says so in the console\'s layout', async () => {
     admin.expectStatus(404);
     await page.goto(`${url}/keys/research/never-was`);
     await page.getByRole('heading', { level: 1 }).waitFor();

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { renderBar } from '#web/dress/bar.ts';
-import { renderColumns } from '#web/dress/columns.ts';
+import { renderBar } from '#web/theme/bar.ts';
+import { renderColumns } from '#web/theme/columns.ts';
 import { formatDecimal } from '#web/decimal.ts';
 import { counted, formatCount, formatDuration, formatExactUsd, formatUsd, moment, money, shownUsd } from '#web/figures.ts';
 import { html } from '#web/html.ts';

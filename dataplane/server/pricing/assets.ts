@@ -20,7 +20,7 @@ const HASHED_NAME = new RegExp(`^(.+)-[0-9a-f]{${HASH_DIGITS}}(\\.[a-z]+)$`);
 const FILES = [
   {
     file: 'pricing.css', contentType: 'text/css; charset=utf-8',
-    parts: ['dress/dress.css', 'pricing/browser/pricing.css'],
+    parts: ['theme/theme.css', 'pricing/browser/pricing.css'],
   },
   {
     file: 'pricing.js', contentType: 'text/javascript; charset=utf-8',

@@ -9,7 +9,7 @@ import type { KubeClient } from '../../kube/client.ts';
 import { hasStatus } from '../../kube/errors.ts';
 import { pathOfKind } from '../../kube/parse-object.ts';
 import type { AccessVerb } from './access.ts';
-import { mapSome, remember } from './remember.ts';
+import { createTtlCache } from './ttl-cache.ts';
 
 interface Question {
   readonly verb: AccessVerb;
@@ -37,12 +37,11 @@ interface RightsOptions {
   readonly nowMs: () => number;
 }
 
-/** A right that was taken away is still believed in for so long. */
-const YES_MS = 10_000;
-const NO_MS = 10_000;
+/** A right that was taken away still counts for so long. */
+const ANSWER_MS = 10_000;
 /** Where a person has no rules at all is asked again so often: in a cluster of a thousand namespaces that is nearly everywhere. */
 const NOTHING_MS = 60_000;
-const AT_ONCE = 16;
+const CONCURRENCY = 16;
 const MOST_ANSWERS = 20_000;
 const AUTHORIZATION = '/apis/authorization.k8s.io/v1';
 
@@ -66,8 +65,8 @@ interface ListedRules {
 }
 
 export function askRights({ client, nowMs }: RightsOptions): Rights {
-  const answers = remember<boolean>({ nowMs, keepMs: (yes) => (yes ? YES_MS : NO_MS), most: MOST_ANSWERS });
-  const listed = remember<Rules>({ nowMs, keepMs: ({ rules }) => (rules.length > 0 ? YES_MS : NOTHING_MS), most: MOST_ANSWERS });
+  const answers = createTtlCache<boolean>({ nowMs, ttlMs: () => ANSWER_MS, maxEntries: MOST_ANSWERS });
+  const listed = createTtlCache<Rules>({ nowMs, ttlMs: ({ rules }) => (rules.length > 0 ? ANSWER_MS : NOTHING_MS), maxEntries: MOST_ANSWERS });
 
   function may(question: Question): Promise<boolean> {
     const { verb, kind, namespace, name } = question;
@@ -107,7 +106,7 @@ export function askRights({ client, nowMs }: RightsOptions): Rights {
   async function namedIn(namespace: string, kind: Kind): Promise<string[]> {
     const { rules } = await rulesIn(namespace);
     const names = [...new Set(rules.filter((rule) => applies(rule, 'get', kind)).flatMap((rule) => rule.names))];
-    const allowed = await mapSome(names, AT_ONCE, (name) => may({ verb: 'get', kind, namespace, name }));
+    const allowed = await mapConcurrently(names, CONCURRENCY, (name) => may({ verb: 'get', kind, namespace, name }));
     return names.filter((_, at) => allowed[at]);
   }
 
@@ -116,21 +115,21 @@ export function askRights({ client, nowMs }: RightsOptions): Rights {
     async among(namespaces, verb, kind) {
       const all = [...namespaces].sort();
       if (await may({ verb, kind })) return all;
-      const allowed = await mapSome(all, AT_ONCE, (namespace) => mayIn(namespace, verb, kind));
+      const allowed = await mapConcurrently(all, CONCURRENCY, (namespace) => mayIn(namespace, verb, kind));
       return all.filter((_, at) => allowed[at]);
     },
     async scope(kind, namespaces) {
       if (await mayReadAll(kind)) return 'All';
       const scope = { namespaces: new Set<string>(), named: new Set<string>() };
-      await mapSome([...namespaces()], AT_ONCE, async (namespace) => {
+      await mapConcurrently([...namespaces()], CONCURRENCY, async (namespace) => {
         if (await mayIn(namespace, 'list', kind)) scope.namespaces.add(namespace);
         else for (const name of await namedIn(namespace, kind)) scope.named.add(`${namespace}/${name}`);
       });
       return scope;
     },
     forget() {
-      answers.forget();
-      listed.forget();
+      answers.clear();
+      listed.clear();
     },
   };
 }
@@ -143,4 +142,18 @@ function ours({ resourceRules = [], incomplete = false }: ListedRules): Rules {
 
 function applies({ verbs, resources }: Rule, verb: AccessVerb, kind: Kind): boolean {
   return (verbs.includes(verb) || verbs.includes('*')) && (resources.includes(PLURALS[kind]) || resources.includes('*'));
+}
+
+/** As Promise.all over a mapping, with at most `concurrency` running. The first failure ends it. */
+export async function mapConcurrently<T, R>(items: readonly T[], concurrency: number, map: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  let next = 0;
+  const work = async (): Promise<void> => {
+    for (let at = next++; at < items.length; at = next++) {
+      const item = items[at];
+      if (item !== undefined) results[at] = await map(item);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, work));
+  return results;
 }

@@ -35,17 +35,17 @@ export async function madePage(visit: Visit): Promise<Answer> {
 
 async function findMadeKey(visit: Visit, apiKey: ApiKey): Promise<MadeKey> {
   if (apiKey.spec.key.type === 'Provided') return { state: 'Provided' };
-  const { nowMs, headOnly, deps: { memory } } = visit;
+  const { nowMs, headOnly, deps } = visit;
   const asked = askedFor(visit, apiKey);
   if (!asked) return { state: 'Over' };
   const waiting = { state: 'Waiting', late: nowMs >= asked.sinceMs + LATE_MS } as const;
   const { keyHash } = asked;
   if (keyHash === undefined) return waiting;
-  if (wasShown(memory, keyHash)) return { state: 'Over' };
+  if (wasShown(deps.state, keyHash)) return { state: 'Over' };
   const found = await readKey(visit, apiKey, keyHash);
   if (found === undefined) return waiting;
   if (found === 'Unreadable') return { state: 'Unreadable' };
-  return headOnly || await claimShowing(memory, keyHash, nowMs) ? { state: 'Shown', text: found.text } : { state: 'Over' };
+  return headOnly || await claimShowing(deps.state, keyHash, nowMs) ? { state: 'Shown', text: found.text } : { state: 'Over' };
 }
 
 /**

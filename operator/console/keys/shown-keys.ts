@@ -3,7 +3,7 @@
  * it has noted it before. A key is told by its hash, which its status has as well.
  */
 import { isJsonObject, parseJson } from '#crds/json.ts';
-import type { ConsoleMemory } from '../access/memory.ts';
+import type { SharedState } from '../access/shared-state.ts';
 
 /** So long after it was made a key can be shown. */
 export const SHOWN_FOR_MS = 600_000;
@@ -14,15 +14,15 @@ const MOST = 2_000;
 const ID_CHARACTERS = 32;
 
 /** Whether it was shown, as far as is known here. */
-export function wasShown(memory: ConsoleMemory, keyHash: string): boolean {
-  return parse(memory.read('shownKeys')).has(idOf(keyHash));
+export function wasShown(state: SharedState, keyHash: string): boolean {
+  return parse(state.read('shownKeys')).has(idOf(keyHash));
 }
 
 /** Resolves to whether the caller is the one to show it. Rejects with AccessError where nobody can tell. */
-export async function claimShowing(memory: ConsoleMemory, keyHash: string, nowMs: number): Promise<boolean> {
+export async function claimShowing(state: SharedState, keyHash: string, nowMs: number): Promise<boolean> {
   const id = idOf(keyHash);
   let mine = false;
-  await memory.change('shownKeys', (text) => {
+  await state.change('shownKeys', (text) => {
     const shown = parse(text);
     mine = !shown.has(id);
     if (!mine) return text;

@@ -1,15 +1,13 @@
 /**
- * A session is a sealed text in the browser's cookie and nothing on the server: who holds a key of the ring can serve it, and a
- * restart or a second replica signs nobody out. It ends 8 hours after signing in, or when it has not been used for one. That
- * somebody has signed out of it before is remembered for as long, by all replicas together (signed-out.ts).
+ * A session lives in the browser's cookies only, so any replica serves it and a restart signs nobody out. It ends 8 hours after
+ * signing in, or after one hour without a request. Sessions that people signed out of are remembered by all replicas (revocations.ts).
  */
 import { randomBytes } from 'node:crypto';
-import type { Sealing } from './sealing.ts';
 
 export interface Session {
   /** What the person showed when signing in. Never logged. */
   readonly token: string;
-  /** What the tokens in forms are made of; known to this session only. */
+  /** The tokens in forms derive from it. It also tells this session from others of the same token. */
   readonly csrfSecret: string;
   /** Milliseconds since the epoch. */
   readonly begunMs: number;
@@ -19,39 +17,31 @@ export interface Session {
 
 export const SESSION_MS = 8 * 3_600_000;
 export const IDLE_MS = 3_600_000;
-/** A cookie is written anew at most so often: a page with its parts is one visit. */
+/** A session is renewed at most so often, since each renewal writes its cookies. */
 const RENEW_MS = 300_000;
-/** So much earlier another replica's clock may be. */
+/** The clock of another replica may be ahead by this much. */
 const CLOCK_SKEW_MS = 60_000;
-const SECRET_BYTES = 32;
-const PURPOSE = 'session 1';
+const SECRET_BYTES = 24;
 
 /** A session that begins now. */
 export function beginSession(token: string, nowMs: number): Session {
   return { token, csrfSecret: randomBytes(SECRET_BYTES).toString('base64url'), begunMs: nowMs, seenMs: nowMs };
 }
 
-/** As the browser keeps it. */
-export function sealSession({ token, csrfSecret, begunMs, seenMs }: Session, sealing: Sealing): string {
-  return sealing.seal(JSON.stringify([token, csrfSecret, begunMs, seenMs]), PURPOSE);
-}
-
-/** undefined: it is not ours, or over. */
-export function openSession(sealed: string, sealing: Sealing, nowMs: number): Session | undefined {
-  const text = sealing.open(sealed, PURPOSE);
-  if (text === undefined) return undefined;
-  const [token, csrfSecret, begunMs, seenMs]: readonly unknown[] = JSON.parse(text);
+/** The session that a cookie holds; undefined if it is none, or over. */
+export function parseSession(data: Readonly<Partial<Record<keyof Session, unknown>>>, nowMs: number): Session | undefined {
+  const { token, csrfSecret, begunMs, seenMs } = data;
   if (typeof token !== 'string' || typeof csrfSecret !== 'string' || typeof begunMs !== 'number' || typeof seenMs !== 'number') return undefined;
   const over = nowMs >= begunMs + SESSION_MS || nowMs >= seenMs + IDLE_MS || seenMs > nowMs + CLOCK_SKEW_MS;
   return over ? undefined : { token, csrfSecret, begunMs, seenMs };
 }
 
-/** The session as it goes on from now; undefined: the cookie that the browser has is young enough. */
+/** The session as renewed now; undefined if its last renewal is recent enough. */
 export function renewSession(session: Session, nowMs: number): Session | undefined {
   return nowMs - session.seenMs < RENEW_MS ? undefined : { ...session, seenMs: nowMs };
 }
 
-/** Until when the browser needs to keep it, in whole seconds. */
+/** How long the browser keeps it, in whole seconds. */
 export function secondsLeft({ begunMs, seenMs }: Session, nowMs: number): number {
   return Math.max(0, Math.ceil((Math.min(begunMs + SESSION_MS, seenMs + IDLE_MS) - nowMs) / 1000));
 }

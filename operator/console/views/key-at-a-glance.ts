@@ -2,7 +2,7 @@
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { money, moment } from '#web/figures.ts';
-import { renderBar } from '#web/dress/bar.ts';
+import { renderBar } from '#web/theme/bar.ts';
 import type { ApiKey } from '#crds/types.gen.ts';
 import { secretNameOf } from '../../store/key-secret.ts';
 import { factsOf } from './key-facts.ts';

@@ -5,8 +5,8 @@
 import { html, flag, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { money, moment } from '#web/figures.ts';
-import { renderBar } from '#web/dress/bar.ts';
-import type { BarTone } from '#web/dress/bar.ts';
+import { renderBar } from '#web/theme/bar.ts';
+import type { BarTone } from '#web/theme/bar.ts';
 import type { KeyFacts } from './key-facts.ts';
 import { keyPath, SWITCH_FORM, switchValue } from './key-links.ts';
 import { readyMark } from './key-marks.ts';

@@ -3,7 +3,7 @@
  * the person may not see.
  */
 import type { ApiKey } from '#crds/types.gen.ts';
-import { renderBar } from '#web/dress/bar.ts';
+import { renderBar } from '#web/theme/bar.ts';
 import { counted, formatCount, money } from '#web/figures.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';

@@ -1,6 +1,6 @@
 /** [P] Spending of a range of days: as columns by day, and as bars by key and by model. */
-import { renderBar } from '#web/dress/bar.ts';
-import { renderColumns } from '#web/dress/columns.ts';
+import { renderBar } from '#web/theme/bar.ts';
+import { renderColumns } from '#web/theme/columns.ts';
 import { counted, formatCount, moment, money } from '#web/figures.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';

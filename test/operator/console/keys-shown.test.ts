@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { AccessError } from '../../../operator/console/access/access.ts';
-import { rememberHere } from '../../../operator/console/access/memory.ts';
+import { localState } from '../../../operator/console/access/shared-state.ts';
 import { claimShowing, wasShown } from '../../../operator/console/keys/shown-keys.ts';
 import { ANNA, PLATFORM, TENANTS, keysStand } from './keys-stand.ts';
 import { createWorld } from '../../support/console-access.ts';
@@ -12,8 +12,8 @@ const hashOf = (number: number): string => String(number).padStart(64, '0').spli
 
 describe('a key that was made', () => {
   it('is shown by one of the replicas that are asked at once', async () => {
-    const [world, memory] = [createWorld([...PLATFORM, ...TENANTS]), rememberHere()];
-    const stands = Array.from({ length: 4 }, () => keysStand({ world, memory }));
+    const [world, state] = [createWorld([...PLATFORM, ...TENANTS]), localState()];
+    const stands = Array.from({ length: 4 }, () => keysStand({ world, state }));
     const browsers = await Promise.all(stands.map(({ browser }) => browser(ANNA)));
     const { uid = '' } = world.apiKey('team-a', 'ci-bot').metadata;
     const { location } = await browsers[0]?.post('/keys/team-a/ci-bot/rotate', { uid, rotation: '1', overlap: '0' }) ?? assert.fail();
@@ -25,10 +25,10 @@ describe('a key that was made', () => {
   });
 
   it('is not shown where nobody can tell whether it was', async () => {
-    const here = rememberHere();
+    const here = localState();
     let away = true;
-    const memory: typeof here = { ...here, change: (entry, edit) => away ? Promise.reject(new AccessError('Unavailable', 'Try again.')) : here.change(entry, edit) };
-    const { browser, world } = keysStand({ memory });
+    const state: typeof here = { ...here, change: (entry, edit) => away ? Promise.reject(new AccessError('Unavailable', 'Try again.')) : here.change(entry, edit) };
+    const { browser, world } = keysStand({ state });
     const anna = await browser(ANNA);
     const { uid = '' } = world.apiKey('team-a', 'ci-bot').metadata;
     const { location } = await anna.post('/keys/team-a/ci-bot/rotate', { uid, rotation: '1', overlap: '0' });
@@ -58,21 +58,21 @@ describe('a key that was made', () => {
 
 describe('what is remembered of keys that were shown', () => {
   it('is claimed once, and forgotten when no page can show it any more', async () => {
-    const memory = rememberHere();
-    assert.ok(!wasShown(memory, hashOf(1)));
-    assert.deepEqual(await Promise.all([1, 1, 2].map((key) => claimShowing(memory, hashOf(key), NOW_MS))), [true, false, true]);
-    assert.ok(wasShown(memory, hashOf(1)) && !wasShown(memory, hashOf(3)));
-    assert.ok(await claimShowing(memory, hashOf(3), NOW_MS + 1_300_000));
-    assert.deepEqual([1, 2, 3].map((key) => wasShown(memory, hashOf(key))), [false, false, true]);
+    const state = localState();
+    assert.ok(!wasShown(state, hashOf(1)));
+    assert.deepEqual(await Promise.all([1, 1, 2].map((key) => claimShowing(state, hashOf(key), NOW_MS))), [true, false, true]);
+    assert.ok(wasShown(state, hashOf(1)) && !wasShown(state, hashOf(3)));
+    assert.ok(await claimShowing(state, hashOf(3), NOW_MS + 1_300_000));
+    assert.deepEqual([1, 2, 3].map((key) => wasShown(state, hashOf(key))), [false, false, true]);
   });
 
   it('is bounded, and anything else in its place counts for nothing', async () => {
-    const memory = rememberHere();
-    await memory.change('shownKeys', () => '["x"]');
-    assert.ok(await claimShowing(memory, hashOf(0), NOW_MS));
-    await memory.change('shownKeys', () => JSON.stringify(Object.fromEntries(Array.from({ length: 2_000 }, (_, key) => [hashOf(key).slice(0, 32), NOW_MS + key]))));
-    assert.ok(await claimShowing(memory, hashOf(9_999), NOW_MS));
-    assert.deepEqual([0, 1, 1_999, 9_999].map((key) => wasShown(memory, hashOf(key))), [false, true, true, true]);
-    assert.ok(memory.read('shownKeys').length < 200_000);
+    const state = localState();
+    await state.change('shownKeys', () => '["x"]');
+    assert.ok(await claimShowing(state, hashOf(0), NOW_MS));
+    await state.change('shownKeys', () => JSON.stringify(Object.fromEntries(Array.from({ length: 2_000 }, (_, key) => [hashOf(key).slice(0, 32), NOW_MS + key]))));
+    assert.ok(await claimShowing(state, hashOf(9_999), NOW_MS));
+    assert.deepEqual([0, 1, 1_999, 9_999].map((key) => wasShown(state, hashOf(key))), [false, true, true, true]);
+    assert.ok(state.read('shownKeys').length < 200_000);
   });
 });

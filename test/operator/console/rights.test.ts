@@ -1,8 +1,8 @@
 /** What is asked of the API server about a person's rights, how often, and what follows from the answers. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { askRights } from '../../../operator/console/access/rights.ts';
-import { mapSome, remember } from '../../../operator/console/access/remember.ts';
+import { askRights, mapConcurrently } from '../../../operator/console/access/rights.ts';
+import { createTtlCache } from '../../../operator/console/access/ttl-cache.ts';
 import type { KubeRequest } from '../../../operator/kube/client.ts';
 import { KubeError, KubeUnreachable } from '../../../operator/kube/errors.ts';
 
@@ -103,13 +103,13 @@ describe('a person\'s rights', () => {
 
 describe('remembered answers', () => {
   it('are forgotten when there are too many, and never mixed up with what is asked meanwhile', async () => {
-    const kept = remember<number>({ nowMs: () => 0, keepMs: () => 10, most: 2 });
+    const kept = createTtlCache<number>({ nowMs: () => 0, ttlMs: () => 10, maxEntries: 2 });
     let asked = 0;
     const ask = (key: string): Promise<number> => kept.get(key, async () => ++asked);
     assert.deepEqual([await ask('a'), await ask('a'), await ask('b'), await ask('c'), await ask('a')], [1, 1, 2, 3, 4]);
     const late = Promise.withResolvers<number>();
     const slow = kept.get('slow', () => late.promise);
-    kept.forget();
+    kept.clear();
     assert.equal(await ask('slow'), 5);
     late.resolve(0);
     assert.deepEqual([await slow, await ask('slow')], [0, 5]);
@@ -117,13 +117,13 @@ describe('remembered answers', () => {
 
   it('come in the order of what is asked, so many at once', async () => {
     let [running, most] = [0, 0];
-    const doubled = await mapSome([1, 2, 3, 4, 5, 6, 7], 3, async (n) => {
+    const doubled = await mapConcurrently([1, 2, 3, 4, 5, 6, 7], 3, async (n) => {
       most = Math.max(most, ++running);
       await new Promise((resolve) => { setImmediate(resolve); });
       running--;
       return n * 2;
     });
     assert.deepEqual([doubled, most], [[2, 4, 6, 8, 10, 12, 14], 3]);
-    assert.deepEqual(await mapSome([], 3, () => assert.fail('nothing')), []);
+    assert.deepEqual(await mapConcurrently([], 3, () => assert.fail('nothing')), []);
   });
 });

@@ -155,7 +155,7 @@ describe('signing in', () => {
     assert.equal((await visit(cookie)).headers['set-cookie'], undefined, 'a young cookie is not written anew');
     clock.nowMs += 50 * 60_000;
     const renewed = await visit(cookie);
-    assert.match(String(renewed.headers['set-cookie']), /Max-Age=3600; HttpOnly; SameSite=Strict/);
+    assert.match(String(renewed.headers['set-cookie']), /Max-Age=3600; Path=\/; HttpOnly; SameSite=Strict/);
     clock.nowMs += 50 * 60_000;
     assert.equal((await visit(cookie)).headers.location, '/sign-in?next=%2Fkeys&why=over');
     assert.equal((await visit(cookiesOf(renewed))).statusCode, 200);
@@ -177,7 +177,7 @@ describe('signing in', () => {
     assert.equal(stale.statusCode, 403);
     const answer = await app.inject({ method: 'POST', url: '/sign-out', headers: { ...FORM_HEADERS, cookie }, payload: `csrf=${csrf}` });
     assert.equal(answer.headers.location, '/sign-in?why=out');
-    assert.match(String(answer.headers['set-cookie']), /mgw-console-8081=; Path=\/; Max-Age=0/);
+    assert.match(String(answer.headers['set-cookie']), /mgw-console-8081=; Max-Age=0; Path=\//);
   });
 
   it('ends for whoever has a copy of its cookie, and for nobody else', async () => {
@@ -192,7 +192,7 @@ describe('signing in', () => {
     for (const copied of [cookie, renewed]) {
       const refused = await visit(copied);
       assert.equal(refused.headers.location, '/sign-in?next=%2Fkeys&why=over');
-      assert.match(String(refused.headers['set-cookie']), /mgw-console-8081=; Path=\/; Max-Age=0/);
+      assert.match(String(refused.headers['set-cookie']), /mgw-console-8081=; Max-Age=0; Path=\//);
       assert.equal((await app.inject({ method: 'POST', url: '/keys', headers: { ...FORM_HEADERS, cookie: copied }, payload: `csrf=${csrf}&name=a` })).statusCode, 401);
     }
     assert.equal(asked.length, questions, 'its token is not even asked about');
@@ -321,14 +321,14 @@ describe('assets', () => {
   it('are kept for ever under the hash of their content', async () => {
     const assets = loadAssets();
     const { app } = stand({ routes: [], assets });
-    const path = assets.href('dress.css');
-    assert.match(path, /^\/assets\/dress\.[0-9a-f]{12}\.css$/);
+    const path = assets.href('theme.css');
+    assert.match(path, /^\/assets\/theme\.[0-9a-f]{12}\.css$/);
     const exact = await app.inject({ url: path });
     assert.equal(exact.headers['cache-control'], 'public, max-age=31536000, immutable');
     assert.equal(exact.headers['content-type'], 'text/css; charset=utf-8');
-    const other = await app.inject({ url: '/assets/dress.000000000000.css' });
+    const other = await app.inject({ url: '/assets/theme.000000000000.css' });
     assert.deepEqual([other.statusCode, other.headers['cache-control']], [200, 'no-store']);
-    for (const url of ['/assets/dress.css', '/assets/../server.ts', '/assets/%2e%2e/server.ts', '/assets/']) assert.equal((await app.inject({ url })).statusCode, 404, url);
+    for (const url of ['/assets/theme.css', '/assets/../server.ts', '/assets/%2e%2e/server.ts', '/assets/']) assert.equal((await app.inject({ url })).statusCode, 404, url);
   });
 });
 

@@ -37,7 +37,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'operator/files': { may: ['crds', 'operator/store'], packages: ['js-yaml', 'yaml'] },
   'operator/console': {
     may: ['web', 'crds', 'operator/store', 'operator/status', 'operator/translate', 'operator/console/access', 'operator/console/usage', 'dataplane/snapshot', 'dataplane/ledger/usage-record-csv.ts', ...LEDGER_CONTRACT],
-    packages: ['fastify', 'pino'],
+    packages: ['@fastify/csrf-protection', '@fastify/secure-session', 'fastify', 'pino'],
   },
   'operator/console/access': { may: ['crds', 'operator/files', 'operator/kube', 'operator/reconcile', 'operator/store', 'operator/status', 'dataplane/snapshot'], packages: ['js-yaml', 'yaml', '@kubernetes/client-node', 'undici', 'pino'] },
   'operator/console/usage': {

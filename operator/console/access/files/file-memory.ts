@@ -7,27 +7,27 @@ import { join } from 'node:path';
 import { undefinedIfMissing } from '../../../files/missing-file.ts';
 import { writeDurably } from '../../../files/write-durably.ts';
 import { AccessError } from '../access.ts';
-import { MEMORY_ENTRIES } from '../memory.ts';
-import type { ConsoleMemory, MemoryEntry } from '../memory.ts';
+import { STATE_ENTRIES } from '../shared-state.ts';
+import type { SharedState, StateEntry } from '../shared-state.ts';
 import { createMutex } from '../../../store/mutex.ts';
 
 const FOLDER = 'console';
-const FILES: Readonly<Record<MemoryEntry, string>> = { signedOut: 'signed-out.json', shownKeys: 'shown-keys.json' };
+const FILES: Readonly<Record<StateEntry, string>> = { signedOut: 'signed-out.json', shownKeys: 'shown-keys.json' };
 const NOT_KEPT = 'It could not be written to the data folder. Nothing was changed; '
   + 'try again when the folder can be written.';
 
 /** One process writes there at a time. Rejects where the folder cannot be used. */
-export async function openFileMemory(dataDir: string): Promise<ConsoleMemory> {
+export async function openFileMemory(dataDir: string): Promise<SharedState> {
   const folder = join(dataDir, FOLDER);
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const texts = new Map<MemoryEntry, string>();
-  for (const entry of MEMORY_ENTRIES) {
+  const texts = new Map<StateEntry, string>();
+  for (const entry of STATE_ENTRIES) {
     const text = await undefinedIfMissing(readFile(join(folder, FILES[entry]), 'utf8'));
     texts.set(entry, text ?? '');
   }
   const inTurn = createMutex();
 
-  async function change(entry: MemoryEntry, edit: (text: string) => string): Promise<void> {
+  async function change(entry: StateEntry, edit: (text: string) => string): Promise<void> {
     const before = texts.get(entry) ?? '';
     const text = edit(before);
     if (text === before) return;

@@ -6,14 +6,11 @@ import type { FastifyInstance } from 'fastify';
 import { html } from '#web/html.ts';
 import { AccessError } from '../../../../operator/console/access/access.ts';
 import { openFileMemory } from '../../../../operator/console/access/files/file-memory.ts';
-import { rememberHere } from '../../../../operator/console/access/memory.ts';
+import { localState } from '../../../../operator/console/access/shared-state.ts';
 import type { ConsoleRoute } from '../../../../operator/console/route.ts';
-import { openDoor } from '../../../../operator/console/session/door.ts';
-import { createSealing } from '../../../../operator/console/session/sealing.ts';
-import { rememberSignedOut } from '../../../../operator/console/session/signed-out.ts';
 import { csrfField } from '../../../../operator/console/views/csrf-field.ts';
 import { temporaryFolder } from '../../support.ts';
-import { ALICE, BOB, FORM_HEADERS, HOST, csrfIn, signIn, somebody, stand } from '../stand.ts';
+import { ALICE, BOB, FORM_HEADERS, HOST, csrfIn, signIn, stand } from '../stand.ts';
 
 const routes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/keys', handle: ({ csrf }) => ({ fragment: html`<form>${csrfField(csrf)}</form>` }) }];
 
@@ -25,13 +22,13 @@ async function isOpen(app: FastifyInstance, cookie: string): Promise<boolean> {
 async function signOut(app: FastifyInstance, cookie: string): Promise<unknown> {
   const { body } = await app.inject({ url: '/keys', headers: { host: HOST, cookie } });
   const answer = await app.inject({ method: 'POST', url: '/sign-out', headers: { ...FORM_HEADERS, cookie }, payload: new URLSearchParams({ csrf: csrfIn(body) }).toString() });
-  assert.match(String(answer.headers['set-cookie']), /mgw-console-8081=; Path=\/; Max-Age=0/);
+  assert.match(String(answer.headers['set-cookie']), /mgw-console-8081=; Max-Age=0; Path=\//);
   return answer.headers.location;
 }
 
 describe('signing out', () => {
   it('ends a copy of the cookie at every replica, and no other session', async () => {
-    const shared = { memory: rememberHere(), sealingKeys: [randomBytes(32)], routes };
+    const shared = { state: localState(), sealingKeys: [randomBytes(32)], routes };
     const [one, two] = [stand(shared).app, stand(shared).app];
     const [copied, other, bob] = [await signIn(one, ALICE), await signIn(two, ALICE), await signIn(one, BOB)];
     assert.ok(await isOpen(two, copied));
@@ -42,38 +39,20 @@ describe('signing out', () => {
   it('holds after a restart on one machine', async (t) => {
     const data = await temporaryFolder(t);
     const sealingKeys = [randomBytes(32)];
-    const { app } = stand({ memory: await openFileMemory(data), sealingKeys, routes });
+    const { app } = stand({ state: await openFileMemory(data), sealingKeys, routes });
     const [copied, other] = [await signIn(app, ALICE), await signIn(app, ALICE)];
     await signOut(app, copied);
-    const again = stand({ memory: await openFileMemory(data), sealingKeys, routes }).app;
+    const again = stand({ state: await openFileMemory(data), sealingKeys, routes }).app;
     assert.deepEqual([await isOpen(again, copied), await isOpen(again, other)], [false, true]);
   });
 
   it('says so where it could not be noted for the others, and holds here', async () => {
-    const memory = { ...rememberHere(), change: () => Promise.reject(new AccessError('Unavailable', 'away')) };
-    const { app, logged } = stand({ memory, routes });
+    const state = { ...localState(), change: () => Promise.reject(new AccessError('Unavailable', 'away')) };
+    const { app, logged } = stand({ state, routes });
     const cookie = await signIn(app, ALICE);
     assert.equal(await signOut(app, cookie), '/sign-in?why=out-here');
     assert.ok(!await isOpen(app, cookie));
     assert.match((await app.inject({ url: '/sign-in?why=out-here', headers: { host: HOST } })).body, /signed out in this browser[^<]*may still open the console elsewhere/);
     assert.deepEqual(logged.filter(({ level }) => level === 'warn').map(({ message }) => message), ['a sign-out of the console holds in this process only']);
-  });
-
-  it('opens each cookie once', async () => {
-    const sealing = createSealing([randomBytes(32)]);
-    let opened = 0;
-    const forgotten: string[] = [];
-    const door = openDoor({
-      people: { find: async () => somebody('alice'), forget: (token) => { forgotten.push(token); } },
-      sealing: { ...sealing, open: (sealed, purpose) => { opened++; return sealing.open(sealed, purpose); } },
-      signedOut: rememberSignedOut(rememberHere()), bindingKey: randomBytes(32), proxyHeader: undefined,
-    });
-    const nowMs = Date.UTC(2026, 10, 21, 12);
-    const { cookies = [] } = await door.admit(ALICE, { host: HOST }, nowMs) ?? {};
-    const headers = { host: HOST, cookie: cookies.filter((each) => !each.includes('Max-Age=0')).map((each) => each.split(';', 1)[0]).join('; ') };
-    const { cookies: dropped, problem } = await door.signOut(headers, nowMs);
-    assert.equal(opened, 1);
-    assert.deepEqual([forgotten, problem, dropped.length], [[ALICE], undefined, 2]);
-    assert.equal(await door.identify(headers, nowMs), undefined);
   });
 });

@@ -1,14 +1,13 @@
-/** What was signed out stays so, whatever is signed out after it; memory is bounded, and who pays for that is as few as can be. */
+/** A revoked session stays revoked, whatever follows it. The list is bounded, and as few other sessions as possible pay for that. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { AccessError } from '../../../../operator/console/access/access.ts';
-import { rememberHere } from '../../../../operator/console/access/memory.ts';
-import type { ConsoleMemory } from '../../../../operator/console/access/memory.ts';
+import { localState } from '../../../../operator/console/access/shared-state.ts';
+import type { SharedState } from '../../../../operator/console/access/shared-state.ts';
+import { createRevocationList, shareRevocations } from '../../../../operator/console/session/revocations.ts';
 import { SESSION_MS } from '../../../../operator/console/session/session.ts';
 import type { Session } from '../../../../operator/console/session/session.ts';
-import { openSignedOutBook } from '../../../../operator/console/session/signed-out-book.ts';
-import { rememberSignedOut } from '../../../../operator/console/session/signed-out.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 
@@ -20,40 +19,40 @@ describe('sessions that were signed out', () => {
   it('are over, and no others, as long as there is room', () => {
     const some = fc.array(fc.record({ token: fc.constantFrom('a', 'b', 'c'), begunMs: fc.integer({ min: NOW_MS, max: NOW_MS + 20 }), out: fc.boolean() }), { maxLength: 60 });
     fc.assert(fc.property(some, (planned) => {
-      const signedOut = openSignedOutBook();
+      const revocations = createRevocationList();
       const sessions = planned.map(({ token, begunMs, out }, at) => ({ session: session(token, at, begunMs), out }));
-      for (const each of sessions) if (each.out) signedOut.add(each.session);
-      for (const each of sessions) assert.equal(signedOut.has({ ...each.session, seenMs: NOW_MS + 1_000_000 }), each.out);
+      for (const each of sessions) if (each.out) revocations.add(each.session);
+      for (const each of sessions) assert.equal(revocations.has({ ...each.session, seenMs: NOW_MS + 1_000_000 }), each.out);
     }));
   });
 
   it('stay over however many follow', () => {
     const some = fc.array(fc.record({ token: fc.constantFrom('a', 'b', 'c', 'd', 'e'), begunMs: fc.integer({ min: NOW_MS, max: NOW_MS + 50 }) }), { maxLength: 80 });
     fc.assert(fc.property(some, fc.integer({ min: 1, max: 10 }), fc.integer({ min: 1, max: 5 }), (planned, most, mostOfToken) => {
-      const signedOut = openSignedOutBook({ most, mostOfToken });
+      const revocations = createRevocationList({ most, mostOfToken });
       const sessions = planned.map(({ token, begunMs }, at) => session(token, at, begunMs));
       for (const [at, each] of sessions.entries()) {
-        signedOut.add(each);
-        for (const before of sessions.slice(0, at + 1)) assert.ok(signedOut.has(before));
-        assert.ok(!signedOut.has(session('a', -1, NOW_MS + 51)), 'one that began after all of them goes on');
+        revocations.add(each);
+        for (const before of sessions.slice(0, at + 1)) assert.ok(revocations.has(before));
+        assert.ok(!revocations.has(session('a', -1, NOW_MS + 51)), 'one that began after all of them goes on');
       }
     }));
   });
 
   it('end others of the same token only, where somebody signs out again and again', () => {
-    const signedOut = openSignedOutBook({ most: 50, mostOfToken: 10 });
-    for (let at = 0; at < 1000; at++) signedOut.add(session('noisy', at));
-    assert.ok(!signedOut.has(session('quiet', -1, NOW_MS)), 'of another token, begun before all of them');
-    assert.ok(signedOut.has(session('noisy', -1, NOW_MS + 989)), 'begun with the last that was forgotten');
-    assert.ok(!signedOut.has(session('noisy', -1, NOW_MS + 990)), 'begun after it, and never signed out');
+    const revocations = createRevocationList({ most: 50, mostOfToken: 10 });
+    for (let at = 0; at < 1000; at++) revocations.add(session('noisy', at));
+    assert.ok(!revocations.has(session('quiet', -1, NOW_MS)), 'of another token, begun before all of them');
+    assert.ok(revocations.has(session('noisy', -1, NOW_MS + 989)), 'begun with the last that was forgotten');
+    assert.ok(!revocations.has(session('noisy', -1, NOW_MS + 990)), 'begun after it, and never signed out');
   });
 
   it('end those that began as early, where those of many tokens are more than it holds', () => {
-    const signedOut = openSignedOutBook({ most: 50, mostOfToken: 10 });
-    for (let at = 0; at < 200; at++) signedOut.add(session(`token ${at}`, at));
-    assert.ok(signedOut.has(session('quiet', -1, NOW_MS + 149)));
-    assert.ok(!signedOut.has(session('quiet', -1, NOW_MS + 150)));
-    for (let at = 0; at < 200; at++) assert.ok(signedOut.has(session(`token ${at}`, at)));
+    const revocations = createRevocationList({ most: 50, mostOfToken: 10 });
+    for (let at = 0; at < 200; at++) revocations.add(session(`token ${at}`, at));
+    assert.ok(revocations.has(session('quiet', -1, NOW_MS + 149)));
+    assert.ok(!revocations.has(session('quiet', -1, NOW_MS + 150)));
+    for (let at = 0; at < 200; at++) assert.ok(revocations.has(session(`token ${at}`, at)));
   });
 });
 
@@ -62,13 +61,13 @@ describe('what was signed out, as text', () => {
 
   it('says the same to another one, and what several say is over for all of them', () => {
     fc.assert(fc.property(fc.array(planned, { maxLength: 60 }), fc.integer({ min: 1, max: 70 }), fc.integer({ min: 1, max: 20 }), (plan, most, mostOfToken) => {
-      const books = [0, 1, 2].map(() => openSignedOutBook({ most, mostOfToken }));
+      const lists = [0, 1, 2].map(() => createRevocationList({ most, mostOfToken }));
       const sessions = plan.map(({ token, begunMs, at }, number) => ({ at, session: session(token, number, begunMs) }));
-      for (const each of sessions) books[each.at]?.add(each.session);
-      const texts = books.map((book) => book.text(NOW_MS));
+      for (const each of sessions) lists[each.at]?.add(each.session);
+      const texts = lists.map((list) => list.serialize(NOW_MS));
       for (const order of [[0, 1, 2], [2, 0, 1], [0, 0, 1, 2, 1]]) {
-        const joined = openSignedOutBook({ most, mostOfToken });
-        for (const at of order) joined.load(texts[at] ?? '');
+        const joined = createRevocationList({ most, mostOfToken });
+        for (const at of order) joined.merge(texts[at] ?? '');
         for (const each of sessions) assert.ok(joined.has(each.session));
         assert.ok(!joined.has(session('a', -1, NOW_MS + 51)));
         if (plan.length <= Math.min(most, mostOfToken)) assert.ok(!joined.has(session('a', -1, NOW_MS)), 'nobody else pays where there is room');
@@ -77,40 +76,40 @@ describe('what was signed out, as text', () => {
   });
 
   it('is short, holds no token, and forgets what is over by itself', () => {
-    const book = openSignedOutBook();
-    for (let at = 0; at < 5_000; at++) book.add(session(`token-${at}`, at));
-    const text = book.text(NOW_MS);
+    const list = createRevocationList();
+    for (let at = 0; at < 5_000; at++) list.add(session(`token-${at}`, at));
+    const text = list.serialize(NOW_MS);
     assert.ok(text.length < 400_000, `${text.length}`);
     assert.ok(!text.includes('token-'));
-    assert.ok(book.text(NOW_MS + SESSION_MS).length === text.length, 'some are not over yet by a clock that is late');
-    assert.ok(book.text(NOW_MS + SESSION_MS + 2 * 3_600_000).length < 100);
+    assert.ok(list.serialize(NOW_MS + SESSION_MS).length === text.length, 'some are not over yet by a clock that is late');
+    assert.ok(list.serialize(NOW_MS + SESSION_MS + 2 * 3_600_000).length < 100);
   });
 
   it('counts for nothing where somebody has put something else there', () => {
     for (const text of ['', 'x', '[]', 'null', '{"tokens":7}', '{"upToMs":"9","tokens":[1,[2],["a"],["a",1],["a",null,[3,["b"],[null,1]]]]}']) {
-      const book = openSignedOutBook();
-      book.load(text);
-      assert.ok(!book.has(session('a', 1)), text);
-      book.add(session('a', 1));
-      assert.ok(book.has(session('a', 1)));
+      const list = createRevocationList();
+      list.merge(text);
+      assert.ok(!list.has(session('a', 1)), text);
+      list.add(session('a', 1));
+      assert.ok(list.has(session('a', 1)));
     }
   });
 });
 
 describe('replicas that remember together', () => {
   it('know of each other\'s sign-outs, one that starts later too', async () => {
-    const memory = rememberHere();
-    const [one, two] = [rememberSignedOut(memory), rememberSignedOut(memory)];
+    const state = localState();
+    const [one, two] = [shareRevocations(state), shareRevocations(state)];
     const [mine, theirs, kept] = [session('a', 1), session('a', 2), session('a', 3)];
     await Promise.all([one.add(mine, NOW_MS), two.add(theirs, NOW_MS)]);
-    for (const each of [one, two, rememberSignedOut(memory)]) assert.deepEqual([mine, theirs, kept].map((any) => each.has(any)), [true, true, false]);
+    for (const each of [one, two, shareRevocations(state)]) assert.deepEqual([mine, theirs, kept].map((any) => each.has(any)), [true, true, false]);
   });
 
   it('know at once what was signed out here; what could not be told is told with the next', async () => {
-    const shared = rememberHere();
+    const shared = localState();
     let away = true;
     let writes = 0;
-    const memory: ConsoleMemory = {
+    const state: SharedState = {
       ...shared,
       async change(entry, edit) {
         if (away) throw new AccessError('Unavailable', 'away');
@@ -118,7 +117,7 @@ describe('replicas that remember together', () => {
         await shared.change(entry, edit);
       },
     };
-    const [here, there] = [rememberSignedOut(memory), rememberSignedOut(shared)];
+    const [here, there] = [shareRevocations(state), shareRevocations(shared)];
     await assert.rejects(here.add(session('a', 1), NOW_MS), /away/);
     assert.deepEqual([here.has(session('a', 1)), there.has(session('a', 1))], [true, false]);
     away = false;

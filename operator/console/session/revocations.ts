@@ -1,44 +1,80 @@
 /**
- * Which sessions were signed out, within bounded room. Where there are more than it holds, those that began first are forgotten, and
- * every session that began as early is over with them: room is made by ending more, never less.
+ * Sessions that people signed out of: a copy of their cookies opens nothing any more, here at once, and at other replicas as soon
+ * as they have read the shared state. The list is bounded. A full list forgets the sessions that began first, and revokes every
+ * session that began as early: it makes room by ending more sessions, never fewer.
  */
 import { hash } from 'node:crypto';
 import { isJsonObject, parseJson } from '#crds/json.ts';
 import type { Json } from '#crds/json.ts';
+import { createMutex } from '../../store/mutex.ts';
+import type { SharedState } from '../access/shared-state.ts';
 import { SESSION_MS } from './session.ts';
 import type { Session } from './session.ts';
 
-export interface SignedOutBounds {
+export interface RevocationBounds {
   /** Sessions, of all tokens. */
   readonly most: number;
-  /** Beyond it only sessions of the same token are ended: nobody ends those of others by signing in and out. */
+  /** Beyond it only sessions of the same token end, so nobody ends those of others by signing in and out. */
   readonly mostOfToken: number;
 }
 
-/** At most 400 KB as text: a Secret holds a megabyte. Sessions last eight hours, so that few consoles ever see as many. */
-const BOUNDS: SignedOutBounds = { most: 5_000, mostOfToken: 100 };
-/** What has begun before is over by itself, whatever a replica's clock says. */
+/** At most 400 KB as text: a Secret holds a megabyte. */
+const BOUNDS: RevocationBounds = { most: 5_000, mostOfToken: 100 };
+/** A session that began earlier is over by itself, whatever a replica's clock says. */
 const KEPT_MS = SESSION_MS + 3_600_000;
 
-/** Of one token. */
+export interface Revocations {
+  /** Revokes it here at once. Resolves once all replicas will know; rejects with AccessError where that cannot be said. */
+  add(session: Session, nowMs: number): Promise<void>;
+  has(session: Session): boolean;
+}
+
+/** Revocations that all replicas share. */
+export function shareRevocations(state: SharedState, bounds?: RevocationBounds): Revocations {
+  const list = createRevocationList(bounds);
+  const exclusively = createMutex();
+  let loaded = '';
+  /** The write that has not begun yet. */
+  let pending: Promise<void> | undefined;
+  return {
+    add(session, nowMs) {
+      list.add(session);
+      // sign-outs during a write share the next one
+      return pending ??= exclusively(() => {
+        pending = undefined;
+        return state.change('signedOut', (text) => {
+          list.merge(text);
+          return list.serialize(nowMs);
+        });
+      });
+    },
+    has(session) {
+      const text = state.read('signedOut');
+      if (text !== loaded) list.merge(loaded = text);
+      return list.has(session);
+    },
+  };
+}
+
+/** Revoked sessions of one token. */
 interface Ended {
-  /** When each began, by what tells it apart. */
+  /** When each began, by the session's hash. */
   readonly begun: Map<string, number>;
-  /** All that began up to here are over; 0: none. */
+  /** All sessions that began up to here are revoked; 0: none. */
   upToMs: number;
 }
 
-interface SignedOutBook {
+interface RevocationList {
   add(session: Session): void;
   has(session: Session): boolean;
-  /** Takes in what another book has said of itself. Text of another make counts for nothing. */
-  load(text: string): void;
-  /** Without what is over by itself. Neither tokens nor secrets are in it. */
-  text(nowMs: number): string;
+  /** Adds what another list has serialized, in any order and as often as one likes. Any other text counts for nothing. */
+  merge(text: string): void;
+  /** Without sessions that are over by themselves. Holds neither tokens nor secrets. */
+  serialize(nowMs: number): string;
 }
 
-/** An empty one. */
-export function openSignedOutBook({ most, mostOfToken }: SignedOutBounds = BOUNDS): SignedOutBook {
+/** An empty list. */
+export function createRevocationList({ most, mostOfToken }: RevocationBounds = BOUNDS): RevocationList {
   const tokens = new Map<string, Ended>();
   let sessions = 0;
   let upToMs = 0;
@@ -93,8 +129,8 @@ export function openSignedOutBook({ most, mostOfToken }: SignedOutBounds = BOUND
   return {
     add: ({ token, csrfSecret, begunMs }) => end(digest(token), digest(csrfSecret), begunMs),
     has: ({ token, csrfSecret, begunMs }) => isOver(digest(token), digest(csrfSecret), begunMs),
-    load(text) {
-      const read = parseBook(text);
+    merge(text) {
+      const read = parseList(text);
       upToMs = Math.max(upToMs, read.upToMs);
       for (const [token, tokenUpToMs, begun] of read.tokens) {
         if (tokenUpToMs > 0) {
@@ -104,7 +140,7 @@ export function openSignedOutBook({ most, mostOfToken }: SignedOutBounds = BOUND
         for (const [id, begunMs] of begun) end(token, id, begunMs);
       }
     },
-    text(nowMs) {
+    serialize(nowMs) {
       dropOver(nowMs - KEPT_MS);
       return JSON.stringify({ upToMs, tokens: [...tokens].map(([token, ended]) => [token, ended.upToMs, [...ended.begun]]) });
     },
@@ -114,11 +150,11 @@ export function openSignedOutBook({ most, mostOfToken }: SignedOutBounds = BOUND
 type BegunEntry = readonly [id: string, begunMs: number];
 type TokenEntry = readonly [token: string, upToMs: number, begun: readonly BegunEntry[]];
 
-/** Of a book; of anything else as little as is one. */
-function parseBook(text: string): { readonly upToMs: number; readonly tokens: readonly TokenEntry[] } {
-  const book = parseJson(text);
-  if (!isJsonObject(book)) return { upToMs: 0, tokens: [] };
-  const { upToMs = 0, tokens = [] } = book;
+/** What is no entry is left out. */
+function parseList(text: string): { readonly upToMs: number; readonly tokens: readonly TokenEntry[] } {
+  const list = parseJson(text);
+  if (!isJsonObject(list)) return { upToMs: 0, tokens: [] };
+  const { upToMs = 0, tokens = [] } = list;
   return { upToMs: msOf(upToMs), tokens: listOf(tokens).flatMap((each) => tokenEntry(listOf(each))) };
 }
 

@@ -1,24 +1,22 @@
-/**
- * Failed sign-ins per address, in memory: who fails too often waits. Tokens are too long to be guessed; this keeps an API server
- * from being asked about each guess.
- */
+/** Limits failed sign-ins per address, in memory. Tokens are too long to be guessed; this spares the API server the guesses. */
 
-export interface Attempts {
-  /** Seconds to wait; 0: it may try. */
-  wait(address: string, nowMs: number): number;
+export interface SignInLimit {
+  /** Seconds until the address may try again; 0: now. */
+  retryAfter(address: string, nowMs: number): number;
   failed(address: string, nowMs: number): void;
   succeeded(address: string): void;
 }
 
 const MOST_FAILURES = 20;
 const WINDOW_MS = 300_000;
-/** Beyond it the address that failed first is forgotten. */
+/** One more, and the address that failed first is forgotten. */
 const MOST_ADDRESSES = 10_000;
 
-export function countAttempts(): Attempts {
+/** Twenty failures in five minutes. */
+export function limitSignIns(): SignInLimit {
   const failures = new Map<string, { count: number; sinceMs: number }>();
   return {
-    wait(address, nowMs) {
+    retryAfter(address, nowMs) {
       const entry = failures.get(address);
       if (!entry || entry.count < MOST_FAILURES) return 0;
       return Math.max(0, Math.ceil((entry.sinceMs + WINDOW_MS - nowMs) / 1000));

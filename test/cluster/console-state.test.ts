@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { AccessError } from '../../operator/console/access/access.ts';
-import { openClusterMemory } from '../../operator/console/access/cluster-memory.ts';
-import type { ClusterMemory } from '../../operator/console/access/cluster-memory.ts';
+import { openClusterState } from '../../operator/console/access/cluster-state.ts';
+import type { ClusterState } from '../../operator/console/access/cluster-state.ts';
 import { claimShowing, wasShown } from '../../operator/console/keys/shown-keys.ts';
 import { openAccess } from '../../operator/kube/access.ts';
 import { createKubeClient } from '../../operator/kube/client.ts';
@@ -20,20 +20,20 @@ const log = { info: () => undefined, warn: () => undefined };
 describe('replicas of a console', { skip: missing ?? false }, () => {
   let cluster: Cluster;
   const clients: KubeClient[] = [];
-  const memories: ClusterMemory[] = [];
+  const states: ClusterState[] = [];
 
-  async function open(namespace = GATEWAY_NAMESPACE): Promise<ClusterMemory> {
+  async function open(namespace = GATEWAY_NAMESPACE): Promise<ClusterState> {
     const client = createKubeClient({ access: openAccess({ kubeconfig: cluster.kubeconfig, nowMs: () => Date.now() }), userAgent: 'test', meter: countingMeter() });
-    const memory = openClusterMemory({ client, namespace, clock: SYSTEM_CLOCK, meter: countingMeter(), log });
+    const state = openClusterState({ client, namespace, clock: SYSTEM_CLOCK, meter: countingMeter(), log });
     clients.push(client);
-    memories.push(memory);
-    await memory.ready;
-    return memory;
+    states.push(state);
+    await state.ready;
+    return state;
   }
 
   before(async () => { cluster = await startCluster(); });
   after(async () => {
-    for (const memory of memories) await memory.stop();
+    for (const state of states) await state.stop();
     for (const client of clients) await client.close();
     await cluster?.stop();
   });
@@ -43,9 +43,9 @@ describe('replicas of a console', { skip: missing ?? false }, () => {
     assert.equal(one.read('signedOut'), '');
     await one.change('signedOut', (text) => text);
     assert.equal((await cluster.admin.call('GET', SECRET)).status, 404, 'made by the first who has something to remember');
-    await Promise.all([one, two].flatMap((memory, at) => [1, 2, 3, 4, 5].map((number) => memory.change('signedOut', (text) => `${text}${at}${number} `))));
+    await Promise.all([one, two].flatMap((state, at) => [1, 2, 3, 4, 5].map((number) => state.change('signedOut', (text) => `${text}${at}${number} `))));
     const all = ['01', '02', '03', '04', '05', '11', '12', '13', '14', '15'];
-    for (const memory of [one, two]) await until('it knows all', () => memory.read('signedOut').split(' ').filter(Boolean).sort(), (words) => words.join() === all.join());
+    for (const state of [one, two]) await until('it knows all', () => state.read('signedOut').split(' ').filter(Boolean).sort(), (words) => words.join() === all.join());
     const { body } = await cluster.admin.call('GET', SECRET);
     assert.equal(body.metadata.labels['app.kubernetes.io/managed-by'], 'model-gateway');
     assert.equal((await open()).read('signedOut'), one.read('signedOut'), 'one that starts later');
@@ -55,25 +55,25 @@ describe('replicas of a console', { skip: missing ?? false }, () => {
     const [one, two, three] = [await open(), await open(), await open()];
     for (const key of ['a', 'b', 'c']) {
       const hash = key.repeat(64);
-      const claims = await Promise.all([one, two, three, one, two, three].map((memory) => claimShowing(memory, hash, Date.now())));
+      const claims = await Promise.all([one, two, three, one, two, three].map((state) => claimShowing(state, hash, Date.now())));
       assert.equal(claims.filter(Boolean).length, 1);
-      for (const memory of [one, two, three]) await until('it was shown', () => wasShown(memory, hash), Boolean);
+      for (const state of [one, two, three]) await until('it was shown', () => wasShown(state, hash), Boolean);
     }
   });
 
   it('make it anew where somebody has deleted it, and forget nothing of what they know', async () => {
-    const memory = await open();
-    await memory.change('signedOut', () => 'before');
+    const state = await open();
+    await state.change('signedOut', () => 'before');
     await cluster.admin.call('DELETE', SECRET);
-    assert.equal(memory.read('signedOut'), 'before');
-    await memory.change('signedOut', (text) => `${text}after`);
-    assert.equal(memory.read('signedOut'), 'after');
+    assert.equal(state.read('signedOut'), 'before');
+    await state.change('signedOut', (text) => `${text}after`);
+    assert.equal(state.read('signedOut'), 'after');
     assert.equal((await cluster.admin.call('GET', SECRET)).status, 200);
   });
 
   it('say so where it cannot be written', async () => {
-    const memory = await open('nowhere');
-    await assert.rejects(memory.change('signedOut', () => 'x'), (error) => error instanceof AccessError && error.fault === 'Unavailable');
-    assert.equal(memory.read('signedOut'), '');
+    const state = await open('nowhere');
+    await assert.rejects(state.change('signedOut', () => 'x'), (error) => error instanceof AccessError && error.fault === 'Unavailable');
+    assert.equal(state.read('signedOut'), '');
   });
 });

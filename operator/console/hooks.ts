@@ -1,0 +1,45 @@
+/** The steps that a request passes before a page's handler, as fastify hooks. */
+import type { FastifyReply, FastifyRequest, preHandlerAsyncHookHandler, preHandlerHookHandler } from 'fastify';
+import { parseForm } from './form.ts';
+import type { PostedForm } from './form.ts';
+import type { ReplyContext } from './reply.ts';
+import type { Principal } from './session/authenticator.ts';
+import { assertSameSite } from './session/same-site.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** undefined: nobody is signed in, or nobody has asked yet. */
+    principal: Principal | undefined;
+    /** Empty until `checkForm` has read it. */
+    posted: PostedForm;
+  }
+}
+
+/** Refuses a form that another site sent. */
+export const checkSite: preHandlerAsyncHookHandler = async ({ headers }) => assertSameSite(headers);
+
+/** Who is signed in, kept on the request, with what form tokens are made of. */
+export async function identify({ authenticator }: ReplyContext, request: FastifyRequest, reply: FastifyReply): Promise<Principal | undefined> {
+  const principal = await authenticator.identify(request, reply);
+  request.principal = principal;
+  if (principal) request.session = request.server.createSecureSession({ csrfSecret: principal.csrfSecret });
+  return principal;
+}
+
+/** Reads the form, in which only `repeated` fields may come more than once. */
+export function readForm(repeated: readonly string[] = []): preHandlerAsyncHookHandler {
+  return async (request) => { request.posted = parseForm(bodyOf(request), repeated); };
+}
+
+/** Refuses a form of another session, or of none. */
+export const checkFormToken: preHandlerHookHandler = (request, reply, done) => request.server.csrfProtection(request, reply, done);
+
+/** The posted bytes, as the body parser leaves them. */
+export function bodyOf({ body }: FastifyRequest): Uint8Array {
+  return body instanceof Uint8Array ? body : new Uint8Array();
+}
+
+/** The query as the browser wrote it. */
+export function queryOf({ url }: FastifyRequest): URLSearchParams {
+  return new URLSearchParams(url.split(/\?(.*)/s)[1] ?? '');
+}
