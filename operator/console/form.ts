@@ -1,6 +1,6 @@
 /** [P] A posted form, application/x-www-form-urlencoded → its fields; whatever is not certainly that is refused. */
 import { RequestRefused } from './faults.ts';
-import { CSRF_FIELD } from './views/csrf-field.ts';
+import { CSRF_FIELD } from './views/fragments.ts';
 
 /** More than any form of the console needs, a key's list of models included. */
 export const MAX_FORM_BYTES = 256 * 1024;

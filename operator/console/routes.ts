@@ -1,17 +1,21 @@
-/** Every page of the console in one place; each file in routes/ is one page with the forms that it posts. */
+/** Every page of the console in one place; each file in pages/ is one page with the forms that it posts. */
+import { accountRoutes } from './pages/account.ts';
+import { callsRoutes } from './pages/calls.ts';
+import { keyCreatedRoutes } from './pages/key-created.ts';
+import { keyDeleteRoutes } from './pages/key-delete.ts';
+import { keyNewRoutes } from './pages/key-new.ts';
+import { keyRotateRoutes } from './pages/key-rotate.ts';
+import { keyRoutes } from './pages/key.ts';
+import { keysRoutes } from './pages/keys.ts';
+import { pricesRoutes } from './pages/prices.ts';
+import { walletRoutes } from './pages/wallet.ts';
 import type { ConsoleRoute } from './route.ts';
-import { keyRoutes } from './routes/key.ts';
-import { keysRoutes } from './routes/keys.ts';
-import { pricesRoutes } from './routes/prices.ts';
-import { walletCallsRoutes } from './routes/wallet-calls.ts';
-import { walletGrantsRoutes } from './routes/wallet-grants.ts';
-import { walletRoutes } from './routes/wallet.ts';
 
 /** The pages of signed-in people. Signing in and out, and the assets, are the server's own. */
 export const ROUTES: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/', handle: () => ({ redirect: '/keys' }) },
   ...keysRoutes,
-  ...keyRoutes,
-  ...walletRoutes, ...walletCallsRoutes, ...walletGrantsRoutes,
+  ...keyNewRoutes, ...keyRoutes, ...keyCreatedRoutes, ...keyRotateRoutes, ...keyDeleteRoutes,
+  ...walletRoutes, ...accountRoutes, ...callsRoutes,
   ...pricesRoutes,
 ];

@@ -1,9 +1,9 @@
 /**
- * [P] The form of an ApiKey: what was typed ↔ the spec. A form keeps every text as it was typed, so that it can come back with a
- * fault beside it; what only the API can judge goes to the API as it is. A change names the fields that differ and no others: what
- * the form does not know stays as it is.
+ * [P] The form of an ApiKey: what was typed ↔ the spec, and refusals of the API ↔ the form's fields. A form keeps every text as it
+ * was typed, so that it can come back with a fault beside it; what only the API can judge goes to the API as it is.
  */
 import type { ApiKey, ApiKeyQuota, ApiKeySpec } from '#crds/types.gen.ts';
+import type { AccessError } from '../access/access.ts';
 
 /** Everything that can be typed, under the names that the form's controls have. */
 export interface KeyForm {
@@ -36,6 +36,8 @@ export interface FormFault {
 
 export type Parsed<T> = { readonly value: T; readonly faults?: never } | { readonly value?: never; readonly faults: readonly FormFault[] };
 
+/** Posted fields that come once for each ticked box. */
+export const MODEL_BOXES = ['model'];
 export const PERIODS = ['Never', 'Daily', 'Monthly'] as const satisfies readonly ApiKeyQuota['period'][];
 export const WHEN_SHORT = ['Lower', 'Refuse'] as const satisfies readonly ApiKeyQuota['whenShort'][];
 const KEY_TYPES = ['Generated', 'Provided'] as const satisfies readonly ApiKeySpec['key']['type'][];
@@ -168,4 +170,36 @@ export function shorten(input: string): string {
 export function timeOfInput(input: string): string {
   if (/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}$/.test(input)) return `${input}:00Z`;
   return /T[\d:.]+$/.test(input) ? `${input}Z` : input;
+}
+
+/** By the API's paths: the control that says it. */
+const FIELD_PATHS: readonly (readonly [string, KeyField])[] = [
+  ['metadata.name', 'name'],
+  ['metadata.namespace', 'namespace'],
+  ['spec.groupRef', 'group'],
+  ['spec.accountRef', 'account'],
+  ['spec.enabled', 'enabled'],
+  ['spec.quota.limitUsd', 'limitUsd'],
+  ['spec.quota.period', 'period'],
+  ['spec.quota.whenShort', 'whenShort'],
+  ['spec.expirationTime', 'expires'],
+  ['spec.models', 'models'],
+  ['spec.maxConcurrency', 'maxConcurrency'],
+  ['spec.key.type', 'keyType'],
+  ['spec.key.secretRef', 'secret'],
+  ['spec.key.overlapSeconds', 'overlap'],
+];
+
+/** The refusal as faults: each at its field, in the API's words; what has no field, and what was no matter of fields, at the top. */
+export function faultsOfRefusal(error: AccessError, present: readonly KeyField[]): FormFault[] {
+  if (error.fields.length === 0) return [{ field: error.fault === 'AlreadyExists' && present.includes('name') ? 'name' : undefined, message: error.message }];
+  return error.fields.map(({ path, message }) => {
+    const field = controlOf(path);
+    if (field !== undefined && present.includes(field)) return { field, message };
+    return { field: undefined, message: path === '' || message.startsWith(path) ? message : `${path}: ${message}` };
+  });
+}
+
+function controlOf(path: string): KeyField | undefined {
+  return FIELD_PATHS.find(([place]) => path === place || (path.startsWith(place) && '.['.includes(path.charAt(place.length))))?.[1];
 }

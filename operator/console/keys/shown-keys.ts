@@ -1,6 +1,6 @@
 /**
- * Which keys were shown lately, remembered by all replicas together: one of those that want to show a key does, and whoever shows
- * it has noted it before. A key is told by its hash, which its status has as well.
+ * Which keys were shown lately, for all replicas together: of several that want to show a key exactly one does, and it notes so
+ * before it shows the key. A key is told by its hash, which its status has as well.
  */
 import { isJsonObject, parseJson } from '#crds/json.ts';
 import type { SharedState } from '../access/shared-state.ts';

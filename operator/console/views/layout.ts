@@ -5,7 +5,7 @@
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { Page, Section } from '../route.ts';
-import { csrfField } from './csrf-field.ts';
+import { csrfField } from './fragments.ts';
 
 interface Frame {
   /** undefined: nobody is signed in. */

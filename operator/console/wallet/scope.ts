@@ -8,6 +8,8 @@ import type { ObjectRef } from '../access/access.ts';
 import type { Visit } from '../route.ts';
 import type { CallQuery } from '../usage/usage.ts';
 
+export const WALLET_FILES = { scripts: ['moments.js'], styles: ['wallet.css'] } as const;
+
 export interface Scope {
   readonly ref: ObjectRef;
   /** undefined: the person may not read it, and sees only `key`. */

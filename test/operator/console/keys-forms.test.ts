@@ -7,7 +7,7 @@ import { AccessError } from '../../../operator/console/access/access.ts';
 import { formOfKey, newKeyForm, readKeyForm, specOfForm, timeOfInput, utcInput } from '../../../operator/console/forms/api-key.ts';
 import type { KeyForm } from '../../../operator/console/forms/api-key.ts';
 import { mergeForms, patchOfForm, readBase, textsOfForm, writeBase } from '../../../operator/console/forms/key-changes.ts';
-import { faultsOfRefusal } from '../../../operator/console/forms/key-faults.ts';
+import { faultsOfRefusal } from '../../../operator/console/forms/api-key.ts';
 
 const SPEC: ApiKeySpec = {
   gatewayNamespace: 'model-gateway', enabled: true, groupRef: { name: 'auto-a' }, accountRef: { name: 'team-a' },

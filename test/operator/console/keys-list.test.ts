@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ApiKey } from '#crds/types.gen.ts';
-import { readinessOf } from '../../../operator/console/views/key-facts.ts';
-import { KEY_COLUMNS, keysPath, parseKeysQuery, sortedBy } from '../../../operator/console/views/keys-query.ts';
-import { PAGE_SIZE, selectKeys } from '../../../operator/console/views/keys-selection.ts';
+import { readinessOf } from '../../../operator/console/keys/key-facts.ts';
+import { KEY_COLUMNS, keysPath, parseKeysQuery, sortedBy } from '../../../operator/console/keys/keys-query.ts';
+import { KEYS_PER_PAGE as PAGE_SIZE, selectKeys } from '../../../operator/console/keys/keys-query.ts';
 import { condition, createWorld, keyManifest } from '../../support/console-access.ts';
 import { ANNA, BLIND, BOTH, keysStand, NOBODY, PLATFORM, READER, TENANTS } from './keys-stand.ts';
 

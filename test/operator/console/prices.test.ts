@@ -6,7 +6,7 @@ import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { offerDollars } from '#web/pricing/dollars.ts';
 import { pricingJson } from '#web/pricing/json.ts';
 import { compile } from '../../../dataplane/state/compile.ts';
-import { compilePriceList, createPriceLists } from '../../../operator/console/prices/price-list.ts';
+import { compilePriceList, createPriceLists } from '../../../operator/console/pages/prices.ts';
 import { buildResources } from '../../../operator/store/resources.ts';
 import { createWorld } from '../../support/console-access.ts';
 import { REALISTIC, sampleSnapshot } from '../../dataplane/pricing/sample.ts';

@@ -6,7 +6,7 @@ import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { AccessError } from '../../../operator/console/access/access.ts';
 import type { ConsoleRoute, Visit } from '../../../operator/console/route.ts';
 import { loadAssets } from '../../../operator/console/assets.ts';
-import { csrfField } from '../../../operator/console/views/csrf-field.ts';
+import { csrfField } from '../../../operator/console/views/fragments.ts';
 import { ALICE, BOB, FORM_HEADERS, HOST, ORIGIN, cookiesOf, csrfIn, signIn, stand } from './stand.ts';
 import type { Stand } from './stand.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, beforeEach, describe, test } from 'node:test';
 import type { Account } from '#crds/types.gen.ts';
 import { AccessError } from '../../../operator/console/access/access.ts';
-import { emptyGrantForm, faultsOfGrant, faultsOfRefusedGrant, parseGrantForm } from '../../../operator/console/forms/grant.ts';
+import { emptyGrantForm, faultsOfGrant, faultsOfRefusedGrant, parseGrantForm } from '../../../operator/console/wallet/grants.ts';
 import { accountManifest, walletStand } from './wallet-stand.ts';
 import type { WalletStand } from './wallet-stand.ts';
 

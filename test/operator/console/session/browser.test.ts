@@ -8,7 +8,7 @@ import { html } from '#web/html.ts';
 import { AccessError } from '../../../../operator/console/access/access.ts';
 import { loadAssets } from '../../../../operator/console/assets.ts';
 import type { ConsoleRoute } from '../../../../operator/console/route.ts';
-import { csrfField } from '../../../../operator/console/views/csrf-field.ts';
+import { csrfField } from '../../../../operator/console/views/fragments.ts';
 import { axeFaults, noteComplaints, overflow, suiteBrowser } from '../../../support/browser.ts';
 import { need } from '../../../support/needs.ts';
 import { ALICE, stand } from '../stand.ts';

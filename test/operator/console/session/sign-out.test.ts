@@ -8,7 +8,7 @@ import { AccessError } from '../../../../operator/console/access/access.ts';
 import { openFileMemory } from '../../../../operator/console/access/files/file-memory.ts';
 import { localState } from '../../../../operator/console/access/shared-state.ts';
 import type { ConsoleRoute } from '../../../../operator/console/route.ts';
-import { csrfField } from '../../../../operator/console/views/csrf-field.ts';
+import { csrfField } from '../../../../operator/console/views/fragments.ts';
 import { temporaryFolder } from '../../support.ts';
 import { ALICE, BOB, FORM_HEADERS, HOST, csrfIn, signIn, stand } from '../stand.ts';
 

@@ -1,0 +1,87 @@
+/** The key that a page's address names, where its pages are, and what they begin with. */
+import type { ApiKey } from '#crds/types.gen.ts';
+import { html, NOTHING } from '#web/html.ts';
+import type { Html } from '#web/html.ts';
+import { AccessError } from '../access/access.ts';
+import type { ObjectRef } from '../access/access.ts';
+import type { Visit } from '../route.ts';
+
+const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
+
+/** Which key the address names. @throws AccessError (NotFound) */
+function keyRef({ params }: Visit): ObjectRef {
+  const { namespace = '', name = '' } = params;
+  if (!NAME.test(namespace) || !NAME.test(name)) throw new AccessError('NotFound', 'There is no API key at this address.');
+  return { namespace, name };
+}
+
+/** The key, as the person may see it. Rejects with AccessError (NotFound) where there is none. */
+export async function requestedKey(visit: Visit): Promise<ApiKey> {
+  const ref = keyRef(visit);
+  const apiKey = await visit.person.get('ApiKey', ref);
+  if (apiKey === undefined) throw new AccessError('NotFound', `There is no API key ${ref.name} in the namespace ${ref.namespace}, or it was deleted meanwhile.`);
+  const { gatewayNamespace } = apiKey.spec;
+  if (gatewayNamespace === visit.deps.gatewayNamespace) return apiKey;
+  throw new AccessError('NotFound', `The API key ${ref.name} in the namespace ${ref.namespace} belongs to another gateway, the one in ${gatewayNamespace}.`);
+}
+
+/** The same key as the form speaks of. Rejects with AccessError (Conflict) where another one has taken its name. */
+export async function requestedKeyWithUid(visit: Visit, uid: string): Promise<ApiKey> {
+  const apiKey = await requestedKey(visit);
+  if ((apiKey.metadata.uid ?? '') === uid) return apiKey;
+  throw new AccessError('Conflict', `The API key ${apiKey.metadata.name} that you saw was deleted meanwhile, and another one was created under its name. Nothing was changed.`);
+}
+
+/** A change of a key's spec, made only if it is still as it was read. Rejects with AccessError. */
+export function changeKey({ person }: Visit, { metadata: { namespace, name, generation = 0, uid = '' } }: ApiKey, spec: unknown): Promise<ApiKey> {
+  return person.change('ApiKey', { namespace, name }, { generation, uid, patch: { spec } });
+}
+
+/** The one form that all switches of a page belong to. */
+export const SWITCH_FORM = 'switches';
+
+type KeyAction = 'enabled' | 'rotate' | 'delete' | 'created';
+
+/** "/keys/team-a/ci-bot", or one of its actions. */
+export function keyPath({ metadata: { namespace, name } }: Pick<ApiKey, 'metadata'>, action?: KeyAction): string {
+  const path = `/keys/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
+  return action === undefined ? path : `${path}/${action}`;
+}
+
+/** The address of the page that shows the key of a rotation which was asked for at this moment. */
+export function createdPath(apiKey: Pick<ApiKey, 'metadata'>, rotation: number, nowMs: number): string {
+  return `${keyPath(apiKey, 'created')}?rotation=${rotation}&since=${nowMs}`;
+}
+
+/** What somebody who presses the switch means: what it shall be, of which object. */
+export interface Switched {
+  readonly enabled: boolean;
+  readonly uid: string;
+}
+
+/** "off 1f0c…" */
+export function switchValue({ metadata, spec }: ApiKey): string {
+  return `${spec.enabled ? 'off' : 'on'} ${metadata.uid ?? ''}`;
+}
+
+/** undefined: no switch posts this. */
+export function readSwitchValue(text: string): Switched | undefined {
+  const [, to, uid = ''] = /^(on|off) (\S*)$/.exec(text) ?? [];
+  return to === undefined ? undefined : { enabled: to === 'on', uid };
+}
+
+interface KeyHead {
+  readonly title: Html | string;
+  readonly lede?: Html | string;
+  /** Between "API keys" and this page. */
+  readonly above?: { readonly path: string; readonly label: string };
+  readonly here: string;
+  readonly actions?: Html;
+}
+
+/** The way back, the heading, and what else can be done. */
+export function renderKeyHead({ title, lede, above, here, actions = NOTHING }: KeyHead): Html {
+  return html`<div class="page-head"><div><nav class="crumbs" aria-label="Where this page is"><ol><li><a href="/keys">API keys</a></li>\
+${above === undefined ? NOTHING : html`<li><a href="${above.path}"><bdi>${above.label}</bdi></a></li>`}<li aria-current="page"><bdi>${here}</bdi></li></ol></nav>
+<h1>${title}</h1>${lede === undefined ? NOTHING : html`<p class="lede">${lede}</p>`}</div>${actions}</div>`;
+}

@@ -1,0 +1,156 @@
+/** One account, or one key of an account that the person may not see: figures, spending, the latest calls, credit. */
+import type { Account } from '#crds/types.gen.ts';
+import { LedgerUnavailable } from '#ledger/ledger.ts';
+import type { UsageRecord } from '#ledger/usage-record.ts';
+import { money } from '#web/figures.ts';
+import { html, NOTHING } from '#web/html.ts';
+import type { Html } from '#web/html.ts';
+import { AccessError } from '../access/access.ts';
+import type { ObjectRef } from '../access/access.ts';
+import type { Answer, ConsoleRoute, Visit } from '../route.ts';
+import { accountFacts, accountMark, accountPath, renderWalletHead } from '../wallet/account-facts.ts';
+import type { AccountFacts } from '../wallet/account-facts.ts';
+import { renderCallsTable } from '../wallet/calls-table.ts';
+import { emptyGrantForm, faultsOfGrant, faultsOfRefusedGrant, grantChange, parseGrantForm, renderGrants } from '../wallet/grants.ts';
+import type { GrantFault, GrantForm, GrantsView } from '../wallet/grants.ts';
+import { parseRange } from '../wallet/query.ts';
+import type { DayRange } from '../wallet/query.ts';
+import { callsOf, keyNames, readScope, WALLET_FILES } from '../wallet/scope.ts';
+import type { Scope } from '../wallet/scope.ts';
+import { renderSpending } from '../wallet/spending.ts';
+import type { Spending, SpendingView } from '../wallet/spending.ts';
+
+export const accountRoutes: readonly ConsoleRoute[] = [
+  { method: 'GET', path: '/wallet/:namespace/:name', handle: async (visit) => accountPage(visit, await readScope(visit)) },
+  { method: 'POST', path: '/wallet/:namespace/:name/grants', handle: grant },
+];
+
+const LATEST = 8;
+
+interface AccountPageOptions {
+  /** What was typed and what is wrong with it. */
+  readonly refused?: { readonly form: GrantForm; readonly faults: readonly GrantFault[]; readonly status: number };
+}
+
+/** One account's page, or one key's. */
+export async function accountPage(visit: Visit, scope: Scope, { refused }: AccountPageOptions = {}): Promise<Answer> {
+  const { ref, account, key, unknownKey } = scope;
+  if (unknownKey !== undefined) throw new AccessError('NotFound', `No key of this account that you may see is called ${unknownKey}.`);
+  const range = parseRange(visit.query, visit.nowMs);
+  const [names, { spending, latest }, grants] = await Promise.all([keyNames(scope, visit), readSpending(visit, scope, range), grantsView(visit, account, refused)]);
+  const body = renderAccount({
+    ref, names, latest, grants, key: key?.metadata.name, done: grantedWords(visit, scope),
+    facts: account && accountFacts(account, names.size),
+    spending: { range, spending, byKey: key === undefined, ...spendingLinks(scope, names) },
+  });
+  return { page: { title: `${key?.metadata.name ?? ref.name} · Wallet`, active: 'wallet', body, ...WALLET_FILES }, status: refused?.status ?? 200 };
+}
+
+/** With a form for who may change the account. */
+async function grantsView({ person, csrf, nowMs }: Visit, account: Account | undefined, refused: AccountPageOptions['refused']): Promise<GrantsView | undefined> {
+  if (!account) return undefined;
+  const mayGrant = await person.may('patch', 'Account', account.metadata);
+  return { account, csrf, faults: refused?.faults ?? [], form: mayGrant ? refused?.form ?? emptyGrantForm(account, nowMs) : undefined };
+}
+
+/** A ledger that does not answer takes nothing else from the page. */
+async function readSpending({ deps: { usage } }: Visit, scope: Scope, range: DayRange): Promise<{ readonly spending: Spending; readonly latest: readonly UsageRecord[] | undefined }> {
+  if (!usage) return { spending: 'Missing', latest: undefined };
+  const query = callsOf(scope);
+  try {
+    const [spending, { calls }] = await Promise.all([
+      usage.sums({ ...query, sinceMs: range.sinceMs, untilMs: range.untilMs }), usage.page(query, { size: LATEST }),
+    ]);
+    return { spending, latest: calls };
+  } catch (error) {
+    if (error instanceof LedgerUnavailable) return { spending: 'Unavailable', latest: undefined };
+    throw error;
+  }
+}
+
+function spendingLinks({ ref, key }: Scope, names: ReadonlyMap<string, string>): Pick<SpendingView, 'pathFor' | 'key' | 'modelPath'> {
+  const own = key?.metadata.name ?? '';
+  return {
+    pathFor: (days) => accountPath(ref, undefined, { key: own, days: String(days) }),
+    key: (uid) => {
+      const name = names.get(uid);
+      return { name, path: name === undefined ? accountPath(ref, 'calls', { uid }) : accountPath(ref, undefined, { key: name }) };
+    },
+    modelPath: (model) => accountPath(ref, 'calls', { key: own, model }),
+  };
+}
+
+/** Only of a grant that is there: an address can say anything. */
+function grantedWords({ query }: Visit, { account }: Scope): string | undefined {
+  const grant = account?.spec.grants?.find(({ name }) => name === query.get('granted'));
+  return grant && `Granted: ${grant.usd} USD as ${grant.name}. It counts as soon as the proxies have it, which takes a moment.`;
+}
+
+const CHANGED_MEANWHILE = 'Somebody else has changed this account meanwhile; it is shown as it is now. Look at its grants, and grant again if it is still right.';
+
+async function grant(visit: Visit): Promise<Answer> {
+  const scope = await readScope(visit);
+  const { account, ref } = scope;
+  if (!account) throw new AccessError('NotFound', 'There is no such account.');
+  const form = parseGrantForm(visit.form);
+  const faults = faultsOfGrant(form, account);
+  if (faults.length > 0) return accountPage(visit, scope, { refused: { form, faults, status: 422 } });
+  try {
+    await visit.person.change('Account', ref, grantChange(form, account));
+  } catch (error) {
+    return refusedGrant(visit, scope, { form, error });
+  }
+  return { redirect: accountPath(ref, undefined, { granted: form.name }) };
+}
+
+/** The form again, with what is wrong; what is no matter of the form has a page of its own. */
+async function refusedGrant(visit: Visit, scope: Scope, { form, error }: { readonly form: GrantForm; readonly error: unknown }): Promise<Answer> {
+  if (!(error instanceof AccessError)) throw error;
+  if (error.fault === 'Invalid') return accountPage(visit, scope, { refused: { form, faults: faultsOfRefusedGrant(error), status: 422 } });
+  if (error.fault !== 'Conflict') throw error;
+  const now = await readScope(visit);
+  const { uid = '', generation = 0 } = now.account?.metadata ?? {};
+  return accountPage(visit, now, { refused: { form: { ...form, uid, generation }, faults: [{ field: undefined, message: CHANGED_MEANWHILE }], status: 409 } });
+}
+
+interface AccountView {
+  readonly ref: ObjectRef;
+  /** undefined: the person sees only `key`. */
+  readonly facts: AccountFacts | undefined;
+  /** The key that is asked for. */
+  readonly key: string | undefined;
+  readonly spending: SpendingView;
+  /** undefined: the ledger cannot be read. */
+  readonly latest: readonly UsageRecord[] | undefined;
+  readonly names: ReadonlyMap<string, string>;
+  readonly grants: GrantsView | undefined;
+  /** What was just done, in words. */
+  readonly done: string | undefined;
+}
+
+function renderAccount(view: AccountView): Html {
+  const { ref, facts, key, latest, names, grants, done } = view;
+  return html`${renderWalletHead({ ref, key, here: undefined })}
+${done === undefined ? NOTHING : html`<div class="notice good" role="status"><p>${done}</p></div>`}
+${facts && key === undefined ? renderFigures(facts) : NOTHING}
+${facts ? NOTHING : html`<div class="notice"><p>You may not see this account. This is what its key <bdi>${key ?? ''}</bdi> has spent.</p></div>`}
+${renderSpending(view.spending)}
+${latest === undefined || latest.length === 0 ? NOTHING : renderLatest(view, latest, names)}
+${grants && key === undefined ? renderGrants(grants) : NOTHING}`;
+}
+
+function renderFigures({ account, balanceNanoUsd, creditNanoUsd, spentNanoUsd, heldNanoUsd }: AccountFacts): Html {
+  return html`<dl class="figures">
+<div><dt>Balance</dt><dd${balanceNanoUsd <= 0n ? html` class="bad"` : NOTHING}>${money(balanceNanoUsd)}<small>${accountMark(account)}</small></dd></div>
+<div><dt>Credit</dt><dd>${money(creditNanoUsd)}<small>all grants together</small></dd></div>
+<div><dt>Spent</dt><dd>${money(spentNanoUsd)}<small>since the first call</small></dd></div>
+<div><dt>Held now</dt><dd>${money(heldNanoUsd)}<small>by running calls, at most</small></dd></div>
+</dl>`;
+}
+
+function renderLatest({ ref, key }: AccountView, latest: readonly UsageRecord[], names: ReadonlyMap<string, string>): Html {
+  const parameters = { key: key ?? '' };
+  return html`<section class="section" aria-labelledby="latest"><div class="section-head"><h2 id="latest">Latest calls</h2>
+<p><a href="${accountPath(ref, 'calls', parameters)}">All calls</a> · <a href="${accountPath(ref, 'calls.csv', parameters)}">CSV</a></p></div>
+${renderCallsTable(latest, names)}</section>`;
+}

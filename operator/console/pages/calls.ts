@@ -1,0 +1,59 @@
+/** The calls of an account, filtered and paged, and all that the filter lets through as CSV. */
+import { usageCsvHead, usageCsvRow } from '#ledger/usage-record-csv.ts';
+import { html } from '#web/html.ts';
+import type { Answer, ConsoleRoute, Visit } from '../route.ts';
+import type { CallQuery, UsageBook } from '../usage/usage.ts';
+import { renderWalletHead } from '../wallet/account-facts.ts';
+import { renderCalls } from '../wallet/calls-table.ts';
+import { momentsOf, parseCallFilter } from '../wallet/query.ts';
+import type { CallFilter } from '../wallet/query.ts';
+import { callsOf, keyNames, readScope, WALLET_FILES } from '../wallet/scope.ts';
+import type { Scope } from '../wallet/scope.ts';
+import { ledgerNotice } from '../wallet/spending.ts';
+
+const PAGE_SIZE = 50;
+/** Characters of a download that are sent at once. */
+const PIECE = 32_768;
+/** Of a file's name: an account's may be longer than file systems and headers like. */
+const LONGEST_STEM = 150;
+
+async function showCalls(visit: Visit): Promise<Answer> {
+  const scope = await readScope(visit);
+  const { ref, account, key, unknownKey } = scope;
+  const filter = parseCallFilter(visit.query);
+  const before = visit.query.get('before') ?? undefined;
+  const [names, page] = await Promise.all([
+    keyNames(scope, visit), visit.deps.usage?.page(queryOf(scope, filter), { size: PAGE_SIZE, ...(before === undefined ? {} : { before }) }),
+  ]);
+  const head = renderWalletHead({ ref, key: key?.metadata.name, here: 'Calls' });
+  const body = page ? renderCalls({ ref, filter, names, unknownKey, calls: page.calls, next: page.next, wholeSinceMs: page.wholeSinceMs, older: before !== undefined, wholeAccount: account !== undefined }) : ledgerNotice('Missing');
+  return { page: { title: `Calls · ${ref.name} · Wallet`, active: 'wallet', body: html`${head}\n${body}`, ...WALLET_FILES } };
+}
+
+async function downloadCalls(visit: Visit): Promise<Answer> {
+  const scope = await readScope(visit);
+  const { usage } = visit.deps;
+  if (!usage) return showCalls(visit);
+  const stem = `calls-${scope.ref.namespace}-${scope.ref.name}`.slice(0, LONGEST_STEM);
+  return { file: { name: `${stem}.csv`, contentType: 'text/csv; charset=utf-8', content: csvOf(usage, queryOf(scope, parseCallFilter(visit.query))) } };
+}
+
+async function* csvOf(usage: UsageBook, query: CallQuery): AsyncGenerator<string> {
+  let piece = usageCsvHead();
+  for await (const record of usage.records(query)) {
+    piece += usageCsvRow(record);
+    if (piece.length < PIECE) continue;
+    yield piece;
+    piece = '';
+  }
+  yield piece;
+}
+
+function queryOf(scope: Scope, filter: CallFilter): CallQuery {
+  return { ...callsOf(scope, filter.uid), ...momentsOf(filter), ...(filter.model === '' ? {} : { model: filter.model }), ...(filter.status ? { status: filter.status } : {}) };
+}
+
+export const callsRoutes: readonly ConsoleRoute[] = [
+  { method: 'GET', path: '/wallet/:namespace/:name/calls', handle: showCalls },
+  { method: 'GET', path: '/wallet/:namespace/:name/calls.csv', handle: downloadCalls },
+];

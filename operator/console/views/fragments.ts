@@ -1,0 +1,25 @@
+/** [P] Small pieces that several pages share. */
+import { html } from '#web/html.ts';
+import type { Html } from '#web/html.ts';
+
+/** The field's name; the server takes it out of the form before a handler sees it. */
+export const CSRF_FIELD = 'csrf';
+
+/** Belongs into each `<form method="post">`, with the visit's token. */
+export function csrfField(csrf: string): Html {
+  return html`<input type="hidden" name="${CSRF_FIELD}" value="${csrf}">`;
+}
+
+/** Each line as text, for `<pre>` and `<textarea>`. */
+export function linesOf(text: string): Html {
+  const [first = '', ...rest] = text.split('\n');
+  return html`${first}${rest.map((line) => html`\n${line}`)}`;
+}
+
+export type Place = 'Kubernetes' | 'Files';
+
+/** One sentence: which right it takes, and where. */
+export function missingRight(place: Place, verb: 'create' | 'patch', namespace?: string): Html {
+  if (place === 'Files') return html`The folder of manifests cannot be written to by the gateway, so it is only shown.`;
+  return html`That takes the right to <code>${verb}</code> <code>apikeys.modelgateway.dev</code> in ${namespace === undefined ? 'a namespace; whoever administers one can give it' : html`<bdi>${namespace}</bdi>`}.`;
+}

@@ -1,0 +1,95 @@
+/** [P] What somebody asks of the Wallet, from the query string: which accounts, which range, which calls. Days are UTC's. */
+import type { CallStatus } from '#ledger/usage-record.ts';
+
+export const ACCOUNT_COLUMNS = ['name', 'balance', 'credit', 'spent', 'held', 'keys'] as const;
+export type AccountColumn = (typeof ACCOUNT_COLUMNS)[number];
+
+/** The list of accounts. */
+export interface AccountsQuery {
+  readonly text: string;
+  readonly column: AccountColumn;
+  readonly descending: boolean;
+  /** From 1. */
+  readonly page: number;
+}
+
+export const RANGES = [7, 30, 90] as const;
+type RangeDays = (typeof RANGES)[number];
+
+/** Some whole days; the last one is today. */
+export interface DayRange {
+  readonly days: RangeDays;
+  readonly sinceMs: number;
+  readonly untilMs: number;
+}
+
+/** As typed into the filter of calls; empty: any. */
+export interface CallFilter {
+  /** A key's name. */
+  readonly key: string;
+  /** A key by its identity in the ledger, for keys that are gone. */
+  readonly uid: string;
+  readonly model: string;
+  readonly status: CallStatus | undefined;
+  /** "2026-11-21" */
+  readonly since: string;
+  /** The last day that belongs to it. */
+  readonly until: string;
+}
+
+export const CALL_STATUSES: readonly CallStatus[] = ['Running', 'Succeeded', 'Failed', 'ClientClosed', 'ProviderCut', 'Abandoned', 'Refunded'];
+
+const DAY_MS = 86_400_000;
+const LONGEST = 253;
+const DEFAULT_DAYS: RangeDays = 30;
+
+export function parseAccountsQuery(query: URLSearchParams): AccountsQuery {
+  const sort = query.get('sort') ?? '';
+  const descending = sort.startsWith('-');
+  const page = Number(query.get('page') ?? '1');
+  return {
+    text: (query.get('q') ?? '').trim().slice(0, LONGEST),
+    column: ACCOUNT_COLUMNS.find((name) => name === sort.slice(descending ? 1 : 0)) ?? 'name',
+    descending,
+    page: Number.isSafeInteger(page) && page > 0 ? page : 1,
+  };
+}
+
+/** The range that `days` names, up to the end of today. */
+export function parseRange(query: URLSearchParams, nowMs: number): DayRange {
+  const asked = Number(query.get('days'));
+  const days = RANGES.find((each) => each === asked) ?? DEFAULT_DAYS;
+  const untilMs = (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS;
+  return { days, sinceMs: untilMs - days * DAY_MS, untilMs };
+}
+
+/** Every day of a range, "2026-11-21", in order. */
+export function daysOf({ sinceMs, untilMs }: Pick<DayRange, 'sinceMs' | 'untilMs'>): string[] {
+  return Array.from({ length: Math.round((untilMs - sinceMs) / DAY_MS) }, (_, index) => new Date(sinceMs + index * DAY_MS).toISOString().slice(0, 10));
+}
+
+export function parseCallFilter(query: URLSearchParams): CallFilter {
+  const text = (name: string): string => (query.get(name) ?? '').trim().slice(0, LONGEST);
+  const status = text('status');
+  return { key: text('key'), uid: text('uid'), model: text('model'), status: CALL_STATUSES.find((each) => each === status), since: dayOf(text('since')), until: dayOf(text('until')) };
+}
+
+/** The moments that a filter's days begin and end at. */
+export function momentsOf({ since, until }: Pick<CallFilter, 'since' | 'until'>): { readonly sinceMs?: number; readonly untilMs?: number } {
+  return { ...(since === '' ? {} : { sinceMs: Date.parse(since) }), ...(until === '' ? {} : { untilMs: Date.parse(until) + DAY_MS }) };
+}
+
+export function isCallFilter({ key, uid, model, status, since, until }: CallFilter): boolean {
+  return [key, uid, model, status ?? '', since, until].some((value) => value !== '');
+}
+
+/** As the query string has it; what is empty is left out. */
+export function filterParameters({ key, uid, model, status, since, until }: CallFilter): Record<string, string> {
+  return Object.fromEntries(Object.entries({ key, uid, model, status: status ?? '', since, until }).filter(([, value]) => value !== ''));
+}
+
+/** "" where it is no day. */
+function dayOf(text: string): string {
+  const ms = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : NaN;
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text) ? text : '';
+}
