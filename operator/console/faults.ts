@@ -1,5 +1,5 @@
 /**
- * [P] What went wrong, as a page says it: a status, a title and words that tell what to do. What was not foreseen is told by the
+ * [P] What went wrong, as a page says it: a status, a title and a message that tells what to do. Of a defect the page tells the
  * request's id alone.
  */
 import { LedgerUnavailable } from '#ledger/ledger.ts';
@@ -27,7 +27,7 @@ interface ErrorDescription {
   readonly message: string;
   readonly fields: readonly FieldFault[];
   readonly headers: Readonly<Record<string, string>>;
-  /** Nobody foresaw it: it belongs into the log, and the page shows the request's id. */
+  /** A defect: the log has the error, and the page shows the request's id. */
   readonly unforeseen: boolean;
 }
 

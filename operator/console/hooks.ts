@@ -1,10 +1,11 @@
 /** The steps that a request passes before a page's handler, as fastify hooks. */
+import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest, preHandlerAsyncHookHandler, preHandlerHookHandler } from 'fastify';
+import { RequestRefused } from './faults.ts';
 import { parseForm } from './form.ts';
 import type { PostedForm } from './form.ts';
 import type { ReplyContext } from './reply.ts';
 import type { Principal } from './session/authenticator.ts';
-import { assertSameSite } from './session/same-site.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -16,7 +17,18 @@ declare module 'fastify' {
 }
 
 /** Refuses a form that another site sent. */
-export const checkSite: preHandlerAsyncHookHandler = async ({ headers }) => assertSameSite(headers);
+export const checkSite: preHandlerAsyncHookHandler = async ({ headers }) => {
+  if (isSameSite(headers)) return;
+  throw new RequestRefused(403, 'This form came from another site', { message: 'Nothing was changed. Only pages of the console may change something; open it directly and try again.' });
+};
+
+/** Whether this site's own page sent it. A browser that does not say so is too old to be sure of. */
+export function isSameSite({ host, origin, 'sec-fetch-site': fetchSite }: IncomingHttpHeaders): boolean {
+  // no page can forge Sec-Fetch-Site, and it is right behind a proxy that changes the Host header
+  if (fetchSite !== undefined) return fetchSite === 'same-origin';
+  if (origin === undefined || host === undefined || !URL.canParse(origin)) return false;
+  return new URL(origin).host === host.toLowerCase();
+}
 
 /** Who is signed in, kept on the request, with what form tokens are made of. */
 export async function identify({ authenticator }: ReplyContext, request: FastifyRequest, reply: FastifyReply): Promise<Principal | undefined> {

@@ -1,7 +1,7 @@
 /**
- * What a page of the console is: a method, a path and a handler from a visit to an answer. The server has signed the person in,
- * read and checked the form, and writes the answer with its headers; a handler only asks the person's own hands and shows what
- * they give. Each file in routes/ exports its routes as one list; routes.ts names the lists.
+ * What a page of the console is: a method, a path and a handler from a request to an answer. The server knows the person, has
+ * checked the form, and writes the answer; a handler reads and changes only what that person may. Each file in pages/ exports its
+ * routes as one list, and routes.ts collects the lists.
  */
 import type { Logger } from 'pino';
 import type { Html } from '#web/html.ts';
@@ -27,10 +27,10 @@ export interface ConsoleDeps {
 }
 
 /** One request of a signed-in person. */
-export interface Visit {
+export interface PageRequest {
   readonly deps: ConsoleDeps;
   readonly person: PersonAccess;
-  /** Goes into each form that is posted: `csrfField(visit.csrf)`. */
+  /** Goes into each form that is posted: `csrfField(request.csrf)`. */
   readonly csrf: string;
   /** As the browser wrote it, without the query: "/keys/team-a/ci". */
   readonly path: string;
@@ -47,7 +47,7 @@ export interface Visit {
 
 export type Section = 'keys' | 'wallet' | 'prices';
 
-/** What stands inside the frame of views/layout.ts. */
+/** What stands inside views/layout.ts. */
 export interface Page {
   /** Of the window, without the product's name. */
   readonly title: string;
@@ -87,5 +87,5 @@ export interface ConsoleRoute {
   readonly path: string;
   /** Posted fields that may come more than once (checkboxes, lists); any other that does is refused with 400. */
   readonly repeated?: readonly string[];
-  readonly handle: (visit: Visit) => Promise<Answer> | Answer;
+  readonly handle: (request: PageRequest) => Promise<Answer> | Answer;
 }

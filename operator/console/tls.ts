@@ -5,7 +5,7 @@ import { createServer } from 'node:https';
 import type { Server as TlsServer } from 'node:https';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { REQUEST_LIMITS } from './request-limits.ts';
+import { REQUEST_LIMITS } from './http.ts';
 
 export interface ConsoleTls {
   /** As fastify wants it. */

@@ -11,8 +11,8 @@ export interface ObjectRef {
   readonly name: string;
 }
 
-/** What a person shows at the door: a token of a cluster, or the admin token of one machine. Never logged. */
-export interface Credential {
+/** What a person signs in with: a token of a cluster, or the admin token of one machine. Never logged. */
+interface Credential {
   readonly token: string;
 }
 
@@ -38,7 +38,7 @@ export interface ObjectChange {
   readonly patch: { readonly spec?: unknown; readonly metadata?: { readonly annotations?: unknown; readonly labels?: unknown } };
 }
 
-/** One person's hands. Every method rejects with AccessError, and with nothing else, where it cannot do what is asked. */
+/** What one person may do. Every method rejects with AccessError, and with nothing else, where it cannot do what is asked. */
 export interface PersonAccess {
   readonly person: Person;
   list<K extends Kind>(kind: K): Promise<Listing<K>>;
@@ -55,7 +55,7 @@ export interface PersonAccess {
   namespaces(verb: AccessVerb, kind: Kind): Promise<readonly string[]>;
 }
 
-/** The door. */
+/** Signs people in. */
 export interface ConsoleAccess {
   /** Where people come from: it decides what the sign-in page says. */
   readonly place: 'Kubernetes' | 'Files';

@@ -1,5 +1,5 @@
 /**
- * One person's hands in a cluster. Every request is made with the person's own token, so that the API server decides, and its audit
+ * What one person may do in a cluster. Every request is made with the person's own token, so that the API server decides, and its audit
  * log names the person. Lists are the operator's watched copy of just what the person may read: docs/design/console.md says why.
  */
 import type { ApiKey, Kind, Resource } from '#crds/types.gen.ts';
@@ -31,7 +31,7 @@ interface ClusterPersonOptions {
 const FIELD_MANAGER = 'model-gateway-console';
 const WRITE = `fieldManager=${FIELD_MANAGER}&fieldValidation=Strict`;
 /** Statuses and labels of a busy key change all the time; its spec does not. */
-const TRIES = 8;
+const MAX_ATTEMPTS = 8;
 /** RFC 1123 subdomains. */
 const NAME = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/;
 
@@ -39,7 +39,7 @@ export function clusterPerson(options: ClusterPersonOptions): PersonAccess {
   const { name, client, rights, copy, gatewayNamespace, onSignedOut } = options;
 
   /** Whatever fails, fails as AccessError. */
-  async function said<R>(work: () => Promise<R>): Promise<R> {
+  async function withAccessErrors<R>(work: () => Promise<R>): Promise<R> {
     try {
       return await work();
     } catch (error) {
@@ -78,38 +78,38 @@ export function clusterPerson(options: ClusterPersonOptions): PersonAccess {
       try {
         return await written(kind, await client.request({ method: 'PATCH', path: `${pathOf(kind, ref)}?${WRITE}`, contentType: MERGE_PATCH, body }));
       } catch (error) {
-        if (!hasStatus(error, 409) || tries >= TRIES) throw error; // else it has moved on: perhaps only its status
+        if (!hasStatus(error, 409) || tries >= MAX_ATTEMPTS) throw error; // else it has moved on: perhaps only its status
       }
     }
   }
 
   return {
     person: { name },
-    list: (kind) => said(async () => {
+    list: (kind) => withAccessErrors(async () => {
       if (!copy.isComplete) throw new AccessError('Unavailable', 'The gateway is still reading the cluster. Try again in a moment.');
       const scope = await rights.scope(kind, () => copy.namespaces());
       const objects = copy.list(kind).filter((object) => isOfGateway(object, gatewayNamespace) && isWithin(object, scope));
       return { objects, allowed: scope === 'All' || scope.namespaces.size + scope.named.size > 0 };
     }),
-    get: (kind, ref) => said(() => read(kind, ref)),
-    create: (kind, { namespace, name: objectName }, spec) => said(async () => written(kind, await client.request({
+    get: (kind, ref) => withAccessErrors(() => read(kind, ref)),
+    create: (kind, { namespace, name: objectName }, spec) => withAccessErrors(async () => written(kind, await client.request({
       method: 'POST', path: `${pathOfKind(kind, segment(namespace))}?${WRITE}`, body: { apiVersion: API_VERSION, kind, metadata: { namespace, name: objectName }, spec },
     }))),
-    change: (kind, ref, wish) => said(() => change(kind, ref, wish)),
-    remove: (kind, ref, uid) => said(async () => {
+    change: (kind, ref, wish) => withAccessErrors(() => change(kind, ref, wish)),
+    remove: (kind, ref, uid) => withAccessErrors(async () => {
       await client.request({ method: 'DELETE', path: pathOf(kind, ref), body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid } } });
       await copy.has(`${kind} ${namespacedName(ref)}`, { uid, resourceVersion: undefined });
     }),
-    readKeyText: (ref) => said(async () => {
+    readKeyText: (ref) => withAccessErrors(async () => {
       const apiKey = await read('ApiKey', ref);
       if (!apiKey) throw new AccessError('NotFound', `There is no ApiKey ${namespacedName(ref)}.`);
       return readText(client, apiKey);
     }),
-    may: (verb, kind, { namespace, name: objectName }) => said(async () => {
+    may: (verb, kind, { namespace, name: objectName }) => withAccessErrors(async () => {
       if (namespace === undefined) return (await rights.among(copy.namespaces(), verb, kind)).length > 0;
       return await rights.may({ verb, kind, namespace }) || (objectName !== undefined && rights.may({ verb, kind, namespace, name: objectName }));
     }),
-    namespaces: (verb, kind) => said(() => rights.among(copy.namespaces(), verb, kind)),
+    namespaces: (verb, kind) => withAccessErrors(() => rights.among(copy.namespaces(), verb, kind)),
   };
 }
 

@@ -20,7 +20,7 @@ export function accessErrorOf(error: unknown): AccessError {
   if (!(error instanceof KubeError)) return new AccessError('Unavailable', NO_ANSWER, { cause: error });
   const fault = faultOf(error);
   if (fault === 'SignedOut') return new AccessError(fault, SIGNED_OUT, { cause: error });
-  if (fault === 'Unavailable') return new AccessError(fault, busyWords(error), { cause: error });
+  if (fault === 'Unavailable') return new AccessError(fault, busyMessage(error), { cause: error });
   return new AccessError(fault, error.words, { cause: error, ...fault === 'Invalid' && { fields: fieldsOf(error) } });
 }
 
@@ -30,7 +30,7 @@ function faultOf({ status, reason, words }: KubeError): AccessFault {
   return FAULTS[status] ?? 'Unavailable';
 }
 
-function busyWords({ status, words }: KubeError): string {
+function busyMessage({ status, words }: KubeError): string {
   return status === 429 ? 'The Kubernetes API server has too much to do. Try again in a moment.' : `The Kubernetes API server could not do it: ${words}`;
 }
 

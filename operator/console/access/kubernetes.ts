@@ -1,5 +1,5 @@
 /**
- * The console's door to a cluster. A person is who the API server says that their bearer token belongs to; the operator's own
+ * Signs people in to a cluster. A person is who the API server says that their bearer token belongs to; the operator's own
  * credentials are never used for them. Of tokens only hashes are kept here, for as long as somebody comes back.
  */
 import { createHash } from 'node:crypto';
@@ -27,7 +27,7 @@ interface ClusterAccessOptions {
 
 /** Whose token it is, is asked again so often: a token that was revoked opens nothing for longer. */
 const KNOWN_MS = 10_000;
-const MOST_PEOPLE = 1_000;
+const MAX_PEOPLE = 1_000;
 /** Bearer tokens as RFC 6750 has them, and no longer than a cookie may be. Nothing else becomes part of a header. */
 const TOKEN = /^[A-Za-z0-9\-._~+/]{1,8192}=*$/;
 const ANONYMOUS = 'system:anonymous';
@@ -61,7 +61,7 @@ export function openClusterAccess(options: ClusterAccessOptions): ConsoleAccess 
       const known = before && nowMs() - before.asOfMs < KNOWN_MS ? before : know(token, hash, before);
       people.delete(hash);
       people.set(hash, known);
-      for (const oldest of people.keys()) if (people.size > MOST_PEOPLE) people.delete(oldest);
+      for (const oldest of people.keys()) if (people.size > MAX_PEOPLE) people.delete(oldest);
       try {
         const person = await known.person;
         if (!person) people.delete(hash);

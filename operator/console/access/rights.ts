@@ -42,7 +42,7 @@ const ANSWER_MS = 10_000;
 /** Where a person has no rules at all is asked again so often: in a cluster of a thousand namespaces that is nearly everywhere. */
 const NOTHING_MS = 60_000;
 const CONCURRENCY = 16;
-const MOST_ANSWERS = 20_000;
+const MAX_ANSWERS = 20_000;
 const AUTHORIZATION = '/apis/authorization.k8s.io/v1';
 
 /** What one namespace's rules say of this API, of whoever asks. */
@@ -65,8 +65,8 @@ interface ListedRules {
 }
 
 export function askRights({ client, nowMs }: RightsOptions): Rights {
-  const answers = createTtlCache<boolean>({ nowMs, ttlMs: () => ANSWER_MS, maxEntries: MOST_ANSWERS });
-  const listed = createTtlCache<Rules>({ nowMs, ttlMs: ({ rules }) => (rules.length > 0 ? ANSWER_MS : NOTHING_MS), maxEntries: MOST_ANSWERS });
+  const answers = createTtlCache<boolean>({ nowMs, ttlMs: () => ANSWER_MS, maxEntries: MAX_ANSWERS });
+  const listed = createTtlCache<Rules>({ nowMs, ttlMs: ({ rules }) => (rules.length > 0 ? ANSWER_MS : NOTHING_MS), maxEntries: MAX_ANSWERS });
 
   function may(question: Question): Promise<boolean> {
     const { verb, kind, namespace, name } = question;

@@ -5,19 +5,19 @@ import type { Resources } from '../../store/resources.ts';
 import { translateGroups } from '../../translate/group.ts';
 import type { TranslatedGroup } from '../../translate/group.ts';
 import { admitsNamespace } from '../../translate/references.ts';
-import type { Visit } from '../route.ts';
+import type { PageRequest } from '../route.ts';
 
 /**
  * For who may see or create keys of the namespace. Names, ratios and models of groups are public, as the price page has them, so no
  * right to Group objects is asked for. `current` is the group that the key has.
  */
-export function groupsOfNamespace({ deps }: Visit, namespace: string, current: string): GroupChoice[] {
+export function groupsOfNamespace({ deps }: PageRequest, namespace: string, current: string): GroupChoice[] {
   const facts = deps.resources();
   return groupChoices(facts.groups, facts, { namespace, gatewayNamespace: deps.gatewayNamespace, current });
 }
 
 /** Those of the namespace that belong to this gateway, by name; undefined: the person may not see any. */
-export async function accountsOfNamespace({ person, deps }: Visit, namespace: string): Promise<Account[] | undefined> {
+export async function accountsOfNamespace({ person, deps }: PageRequest, namespace: string): Promise<Account[] | undefined> {
   const { allowed, objects } = await person.list('Account');
   if (!allowed) return undefined;
   return objects.filter(({ metadata, spec }) => metadata.namespace === namespace && spec.gatewayNamespace === deps.gatewayNamespace)

@@ -94,7 +94,7 @@ function naturalOrder(name: string): string {
   return /\d/.test(name) ? name.replace(/\d+/g, (digits) => digits.padStart(16, '0')) : name;
 }
 
-const WORDS: Readonly<Record<string, string>> = {
+const REASON_LABELS: Readonly<Record<string, string>> = {
   Disabled: 'Disabled', Expired: 'Expired', LimitReached: 'Limit reached', SecretPending: 'Waiting for its key', Reconciling: 'On its way', Pending: 'Waiting',
 };
 
@@ -102,7 +102,7 @@ const WORDS: Readonly<Record<string, string>> = {
 export function readyMark({ state, reason, message, underWay }: Readiness): Html {
   if (state === 'Ready') return html`<span class="dot good">Ready</span>`;
   const tone = markTone(reason, underWay);
-  const mark = html`<span class="dot ${tone}">${WORDS[reason] ?? reason}</span>`;
+  const mark = html`<span class="dot ${tone}">${REASON_LABELS[reason] ?? reason}</span>`;
   if (message === '') return mark;
   return html`<details class="why"><summary>${state === 'NotReady' && !underWay ? html`<span class="vh">Not ready: </span>` : NOTHING}${mark}</summary><p>${message}</p></details>`;
 }

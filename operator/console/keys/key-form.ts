@@ -5,7 +5,7 @@ import type { Html } from '#web/html.ts';
 import { PERIODS, WHEN_SHORT } from '../forms/api-key.ts';
 import type { FormFault, KeyField, KeyForm } from '../forms/api-key.ts';
 import type { EditField, OthersChange } from '../forms/key-changes.ts';
-import { faultsAt, fieldId, hintAt, selectField, textField, tied } from '../views/form-fields.ts';
+import { faultsAt, fieldId, hintAt, selectField, textField, describedBy } from '../views/form-fields.ts';
 import { linesOf } from '../views/fragments.ts';
 import type { GroupChoice } from './key-choices.ts';
 
@@ -24,7 +24,7 @@ export const FIELD_LABELS: Readonly<Record<KeyField, string>> = {
 };
 
 /** What somebody else has made of a field meanwhile, beside it. */
-function theirs(field: EditField, others: readonly OthersChange[]): Html {
+function changedMeanwhile(field: EditField, others: readonly OthersChange[]): Html {
   const change = others.find((each) => each.field === field);
   if (!change) return NOTHING;
   return html`<p class="key-theirs"><b>Changed meanwhile</b> to <q>${change.now}</q>${change.was === undefined ? NOTHING : html`; it was <q>${change.was}</q>`}. ${change.typed === undefined ? 'That is what the form shows now.' : 'The form keeps what you typed.'}</p>`;
@@ -45,9 +45,9 @@ ${renderConcurrency(view)}`;
 
 function renderEnabled({ form, faults, others }: KeyFormView): Html {
   return html`<div class="field"><label class="choice key-enabled" for="${fieldId('enabled')}">\
-<input type="checkbox" class="switch" role="switch" id="${fieldId('enabled')}" name="enabled" value="true"${flag('checked', form.enabled)}${tied('enabled', faults, true)}>\
+<input type="checkbox" class="switch" role="switch" id="${fieldId('enabled')}" name="enabled" value="true"${flag('checked', form.enabled)}${describedBy('enabled', faults, true)}>\
 <span>Enabled</span></label>
-${hintAt('enabled', 'Off, every new call is refused at once; running ones end.')}${theirs('enabled', others)}
+${hintAt('enabled', 'Off, every new call is refused at once; running ones end.')}${changedMeanwhile('enabled', others)}
 ${faultsAt('enabled', faults)}</div>`;
 }
 
@@ -61,10 +61,10 @@ ${radio('Limited', 'A limit in US dollars', form.limited)}
 <div class="key-quota-more">
 ${textField({
     field: 'limitUsd', label: html`<span class="vh">Limit in US dollars</span>`, value: form.limitUsd, faults, prefix: '$', suffix: 'USD', short: true,
-    attributes: html` type="text" inputmode="decimal" autocomplete="off" spellcheck="false" placeholder="25.00" maxlength="20"`, below: theirs('limit', others),
+    attributes: html` type="text" inputmode="decimal" autocomplete="off" spellcheck="false" placeholder="25.00" maxlength="20"`, below: changedMeanwhile('limit', others),
   })}
-${selectField({ field: 'period', label: 'Begins anew', value: form.period, faults, options: PERIODS.map((value) => ({ value, label: PERIOD_LABELS[value] })), hint: 'Days and months are calendar ones, in UTC.', below: theirs('period', others) })}
-${selectField({ field: 'whenShort', label: 'When less is left than a call may cost', value: form.whenShort, faults, options: WHEN_SHORT.map((value) => ({ value, label: WHEN_SHORT_LABELS[value] })), short: false, below: theirs('whenShort', others) })}
+${selectField({ field: 'period', label: 'Begins anew', value: form.period, faults, options: PERIODS.map((value) => ({ value, label: PERIOD_LABELS[value] })), hint: 'Days and months are calendar ones, in UTC.', below: changedMeanwhile('period', others) })}
+${selectField({ field: 'whenShort', label: 'When less is left than a call may cost', value: form.whenShort, faults, options: WHEN_SHORT.map((value) => ({ value, label: WHEN_SHORT_LABELS[value] })), short: false, below: changedMeanwhile('whenShort', others) })}
 </div></fieldset>`;
 }
 
@@ -74,14 +74,14 @@ function renderExpires({ form, faults, others }: KeyFormView): Html {
   return textField({
     field: 'expires', label: html`Expires <span class="soft">in UTC</span>`, value: form.expires, faults, short: true, hint: 'From this moment on the key is refused. Empty: it never expires.',
     attributes: html` type="datetime-local" min="1970-01-01T00:00" max="9999-12-31T23:59"${step} data-utc`,
-    below: html`<p class="hint" id="expires-here" aria-live="polite"></p>${theirs('expires', others)}`,
+    below: html`<p class="hint" id="expires-here" aria-live="polite"></p>${changedMeanwhile('expires', others)}`,
   });
 }
 
 function renderConcurrency({ form, faults, others }: KeyFormView): Html {
   return textField({
     field: 'maxConcurrency', label: 'Calls at once', value: form.maxConcurrency, faults, short: true, hint: 'How many calls with this key may be running, over all proxies. Empty: any number.',
-    attributes: html` type="number" inputmode="numeric" min="1" max="1000000" step="1" placeholder="Any number"`, below: theirs('maxConcurrency', others),
+    attributes: html` type="number" inputmode="numeric" min="1" max="1000000" step="1" placeholder="Any number"`, below: changedMeanwhile('maxConcurrency', others),
   });
 }
 
@@ -94,13 +94,13 @@ function renderGroups({ form, faults, groups, others }: KeyFormView): Html {
     const hint = 'No group admits keys of this namespace. Ask the platform team for one.';
     return textField({
       field: 'group', label: 'Group', value: form.group, faults, hint, short: true,
-      attributes: html` type="text" required maxlength="253" autocomplete="off" spellcheck="false" class="mono"`, below: theirs('group', others),
+      attributes: html` type="text" required maxlength="253" autocomplete="off" spellcheck="false" class="mono"`, below: changedMeanwhile('group', others),
     });
   }
-  return html`<fieldset class="choices key-groups" id="${fieldId('group')}" tabindex="-1"${tied('group', faults, false)}><legend>Group</legend>
+  return html`<fieldset class="choices key-groups" id="${fieldId('group')}" tabindex="-1"${describedBy('group', faults, false)}><legend>Group</legend>
 <p class="hint">Decides the models, and multiplies their prices.</p>
 ${groups.map((group, index) => renderChoice(group, index, form.group))}
-${theirs('group', others)}${faultsAt('group', faults)}</fieldset>`;
+${changedMeanwhile('group', others)}${faultsAt('group', faults)}</fieldset>`;
 }
 
 function renderChoice(group: GroupChoice, index: number, chosen: string): Html {
@@ -126,11 +126,11 @@ function renderModels(view: KeyFormView): Html {
   const radio = (value: string, label: string, on: boolean): Html => (
     html`<label class="choice"><input type="radio" name="allowed" value="${value}"${flag('checked', on)}><span>${label}</span></label>`);
   const known = groups.some(({ models }) => models.length > 0);
-  return html`<fieldset class="choices key-models" id="${fieldId('models')}" tabindex="-1"${tied('models', faults, false)}><legend>Models</legend>
+  return html`<fieldset class="choices key-models" id="${fieldId('models')}" tabindex="-1"${describedBy('models', faults, false)}><legend>Models</legend>
 ${radio('All', 'All models of the group, also those that it gets later', !form.restricted)}
 ${radio('Some', 'Only these', form.restricted)}
 <div class="key-models-more">${known ? renderBoxes(view, groups) : renderLines(view)}</div>
-${theirs('models', others)}${faultsAt('models', faults)}</fieldset>`;
+${changedMeanwhile('models', others)}${faultsAt('models', faults)}</fieldset>`;
 }
 
 /** Names that no group has are still there, ticked: the key names them. */
@@ -149,6 +149,6 @@ function renderBoxes({ form }: KeyFormView, groups: readonly GroupChoice[]): Htm
 
 function renderLines({ form, faults }: KeyFormView): Html {
   return html`<div class="field"><label for="models-text" class="vh">Models, one a line</label>${hintAt('models', 'One name a line, exactly as the price page has them.')}\
-<textarea id="models-text" name="models" rows="4" class="mono" spellcheck="false" autocapitalize="off"${tied('models', faults, true)}>
+<textarea id="models-text" name="models" rows="4" class="mono" spellcheck="false" autocapitalize="off"${describedBy('models', faults, true)}>
 ${linesOf(form.models.join('\n'))}</textarea></div>`;
 }

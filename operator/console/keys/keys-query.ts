@@ -10,7 +10,7 @@ export type KeyColumn = (typeof KEY_COLUMNS)[number];
 export type YesNo = 'yes' | 'no';
 
 export interface KeysQuery {
-  /** Words that name, namespace, prefix or group must hold. */
+  /** Search terms that name, namespace, prefix or group must hold. */
   readonly text: string;
   readonly namespace: string;
   readonly group: string;
@@ -21,8 +21,8 @@ export interface KeysQuery {
   readonly page: number;
 }
 
-const LONGEST_TEXT = 200;
-const LONGEST_NAME = 253;
+const MAX_TEXT_LENGTH = 200;
+const MAX_NAME_LENGTH = 253;
 const LAST_PAGE = 1_000_000;
 const DEFAULT_SORT: KeysQuery['sort'] = { column: 'name', descending: false };
 
@@ -30,9 +30,9 @@ const DEFAULT_SORT: KeysQuery['sort'] = { column: 'name', descending: false };
 export function parseKeysQuery(parameters: URLSearchParams): KeysQuery {
   const text = (name: string): string => (parameters.get(name) ?? '').trim();
   return {
-    text: text('q').slice(0, LONGEST_TEXT),
-    namespace: text('namespace').slice(0, LONGEST_NAME),
-    group: text('group').slice(0, LONGEST_NAME),
+    text: text('q').slice(0, MAX_TEXT_LENGTH),
+    namespace: text('namespace').slice(0, MAX_NAME_LENGTH),
+    group: text('group').slice(0, MAX_NAME_LENGTH),
     ready: parseYesNo(text('ready')),
     enabled: parseYesNo(text('enabled')),
     sort: parseSort(text('sort')),
@@ -135,12 +135,12 @@ export function selectKeys(apiKeys: readonly ApiKey[], query: KeysQuery): KeysSe
 }
 
 function matching({ text, namespace, group, ready, enabled }: KeysQuery): (facts: KeyFacts) => boolean {
-  const words = text.toLowerCase().split(/\s+/).filter((word) => word !== '');
+  const terms = text.toLowerCase().split(/\s+/).filter((word) => word !== '');
   return ({ apiKey: { metadata, spec }, text: own, readiness }) => (namespace === '' || metadata.namespace === namespace)
     && (group === '' || spec.groupRef.name === group)
     && (ready === undefined || (readiness.state === 'Ready') === (ready === 'yes'))
     && (enabled === undefined || spec.enabled === (enabled === 'yes'))
-    && words.every((word) => own.includes(word));
+    && terms.every((term) => own.includes(term));
 }
 
 function sorted(facts: readonly KeyFacts[], { column, descending }: KeysQuery['sort']): KeyFacts[] {

@@ -61,8 +61,8 @@ function renderRow(facts: KeyFacts, rights: KeyRights, nowMs: number): Html {
 <td class="cell-actions">${actions(facts, rights)}</td></tr>`;
 }
 
-function none(words: string): Html {
-  return html`<span class="soft">${words}</span>`;
+function none(text: string): Html {
+  return html`<span class="soft">${text}</span>`;
 }
 
 /** Works without scripts: a button of the one form for all switches. */

@@ -10,7 +10,7 @@ export const SHOWN_FOR_MS = 600_000;
 /** By whatever clock. */
 const KEPT_MS = 2 * SHOWN_FOR_MS;
 /** Beyond it the ones that were shown first are forgotten, a little early. */
-const MOST = 2_000;
+const MAX_SHOWN = 2_000;
 const ID_CHARACTERS = 32;
 
 /** Whether it was shown, as far as is known here. */
@@ -26,7 +26,7 @@ export async function claimShowing(state: SharedState, keyHash: string, nowMs: n
     const shown = parse(text);
     mine = !shown.has(id);
     if (!mine) return text;
-    const kept = [...shown].filter(([, atMs]) => nowMs - atMs < KEPT_MS).sort(([, a], [, b]) => a - b).slice(1 - MOST);
+    const kept = [...shown].filter(([, atMs]) => nowMs - atMs < KEPT_MS).sort(([, a], [, b]) => a - b).slice(1 - MAX_SHOWN);
     return JSON.stringify(Object.fromEntries([...kept, [id, nowMs]]));
   });
   return mine;

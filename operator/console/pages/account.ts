@@ -7,7 +7,7 @@ import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { AccessError } from '../access/access.ts';
 import type { ObjectRef } from '../access/access.ts';
-import type { Answer, ConsoleRoute, Visit } from '../route.ts';
+import type { Answer, ConsoleRoute, PageRequest } from '../route.ts';
 import { accountFacts, accountMark, accountPath, renderWalletHead } from '../wallet/account-facts.ts';
 import type { AccountFacts } from '../wallet/account-facts.ts';
 import { renderCallsTable } from '../wallet/calls-table.ts';
@@ -21,7 +21,7 @@ import { renderSpending } from '../wallet/spending.ts';
 import type { Spending, SpendingView } from '../wallet/spending.ts';
 
 export const accountRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/wallet/:namespace/:name', handle: async (visit) => accountPage(visit, await readScope(visit)) },
+  { method: 'GET', path: '/wallet/:namespace/:name', handle: async (request) => accountPage(request, await readScope(request)) },
   { method: 'POST', path: '/wallet/:namespace/:name/grants', handle: grant },
 ];
 
@@ -33,13 +33,13 @@ interface AccountPageOptions {
 }
 
 /** One account's page, or one key's. */
-export async function accountPage(visit: Visit, scope: Scope, { refused }: AccountPageOptions = {}): Promise<Answer> {
+async function accountPage(request: PageRequest, scope: Scope, { refused }: AccountPageOptions = {}): Promise<Answer> {
   const { ref, account, key, unknownKey } = scope;
   if (unknownKey !== undefined) throw new AccessError('NotFound', `No key of this account that you may see is called ${unknownKey}.`);
-  const range = parseRange(visit.query, visit.nowMs);
-  const [names, { spending, latest }, grants] = await Promise.all([keyNames(scope, visit), readSpending(visit, scope, range), grantsView(visit, account, refused)]);
+  const range = parseRange(request.query, request.nowMs);
+  const [names, { spending, latest }, grants] = await Promise.all([keyNames(scope, request), readSpending(request, scope, range), grantsView(request, account, refused)]);
   const body = renderAccount({
-    ref, names, latest, grants, key: key?.metadata.name, done: grantedWords(visit, scope),
+    ref, names, latest, grants, key: key?.metadata.name, done: grantedNotice(request, scope),
     facts: account && accountFacts(account, names.size),
     spending: { range, spending, byKey: key === undefined, ...spendingLinks(scope, names) },
   });
@@ -47,14 +47,14 @@ export async function accountPage(visit: Visit, scope: Scope, { refused }: Accou
 }
 
 /** With a form for who may change the account. */
-async function grantsView({ person, csrf, nowMs }: Visit, account: Account | undefined, refused: AccountPageOptions['refused']): Promise<GrantsView | undefined> {
+async function grantsView({ person, csrf, nowMs }: PageRequest, account: Account | undefined, refused: AccountPageOptions['refused']): Promise<GrantsView | undefined> {
   if (!account) return undefined;
   const mayGrant = await person.may('patch', 'Account', account.metadata);
   return { account, csrf, faults: refused?.faults ?? [], form: mayGrant ? refused?.form ?? emptyGrantForm(account, nowMs) : undefined };
 }
 
 /** A ledger that does not answer takes nothing else from the page. */
-async function readSpending({ deps: { usage } }: Visit, scope: Scope, range: DayRange): Promise<{ readonly spending: Spending; readonly latest: readonly UsageRecord[] | undefined }> {
+async function readSpending({ deps: { usage } }: PageRequest, scope: Scope, range: DayRange): Promise<{ readonly spending: Spending; readonly latest: readonly UsageRecord[] | undefined }> {
   if (!usage) return { spending: 'Missing', latest: undefined };
   const query = callsOf(scope);
   try {
@@ -81,36 +81,36 @@ function spendingLinks({ ref, key }: Scope, names: ReadonlyMap<string, string>):
 }
 
 /** Only of a grant that is there: an address can say anything. */
-function grantedWords({ query }: Visit, { account }: Scope): string | undefined {
+function grantedNotice({ query }: PageRequest, { account }: Scope): string | undefined {
   const grant = account?.spec.grants?.find(({ name }) => name === query.get('granted'));
   return grant && `Granted: ${grant.usd} USD as ${grant.name}. It counts as soon as the proxies have it, which takes a moment.`;
 }
 
 const CHANGED_MEANWHILE = 'Somebody else has changed this account meanwhile; it is shown as it is now. Look at its grants, and grant again if it is still right.';
 
-async function grant(visit: Visit): Promise<Answer> {
-  const scope = await readScope(visit);
+async function grant(request: PageRequest): Promise<Answer> {
+  const scope = await readScope(request);
   const { account, ref } = scope;
   if (!account) throw new AccessError('NotFound', 'There is no such account.');
-  const form = parseGrantForm(visit.form);
+  const form = parseGrantForm(request.form);
   const faults = faultsOfGrant(form, account);
-  if (faults.length > 0) return accountPage(visit, scope, { refused: { form, faults, status: 422 } });
+  if (faults.length > 0) return accountPage(request, scope, { refused: { form, faults, status: 422 } });
   try {
-    await visit.person.change('Account', ref, grantChange(form, account));
+    await request.person.change('Account', ref, grantChange(form, account));
   } catch (error) {
-    return refusedGrant(visit, scope, { form, error });
+    return refusedGrant(request, scope, { form, error });
   }
   return { redirect: accountPath(ref, undefined, { granted: form.name }) };
 }
 
 /** The form again, with what is wrong; what is no matter of the form has a page of its own. */
-async function refusedGrant(visit: Visit, scope: Scope, { form, error }: { readonly form: GrantForm; readonly error: unknown }): Promise<Answer> {
+async function refusedGrant(request: PageRequest, scope: Scope, { form, error }: { readonly form: GrantForm; readonly error: unknown }): Promise<Answer> {
   if (!(error instanceof AccessError)) throw error;
-  if (error.fault === 'Invalid') return accountPage(visit, scope, { refused: { form, faults: faultsOfRefusedGrant(error), status: 422 } });
+  if (error.fault === 'Invalid') return accountPage(request, scope, { refused: { form, faults: faultsOfRefusedGrant(error), status: 422 } });
   if (error.fault !== 'Conflict') throw error;
-  const now = await readScope(visit);
+  const now = await readScope(request);
   const { uid = '', generation = 0 } = now.account?.metadata ?? {};
-  return accountPage(visit, now, { refused: { form: { ...form, uid, generation }, faults: [{ field: undefined, message: CHANGED_MEANWHILE }], status: 409 } });
+  return accountPage(request, now, { refused: { form: { ...form, uid, generation }, faults: [{ field: undefined, message: CHANGED_MEANWHILE }], status: 409 } });
 }
 
 interface AccountView {

@@ -1,7 +1,7 @@
 /** The calls of an account, filtered and paged, and all that the filter lets through as CSV. */
 import { usageCsvHead, usageCsvRow } from '#ledger/usage-record-csv.ts';
 import { html } from '#web/html.ts';
-import type { Answer, ConsoleRoute, Visit } from '../route.ts';
+import type { Answer, ConsoleRoute, PageRequest } from '../route.ts';
 import type { CallQuery, UsageBook } from '../usage/usage.ts';
 import { renderWalletHead } from '../wallet/account-facts.ts';
 import { renderCalls } from '../wallet/calls-table.ts';
@@ -15,27 +15,27 @@ const PAGE_SIZE = 50;
 /** Characters of a download that are sent at once. */
 const PIECE = 32_768;
 /** Of a file's name: an account's may be longer than file systems and headers like. */
-const LONGEST_STEM = 150;
+const MAX_STEM_LENGTH = 150;
 
-async function showCalls(visit: Visit): Promise<Answer> {
-  const scope = await readScope(visit);
+async function showCalls(request: PageRequest): Promise<Answer> {
+  const scope = await readScope(request);
   const { ref, account, key, unknownKey } = scope;
-  const filter = parseCallFilter(visit.query);
-  const before = visit.query.get('before') ?? undefined;
+  const filter = parseCallFilter(request.query);
+  const before = request.query.get('before') ?? undefined;
   const [names, page] = await Promise.all([
-    keyNames(scope, visit), visit.deps.usage?.page(queryOf(scope, filter), { size: PAGE_SIZE, ...(before === undefined ? {} : { before }) }),
+    keyNames(scope, request), request.deps.usage?.page(queryOf(scope, filter), { size: PAGE_SIZE, ...(before === undefined ? {} : { before }) }),
   ]);
   const head = renderWalletHead({ ref, key: key?.metadata.name, here: 'Calls' });
   const body = page ? renderCalls({ ref, filter, names, unknownKey, calls: page.calls, next: page.next, wholeSinceMs: page.wholeSinceMs, older: before !== undefined, wholeAccount: account !== undefined }) : ledgerNotice('Missing');
   return { page: { title: `Calls · ${ref.name} · Wallet`, active: 'wallet', body: html`${head}\n${body}`, ...WALLET_FILES } };
 }
 
-async function downloadCalls(visit: Visit): Promise<Answer> {
-  const scope = await readScope(visit);
-  const { usage } = visit.deps;
-  if (!usage) return showCalls(visit);
-  const stem = `calls-${scope.ref.namespace}-${scope.ref.name}`.slice(0, LONGEST_STEM);
-  return { file: { name: `${stem}.csv`, contentType: 'text/csv; charset=utf-8', content: csvOf(usage, queryOf(scope, parseCallFilter(visit.query))) } };
+async function downloadCalls(request: PageRequest): Promise<Answer> {
+  const scope = await readScope(request);
+  const { usage } = request.deps;
+  if (!usage) return showCalls(request);
+  const stem = `calls-${scope.ref.namespace}-${scope.ref.name}`.slice(0, MAX_STEM_LENGTH);
+  return { file: { name: `${stem}.csv`, contentType: 'text/csv; charset=utf-8', content: csvOf(usage, queryOf(scope, parseCallFilter(request.query))) } };
 }
 
 async function* csvOf(usage: UsageBook, query: CallQuery): AsyncGenerator<string> {

@@ -14,11 +14,11 @@ import { EXAMPLE_MODEL, EXAMPLE_URL, snippetsOf } from '../keys/key-snippets.ts'
 import type { Snippet } from '../keys/key-snippets.ts';
 import { keyPath, renderKeyHead, requestedKey } from '../keys/requested-key.ts';
 import { claimShowing, SHOWN_FOR_MS, wasShown } from '../keys/shown-keys.ts';
-import type { Answer, ConsoleDeps, ConsoleRoute, Visit } from '../route.ts';
+import type { Answer, ConsoleDeps, ConsoleRoute, PageRequest } from '../route.ts';
 import { linesOf } from '../views/fragments.ts';
 import type { Place } from '../views/fragments.ts';
 
-export const keyCreatedRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/keys/:namespace/:name/created', handle: madePage }];
+export const keyCreatedRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/keys/:namespace/:name/created', handle: createdPage }];
 
 /** Longer than it takes to make one: from here on the page says so and stops looking. */
 const LATE_MS = 60_000;
@@ -27,25 +27,25 @@ const LATE_MS = 60_000;
 const CLOCK_SKEW_MS = 60_000;
 
 /** The page, or the part of it that its script puts in place. */
-export async function madePage(visit: Visit): Promise<Answer> {
-  const { deps, query } = visit;
-  const apiKey = await requestedKey(visit);
-  const made = await findMadeKey(visit, apiKey);
+async function createdPage(request: PageRequest): Promise<Answer> {
+  const { deps, query } = request;
+  const apiKey = await requestedKey(request);
+  const made = await findCreatedKey(request, apiKey);
   const view = { apiKey, made, gatewayUrl: deps.gatewayUrl, model: firstModel(deps, apiKey), place: deps.access.place };
-  if (query.has('part')) return { fragment: renderMade(view) };
-  return { page: { title: `The key of ${apiKey.metadata.name}`, active: 'keys', body: renderMadePage(view), scripts: ['moments.js', 'copy.js', 'key-made.js'], styles: ['keys.css'] } };
+  if (query.has('part')) return { fragment: renderCreated(view) };
+  return { page: { title: `The key of ${apiKey.metadata.name}`, active: 'keys', body: renderCreatedPage(view), scripts: ['moments.js', 'copy.js', 'key-made.js'], styles: ['keys.css'] } };
 }
 
-async function findMadeKey(visit: Visit, apiKey: ApiKey): Promise<MadeKey> {
+async function findCreatedKey(request: PageRequest, apiKey: ApiKey): Promise<CreatedKey> {
   if (apiKey.spec.key.type === 'Provided') return { state: 'Provided' };
-  const { nowMs, headOnly, deps } = visit;
-  const asked = askedFor(visit, apiKey);
+  const { nowMs, headOnly, deps } = request;
+  const asked = askedFor(request, apiKey);
   if (!asked) return { state: 'Over' };
   const waiting = { state: 'Waiting', late: nowMs >= asked.sinceMs + LATE_MS } as const;
   const { keyHash } = asked;
   if (keyHash === undefined) return waiting;
   if (wasShown(deps.state, keyHash)) return { state: 'Over' };
-  const found = await readKey(visit, apiKey, keyHash);
+  const found = await readKey(request, apiKey, keyHash);
   if (found === undefined) return waiting;
   if (found === 'Unreadable') return { state: 'Unreadable' };
   return headOnly || await claimShowing(deps.state, keyHash, nowMs) ? { state: 'Shown', text: found.text } : { state: 'Over' };
@@ -55,7 +55,7 @@ async function findMadeKey(visit: Visit, apiKey: ApiKey): Promise<MadeKey> {
  * The rotation that the address asks for: since when, and the hash of its key, once it is made. undefined: it is too late for it, or a
  * later one is there, which is for whoever has asked for that.
  */
-function askedFor({ query, nowMs }: Visit, { status = {} }: ApiKey): { readonly sinceMs: number; readonly keyHash: string | undefined } | undefined {
+function askedFor({ query, nowMs }: PageRequest, { status = {} }: ApiKey): { readonly sinceMs: number; readonly keyHash: string | undefined } | undefined {
   const [rotation, sinceMs] = [numberOf(query.get('rotation')), numberOf(query.get('since'))];
   const inTime = sinceMs <= nowMs + CLOCK_SKEW_MS && nowMs < sinceMs + SHOWN_FOR_MS;
   const { keyHash, keyRotation = 0 } = status;
@@ -63,7 +63,7 @@ function askedFor({ query, nowMs }: Visit, { status = {} }: ApiKey): { readonly 
 }
 
 /** The text, once it is the key with this hash: what a Secret still has from before is not it. */
-async function readKey({ person }: Visit, { metadata }: ApiKey, keyHash: string): Promise<'Unreadable' | { readonly text: string } | undefined> {
+async function readKey({ person }: PageRequest, { metadata }: ApiKey, keyHash: string): Promise<'Unreadable' | { readonly text: string } | undefined> {
   try {
     const text = await person.readKeyText(metadata);
     return text !== undefined && hash('sha256', text, 'hex') === keyHash ? { text } : undefined;
@@ -87,7 +87,7 @@ function numberOf(text: string | null): number {
 }
 
 /** What there is to show. */
-type MadeKey =
+type CreatedKey =
   | { readonly state: 'Shown'; readonly text: string }
   /** It is on its way; the page looks again by itself. Late: it should have been there long ago. */
   | { readonly state: 'Waiting'; readonly late: boolean }
@@ -98,9 +98,9 @@ type MadeKey =
   /** It is the person's own. */
   | { readonly state: 'Provided' };
 
-interface MadeView {
+interface CreatedView {
   readonly apiKey: ApiKey;
-  readonly made: MadeKey;
+  readonly made: CreatedKey;
   /** undefined: nobody has told. */
   readonly gatewayUrl: string | undefined;
   /** A chat model that the key can call, as far as is known. */
@@ -111,21 +111,21 @@ interface MadeView {
 const REFRESH_SECONDS = 2;
 
 /** The whole page. */
-function renderMadePage(view: MadeView): Html {
+function renderCreatedPage(view: CreatedView): Html {
   const { apiKey } = view;
   const { name, namespace } = apiKey.metadata;
   return html`${renderKeyHead({ title: html`The key of <bdi>${name}</bdi>`, here: 'Key', above: { path: keyPath(apiKey), label: name }, lede: html`API key in the namespace <bdi>${namespace}</bdi>` })}
-${renderMade(view)}`;
+${renderCreated(view)}`;
 }
 
 /** The part that changes once the key is there. */
-function renderMade(view: MadeView): Html {
+function renderCreated(view: CreatedView): Html {
   const { made, apiKey } = view;
-  return html`<div id="made" data-state="${made.state}"${made.state === 'Waiting' && !made.late ? html` data-refresh="${REFRESH_SECONDS}"` : NOTHING}>${renderMadeState(view)}
+  return html`<div id="made" data-state="${made.state}"${made.state === 'Waiting' && !made.late ? html` data-refresh="${REFRESH_SECONDS}"` : NOTHING}>${renderCreatedState(view)}
 <div class="form-actions">${made.state === 'Shown' ? html`<a class="button primary" href="${keyPath(apiKey)}">I have kept it</a>` : html`<a class="button" href="${keyPath(apiKey)}">Go to the key</a>`}<a class="button" href="/keys">All keys</a></div></div>`;
 }
 
-function renderMadeState(view: MadeView): Html {
+function renderCreatedState(view: CreatedView): Html {
   const { made } = view;
   switch (made.state) {
     case 'Shown': return renderShown(view, made.text);
@@ -136,7 +136,7 @@ function renderMadeState(view: MadeView): Html {
   }
 }
 
-function renderShown({ apiKey, gatewayUrl, model }: MadeView, text: string): Html {
+function renderShown({ apiKey, gatewayUrl, model }: CreatedView, text: string): Html {
   const { readiness } = factsOf(apiKey);
   const snippets = snippetsOf({ url: gatewayUrl ?? EXAMPLE_URL, key: text, model: model ?? EXAMPLE_MODEL });
   const placeholders = [...(gatewayUrl === undefined ? [`${EXAMPLE_URL} stands for the gateway's address, which this console was not told`] : []), ...(model === undefined ? [`${EXAMPLE_MODEL} for a model's name`] : [])];
@@ -153,7 +153,7 @@ function renderSnippet({ id, label, code }: Snippet): Html {
 <pre class="code" tabindex="0" role="region" aria-labelledby="snippet-${id}-title"><code id="snippet-${id}">${linesOf(code)}</code></pre></div>`;
 }
 
-function renderWaiting({ apiKey }: MadeView, late: boolean): Html {
+function renderWaiting({ apiKey }: CreatedView, late: boolean): Html {
   const { readiness } = factsOf(apiKey);
   if (late) {
     return html`<div class="empty" id="late" role="status"><h2>The key is not made yet</h2><p>It should have taken a few seconds. The gateway says: ${readiness.message === '' ? readiness.reason : readiness.message}</p>
@@ -163,7 +163,7 @@ function renderWaiting({ apiKey }: MadeView, late: boolean): Html {
 <div class="empty" id="waiting" role="status"><h2>The key is being made</h2><p>This takes a few seconds; it appears here by itself.</p><div class="key-progress" aria-hidden="true"></div></div>`;
 }
 
-function renderUnreadable({ apiKey }: MadeView): Html {
+function renderUnreadable({ apiKey }: CreatedView): Html {
   const { namespace } = apiKey.metadata;
   const name = secretNameOf(apiKey);
   return html`<div class="empty" id="unreadable"><h2>The key is made, but you may not read it</h2>
@@ -171,7 +171,7 @@ function renderUnreadable({ apiKey }: MadeView): Html {
 <pre class="code">${linesOf(readCommand(namespace, name))}</pre></div>`;
 }
 
-function renderOver({ apiKey, place }: MadeView): Html {
+function renderOver({ apiKey, place }: CreatedView): Html {
   const { namespace } = apiKey.metadata;
   const name = secretNameOf(apiKey);
   return html`<div class="empty" id="over"><h2>This key is not shown again</h2>
@@ -180,7 +180,7 @@ ${place === 'Kubernetes' ? html`<pre class="code">${linesOf(readCommand(namespac
 <p>Where it is lost, rotate it: that makes a new one.</p></div>`;
 }
 
-function renderProvided({ apiKey, place }: MadeView): Html {
+function renderProvided({ apiKey, place }: CreatedView): Html {
   const { name, namespace } = apiKey.metadata;
   const secret = secretNameOf(apiKey);
   const ready = factsOf(apiKey).readiness.state === 'Ready';

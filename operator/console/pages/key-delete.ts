@@ -7,29 +7,29 @@ import type { FormFault } from '../forms/api-key.ts';
 import { factsOf } from '../keys/key-facts.ts';
 import { FIELD_LABELS } from '../keys/key-form.ts';
 import { keyPath, renderKeyHead, requestedKey, requestedKeyWithUid } from '../keys/requested-key.ts';
-import type { Answer, ConsoleRoute, Visit } from '../route.ts';
+import type { Answer, ConsoleRoute, PageRequest } from '../route.ts';
 import { errorSummary, textField } from '../views/form-fields.ts';
 import { csrfField } from '../views/fragments.ts';
 import type { Place } from '../views/fragments.ts';
 
 export const keyDeleteRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/keys/:namespace/:name/delete', handle: async (visit) => deletePage(visit, await requestedKey(visit)) },
+  { method: 'GET', path: '/keys/:namespace/:name/delete', handle: async (request) => deletePage(request, await requestedKey(request)) },
   { method: 'POST', path: '/keys/:namespace/:name/delete', handle: deleteKey },
 ];
 
 /** The question whether this is the key that is meant. */
-export function deletePage({ csrf, deps }: Visit, apiKey: ApiKey, returned?: { readonly typed: string; readonly faults: readonly FormFault[] }): Answer {
+function deletePage({ csrf, deps }: PageRequest, apiKey: ApiKey, returned?: { readonly typed: string; readonly faults: readonly FormFault[] }): Answer {
   const body = renderDelete({ apiKey, csrf, place: deps.access.place, typed: returned?.typed ?? '', faults: returned?.faults ?? [] });
   return { page: { title: `Delete ${apiKey.metadata.name}`, active: 'keys', body, scripts: ['moments.js'], styles: ['keys.css'] }, status: returned === undefined ? 200 : 422 };
 }
 
 /** Deleted only by its name, typed, and only the very object that was shown. */
-export async function deleteKey(visit: Visit): Promise<Answer> {
-  const { form, person } = visit;
-  const live = await requestedKeyWithUid(visit, form.get('uid') ?? '');
+async function deleteKey(request: PageRequest): Promise<Answer> {
+  const { form, person } = request;
+  const live = await requestedKeyWithUid(request, form.get('uid') ?? '');
   const { namespace, name, uid = '' } = live.metadata;
   const typed = (form.get('confirm') ?? '').trim();
-  if (typed !== name) return deletePage(visit, live, { typed, faults: [{ field: 'confirm', message: `Type ${name}, exactly as it stands here. Nothing was deleted.` }] });
+  if (typed !== name) return deletePage(request, live, { typed, faults: [{ field: 'confirm', message: `Type ${name}, exactly as it stands here. Nothing was deleted.` }] });
   await person.remove('ApiKey', { namespace, name }, uid);
   return { redirect: `/keys?deleted=${encodeURIComponent(`${namespace}/${name}`)}` };
 }

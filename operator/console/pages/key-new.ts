@@ -11,8 +11,8 @@ import { accountsOfNamespace, groupsOfNamespace } from '../keys/key-choices.ts';
 import { FIELD_LABELS, renderKeyFields } from '../keys/key-form.ts';
 import type { KeyFormView } from '../keys/key-form.ts';
 import { createdPath, renderKeyHead } from '../keys/requested-key.ts';
-import type { Answer, ConsoleRoute, Visit } from '../route.ts';
-import { errorSummary, faultsAt, fieldId, hintAt, textField, tied } from '../views/form-fields.ts';
+import type { Answer, ConsoleRoute, PageRequest } from '../route.ts';
+import { errorSummary, faultsAt, fieldId, hintAt, textField, describedBy } from '../views/form-fields.ts';
 import { csrfField, missingRight } from '../views/fragments.ts';
 import type { Place } from '../views/fragments.ts';
 
@@ -26,51 +26,51 @@ const CONTROLS: readonly KeyField[] = ['name', 'account', 'enabled', 'group', 'l
 const PAGE = { title: 'Create a key', active: 'keys', styles: ['keys.css'] } as const;
 
 /** The form, or the question in which namespace. */
-export async function newKeyPage(visit: Visit): Promise<Answer> {
-  const namespaces = await visit.person.namespaces('create', 'ApiKey');
-  const wanted = visit.query.get('namespace') ?? (namespaces.length === 1 ? namespaces[0] : undefined);
+async function newKeyPage(request: PageRequest): Promise<Answer> {
+  const namespaces = await request.person.namespaces('create', 'ApiKey');
+  const wanted = request.query.get('namespace') ?? (namespaces.length === 1 ? namespaces[0] : undefined);
   if (wanted === undefined && namespaces.length > 0) return { page: { ...PAGE, body: renderNamespaceChoice(namespaces, undefined) } };
-  return formPage(visit, newKeyForm(wanted ?? ''), { faults: [], status: 200, namespaces });
+  return formPage(request, newKeyForm(wanted ?? ''), { faults: [], status: 200, namespaces });
 }
 
 /** What was posted, created; or the form again, with why not. */
-export async function createKey(visit: Visit): Promise<Answer> {
-  const { person, deps, form: posted, nowMs } = visit;
+async function createKey(request: PageRequest): Promise<Answer> {
+  const { person, deps, form: posted, nowMs } = request;
   const form = readKeyForm(posted);
   const { value: spec, faults } = specOfForm(form, deps.gatewayNamespace);
-  if (faults) return returnForm(visit, form, { faults, status: 422 });
+  if (faults) return returnForm(request, form, { faults, status: 422 });
   try {
     const created = await person.create('ApiKey', { namespace: form.namespace, name: form.name }, spec);
     return { redirect: createdPath(created, 1, nowMs) };
   } catch (error) {
     if (!(error instanceof AccessError) || error.fault === 'SignedOut' || error.fault === 'Unavailable') throw error;
-    return returnForm(visit, form, { faults: faultsOfRefusal(error, CONTROLS), status: STATUS[error.fault] });
+    return returnForm(request, form, { faults: faultsOfRefusal(error, CONTROLS), status: STATUS[error.fault] });
   }
 }
 
 const STATUS = { Forbidden: 403, NotFound: 404, Conflict: 409, AlreadyExists: 409, Invalid: 422 } as const;
 
-async function returnForm(visit: Visit, form: KeyForm, { faults, status }: { readonly faults: readonly FormFault[]; readonly status: number }): Promise<Answer> {
-  return formPage(visit, form, { faults, status, namespaces: await visit.person.namespaces('create', 'ApiKey') });
+async function returnForm(request: PageRequest, form: KeyForm, { faults, status }: { readonly faults: readonly FormFault[]; readonly status: number }): Promise<Answer> {
+  return formPage(request, form, { faults, status, namespaces: await request.person.namespaces('create', 'ApiKey') });
 }
 
 /** Only where the person may create keys: what can be chosen in a namespace is nobody else's to know. */
 async function formPage(
-  visit: Visit, form: KeyForm, { faults, namespaces, status }: { readonly faults: readonly FormFault[]; readonly namespaces: readonly string[]; readonly status: number },
+  request: PageRequest, form: KeyForm, { faults, namespaces, status }: { readonly faults: readonly FormFault[]; readonly namespaces: readonly string[]; readonly status: number },
 ): Promise<Answer> {
-  if (!(await mayCreateIn(visit, form.namespace, namespaces))) {
-    const body = namespaces.length === 0 ? renderMayNotCreate(visit.deps.access.place) : renderNamespaceChoice(namespaces, `You may not create keys in ${form.namespace}.`);
+  if (!(await mayCreateIn(request, form.namespace, namespaces))) {
+    const body = namespaces.length === 0 ? renderMayNotCreate(request.deps.access.place) : renderNamespaceChoice(namespaces, `You may not create keys in ${form.namespace}.`);
     return { page: { ...PAGE, body }, status: 403 };
   }
-  const groups = groupsOfNamespace(visit, form.namespace, form.group);
-  const accounts = await accountsOfNamespace(visit, form.namespace);
+  const groups = groupsOfNamespace(request, form.namespace, form.group);
+  const accounts = await accountsOfNamespace(request, form.namespace);
   const only = groups.length === 1 && form.group === '' ? groups[0]?.name : undefined;
-  const body = renderNewKey({ form: only === undefined ? form : { ...form, group: only }, faults, groups, accounts, namespaces, csrf: visit.csrf });
+  const body = renderNewKey({ form: only === undefined ? form : { ...form, group: only }, faults, groups, accounts, namespaces, csrf: request.csrf });
   return { page: { ...PAGE, body, scripts: ['moments.js', 'key-form.js'] }, status };
 }
 
 /** The list has the namespaces that the console knows; there may be others. */
-async function mayCreateIn({ person }: Visit, namespace: string, known: readonly string[]): Promise<boolean> {
+async function mayCreateIn({ person }: PageRequest, namespace: string, known: readonly string[]): Promise<boolean> {
   return known.includes(namespace) || (NAMESPACE.test(namespace) && person.may('create', 'ApiKey', { namespace }));
 }
 
@@ -129,7 +129,7 @@ function renderAccountField({ form, faults, accounts }: NewKeyView): Html {
   const names = accounts.map(({ metadata }) => metadata.name);
   const unknown = form.account !== '' && !names.includes(form.account) ? [form.account] : [];
   return html`<div class="field short"><label for="${fieldId('account')}">Account</label>
-${hintAt('account', 'Pays for the calls. It cannot be changed later.')}<select id="${fieldId('account')}" name="account" required${tied('account', faults, true)}>\
+${hintAt('account', 'Pays for the calls. It cannot be changed later.')}<select id="${fieldId('account')}" name="account" required${describedBy('account', faults, true)}>\
 ${accounts.length > 1 ? html`<option value="">Choose an account</option>` : NOTHING}\
 ${accounts.map((account) => html`<option value="${account.metadata.name}"${flag('selected', account.metadata.name === form.account)}>${account.metadata.name}${balanceOf(account)}</option>`)}\
 ${unknown.map((name) => html`<option selected>${name}</option>`)}</select>
@@ -147,7 +147,7 @@ function renderOrigin(form: KeyForm, faults: readonly FormFault[]): Html {
   const radio = (value: string, label: string, note: Html): Html => (
     html`<label class="choice"><input type="radio" name="keyType" value="${value}"${flag('checked', form.keyType === value)}><span>${label}<small>${note}</small></span></label>`);
   return html`<details class="fold"${flag('open', open)}><summary>Bring a key of your own, or name its Secret</summary><div class="stack key-origin">
-<fieldset class="choices" id="${fieldId('keyType')}" tabindex="-1"${tied('keyType', faults, false)}><legend>${FIELD_LABELS.keyType}</legend>
+<fieldset class="choices" id="${fieldId('keyType')}" tabindex="-1"${describedBy('keyType', faults, false)}><legend>${FIELD_LABELS.keyType}</legend>
 ${radio('Generated', 'The gateway makes it', html`It is shown to you once, right afterwards, and kept in a Secret.`)}
 ${radio('Provided', 'From a Secret that you make', html`In its entry <code>apiKey</code>; it begins with <code>sk-</code> and has at least 32 characters.`)}
 ${faultsAt('keyType', faults)}</fieldset>

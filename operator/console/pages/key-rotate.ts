@@ -9,17 +9,17 @@ import type { FormFault } from '../forms/api-key.ts';
 import { renderPrevious } from '../keys/key-facts.ts';
 import { FIELD_LABELS } from '../keys/key-form.ts';
 import { changeKey, createdPath, keyPath, renderKeyHead, requestedKey, requestedKeyWithUid } from '../keys/requested-key.ts';
-import type { Answer, ConsoleRoute, Visit } from '../route.ts';
-import { errorSummary, faultsAt, fieldId, tied } from '../views/form-fields.ts';
+import type { Answer, ConsoleRoute, PageRequest } from '../route.ts';
+import { errorSummary, faultsAt, fieldId, describedBy } from '../views/form-fields.ts';
 import { csrfField } from '../views/fragments.ts';
 
 export const keyRotateRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/keys/:namespace/:name/rotate', handle: async (visit) => rotatePage(visit, await requestedKey(visit)) },
+  { method: 'GET', path: '/keys/:namespace/:name/rotate', handle: async (request) => rotatePage(request, await requestedKey(request)) },
   { method: 'POST', path: '/keys/:namespace/:name/rotate', handle: rotateKey },
 ];
 
 /** The question how long the old key shall go on working. */
-export function rotatePage({ csrf, nowMs }: Visit, apiKey: ApiKey, returned?: { readonly overlap: string; readonly faults: readonly FormFault[]; readonly status: number }): Answer {
+function rotatePage({ csrf, nowMs }: PageRequest, apiKey: ApiKey, returned?: { readonly overlap: string; readonly faults: readonly FormFault[]; readonly status: number }): Answer {
   const { name } = apiKey.metadata;
   const usual = apiKey.spec.key.overlapSeconds > 0 ? String(apiKey.spec.key.overlapSeconds) : USUAL_OVERLAP;
   const body = apiKey.spec.key.type === 'Provided' ? renderRotateProvided(apiKey, secretNameOf(apiKey))
@@ -28,27 +28,27 @@ export function rotatePage({ csrf, nowMs }: Visit, apiKey: ApiKey, returned?: { 
 }
 
 /** One rotation further than the form says; whoever was faster has made a new key already. */
-export async function rotateKey(visit: Visit): Promise<Answer> {
-  const { form, nowMs } = visit;
-  const live = await requestedKeyWithUid(visit, form.get('uid') ?? '');
+async function rotateKey(request: PageRequest): Promise<Answer> {
+  const { form, nowMs } = request;
+  const live = await requestedKeyWithUid(request, form.get('uid') ?? '');
   const overlap = form.get('overlap') ?? '';
-  if (form.get('rotation') !== String(live.spec.key.rotation)) return rotatePage(visit, live, { overlap, faults: [{ field: undefined, message: FASTER }], status: 409 });
-  if (!/^\d{1,9}$/.test(overlap)) return rotatePage(visit, live, { overlap, faults: [{ field: 'overlap', message: 'Choose how long the old key shall go on working.' }], status: 422 });
+  if (form.get('rotation') !== String(live.spec.key.rotation)) return rotatePage(request, live, { overlap, faults: [{ field: undefined, message: FASTER }], status: 409 });
+  if (!/^\d{1,9}$/.test(overlap)) return rotatePage(request, live, { overlap, faults: [{ field: 'overlap', message: 'Choose how long the old key shall go on working.' }], status: 422 });
   const rotation = live.spec.key.rotation + 1;
   try {
-    await changeKey(visit, live, { key: { rotation, overlapSeconds: Number(overlap) } });
+    await changeKey(request, live, { key: { rotation, overlapSeconds: Number(overlap) } });
     return { redirect: createdPath(live, rotation, nowMs) };
   } catch (error) {
     if (!(error instanceof AccessError)) throw error;
-    return refusedRotation(visit, live, { overlap, error });
+    return refusedRotation(request, live, { overlap, error });
   }
 }
 
-async function refusedRotation(visit: Visit, live: ApiKey, { overlap, error }: { readonly overlap: string; readonly error: AccessError }): Promise<Answer> {
-  if (error.fault === 'Invalid') return rotatePage(visit, live, { overlap, faults: faultsOfRefusal(error, ['overlap']), status: 422 });
+async function refusedRotation(request: PageRequest, live: ApiKey, { overlap, error }: { readonly overlap: string; readonly error: AccessError }): Promise<Answer> {
+  if (error.fault === 'Invalid') return rotatePage(request, live, { overlap, faults: faultsOfRefusal(error, ['overlap']), status: 422 });
   if (error.fault !== 'Conflict') throw error;
-  const now = await requestedKeyWithUid(visit, live.metadata.uid ?? '');
-  return rotatePage(visit, now, { overlap, faults: [{ field: undefined, message: CHANGED }], status: 409 });
+  const now = await requestedKeyWithUid(request, live.metadata.uid ?? '');
+  return rotatePage(request, now, { overlap, faults: [{ field: undefined, message: CHANGED }], status: 409 });
 }
 
 const FASTER = 'Somebody else has rotated this key meanwhile. Rotate it once more only if you need yet another key.';
@@ -84,7 +84,7 @@ function renderRotate(view: RotateView): Html {
 ${errorSummary(faults, (field) => FIELD_LABELS[field])}
 <form class="form" id="rotate-form" method="post" action="${keyPath(apiKey, 'rotate')}">${csrfField(csrf)}<input type="hidden" name="uid" value="${uid ?? ''}"><input type="hidden" name="rotation" value="${apiKey.spec.key.rotation}">
 <p>The gateway makes a new key in place of ${prefix === undefined ? 'the one in force' : html`<code>${prefix}…</code>`} and shows it to you once. Limits, spending and everything else stay as they are.</p>
-<fieldset class="choices" id="${fieldId('overlap')}" tabindex="-1"${tied('overlap', faults, false)}><legend>How long shall the old key go on working?</legend>
+<fieldset class="choices" id="${fieldId('overlap')}" tabindex="-1"${describedBy('overlap', faults, false)}><legend>How long shall the old key go on working?</legend>
 ${choices(view.overlap).map(([seconds, label, note]) => html`<label class="choice"><input type="radio" name="overlap" value="${seconds}"${flag('checked', String(seconds) === view.overlap)}><span>${label}${note === '' ? NOTHING : html`<small>${note}</small>`}</span></label>`)}
 ${faultsAt('overlap', faults)}</fieldset>
 ${old === NOTHING ? NOTHING : html`<dl class="facts">${old}</dl>`}

@@ -12,7 +12,7 @@ import { renderKeyFacts } from '../keys/key-facts.ts';
 import { FIELD_LABELS, renderKeyFields } from '../keys/key-form.ts';
 import type { KeyFormView } from '../keys/key-form.ts';
 import { changeKey, keyPath, renderKeyHead, requestedKey, requestedKeyWithUid } from '../keys/requested-key.ts';
-import type { Answer, ConsoleRoute, Visit } from '../route.ts';
+import type { Answer, ConsoleRoute, PageRequest } from '../route.ts';
 import { errorSummary } from '../views/form-fields.ts';
 import { csrfField, missingRight } from '../views/fragments.ts';
 import type { Place } from '../views/fragments.ts';
@@ -37,10 +37,10 @@ interface Shown {
 }
 
 /** The page of one key with its form. */
-async function keyPage(visit: Visit, apiKey: ApiKey, returned: Shown): Promise<Answer> {
-  const { person, csrf, nowMs, deps } = visit;
+async function keyPage(request: PageRequest, apiKey: ApiKey, returned: Shown): Promise<Answer> {
+  const { person, csrf, nowMs, deps } = request;
   const { namespace, name } = apiKey.metadata;
-  const groups = groupsOfNamespace(visit, namespace, apiKey.spec.groupRef.name);
+  const groups = groupsOfNamespace(request, namespace, apiKey.spec.groupRef.name);
   const [mayChange, mayDelete] = await Promise.all([
     person.may('patch', 'ApiKey', { namespace, name }),
     person.may('delete', 'ApiKey', { namespace, name }),
@@ -53,33 +53,33 @@ async function keyPage(visit: Visit, apiKey: ApiKey, returned: Shown): Promise<A
 }
 
 /** What was posted, made true; or the form again, with why not. */
-export async function saveKey(visit: Visit): Promise<Answer> {
-  const { form: posted } = visit;
-  const live = await requestedKeyWithUid(visit, posted.get('uid') ?? '');
+async function saveKey(request: PageRequest): Promise<Answer> {
+  const { form: posted } = request;
+  const live = await requestedKeyWithUid(request, posted.get('uid') ?? '');
   const typed = { ...readKeyForm(posted), ...fixedParts(live) };
-  if (String(live.metadata.generation ?? 0) !== posted.get('generation')) return conflictPage(visit, live, typed);
+  if (String(live.metadata.generation ?? 0) !== posted.get('generation')) return conflictPage(request, live, typed);
   const { value: spec, faults } = patchOfForm(typed, live);
-  if (faults) return keyPage(visit, live, { form: typed, faults, status: 422 });
+  if (faults) return keyPage(request, live, { form: typed, faults, status: 422 });
   if (spec === undefined) return { redirect: `${keyPath(live)}?done=saved` };
   try {
-    await changeKey(visit, live, spec);
+    await changeKey(request, live, spec);
   } catch (error) {
     if (!(error instanceof AccessError)) throw error;
-    return refusedPage(visit, { live, typed, error });
+    return refusedPage(request, { live, typed, error });
   }
   return { redirect: `${keyPath(live)}?done=saved` };
 }
 
-async function refusedPage(visit: Visit, { live, typed, error }: { readonly live: ApiKey; readonly typed: KeyForm; readonly error: AccessError }): Promise<Answer> {
-  if (error.fault === 'Conflict') return conflictPage(visit, await requestedKeyWithUid(visit, live.metadata.uid ?? ''), typed);
+async function refusedPage(request: PageRequest, { live, typed, error }: { readonly live: ApiKey; readonly typed: KeyForm; readonly error: AccessError }): Promise<Answer> {
+  if (error.fault === 'Conflict') return conflictPage(request, await requestedKeyWithUid(request, live.metadata.uid ?? ''), typed);
   if (error.fault !== 'Invalid' && error.fault !== 'Forbidden') throw error;
-  return keyPage(visit, live, { form: typed, faults: faultsOfRefusal(error, CONTROLS), status: error.fault === 'Invalid' ? 422 : 403 });
+  return keyPage(request, live, { form: typed, faults: faultsOfRefusal(error, CONTROLS), status: error.fault === 'Invalid' ? 422 : 403 });
 }
 
 /** Nothing is saved: the form goes back on top of what the object is now. */
-function conflictPage(visit: Visit, live: ApiKey, typed: KeyForm): Promise<Answer> {
-  const { form, others } = mergeForms(readBase(visit.form.get('base') ?? ''), typed, formOfKey(live));
-  return keyPage(visit, live, { form, faults: [], others, status: 409 });
+function conflictPage(request: PageRequest, live: ApiKey, typed: KeyForm): Promise<Answer> {
+  const { form, others } = mergeForms(readBase(request.form.get('base') ?? ''), typed, formOfKey(live));
+  return keyPage(request, live, { form, faults: [], others, status: 409 });
 }
 
 /** What an edit cannot change, whatever is posted. */
@@ -89,10 +89,10 @@ function fixedParts(live: ApiKey): Pick<KeyForm, 'namespace' | 'name' | 'account
 }
 
 /** The page as it is. */
-export async function openKey(visit: Visit): Promise<Answer> {
-  const apiKey = await requestedKey(visit);
-  const done = visit.query.get('done') === 'saved' ? 'Saved. It is in force on all proxies within seconds.' : undefined;
-  return keyPage(visit, apiKey, { form: formOfKey(apiKey), faults: [], status: 200, done });
+async function openKey(request: PageRequest): Promise<Answer> {
+  const apiKey = await requestedKey(request);
+  const done = request.query.get('done') === 'saved' ? 'Saved. It is in force on all proxies within seconds.' : undefined;
+  return keyPage(request, apiKey, { form: formOfKey(apiKey), faults: [], status: 200, done });
 }
 
 interface EditKeyView extends KeyFormView {

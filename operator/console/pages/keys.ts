@@ -12,7 +12,7 @@ import { COLUMN_TITLES, renderKeysTable } from '../keys/keys-table.ts';
 import type { KeyRights } from '../keys/keys-table.ts';
 import { changeKey, readSwitchValue, requestedKeyWithUid, SWITCH_FORM } from '../keys/requested-key.ts';
 import type { Switched } from '../keys/requested-key.ts';
-import type { Answer, ConsoleRoute, Visit } from '../route.ts';
+import type { Answer, ConsoleRoute, PageRequest } from '../route.ts';
 import { csrfField, linesOf, missingRight } from '../views/fragments.ts';
 import type { Place } from '../views/fragments.ts';
 
@@ -23,14 +23,14 @@ export const keysRoutes: readonly ConsoleRoute[] = [
 
 const DELETED = /^[a-z0-9][-a-z0-9.]*\/[a-z0-9][-a-z0-9.]*$/;
 
-function openKeys(visit: Visit): Promise<Answer> {
-  const query = parseKeysQuery(visit.query);
-  const known = visit.query.get('part');
-  return known === null ? keysPage(visit, query, doneNotice(visit)) : keysPart(visit, query, known);
+function openKeys(request: PageRequest): Promise<Answer> {
+  const query = parseKeysQuery(request.query);
+  const known = request.query.get('part');
+  return known === null ? keysPage(request, query, doneNotice(request)) : keysPart(request, query, known);
 }
 
 /** Which key was deleted on the way here: nothing but a name, since an address can say anything. */
-function doneNotice({ query }: Visit): string | undefined {
+function doneNotice({ query }: PageRequest): string | undefined {
   const deleted = query.get('deleted') ?? '';
   return DELETED.test(deleted) ? `The key ${deleted} is deleted.` : undefined;
 }
@@ -38,22 +38,22 @@ function doneNotice({ query }: Visit): string | undefined {
 const PAGE = { title: 'API keys', active: 'keys', scripts: ['moments.js', 'keys.js'], styles: ['keys.css'] } as const;
 
 /** The whole page, with what was just done. */
-export async function keysPage(visit: Visit, query: KeysQuery, done?: string): Promise<Answer> {
-  const view = await keysView(visit, query, done);
-  if (view === undefined) return { page: { ...PAGE, body: renderNotAllowed(visit.person.person.name, visit.deps.access.place) } };
-  visit.deps.usage?.prepare([...new Set(view.selection.rows.map(({ apiKey }) => accountIdOf(apiKey)))]);
+async function keysPage(request: PageRequest, query: KeysQuery, done?: string): Promise<Answer> {
+  const view = await keysView(request, query, done);
+  if (view === undefined) return { page: { ...PAGE, body: renderNotAllowed(request.person.person.name, request.deps.access.place) } };
+  request.deps.usage?.prepare([...new Set(view.selection.rows.map(({ apiKey }) => accountIdOf(apiKey)))]);
   return { page: { ...PAGE, body: renderKeys(view) } };
 }
 
 /** What the page's script puts in place; empty where it has it already. */
-export async function keysPart(visit: Visit, query: KeysQuery, known: string): Promise<Answer> {
-  const view = await keysView(visit, query, undefined);
+async function keysPart(request: PageRequest, query: KeysQuery, known: string): Promise<Answer> {
+  const view = await keysView(request, query, undefined);
   if (view === undefined) return { redirect: '/keys' };
   return { fragment: renderKeysPart(view, known) };
 }
 
 /** undefined: the person may see none, wherever they are. */
-async function keysView({ person, deps, csrf, nowMs }: Visit, query: KeysQuery, done: string | undefined): Promise<KeysView | undefined> {
+async function keysView({ person, deps, csrf, nowMs }: PageRequest, query: KeysQuery, done: string | undefined): Promise<KeysView | undefined> {
   const [listing, rights] = await Promise.all([person.list('ApiKey'), keyRights(person)]);
   if (!listing.allowed && rights.create.length === 0) return undefined;
   const selection = selectKeys(listing.objects, query);
@@ -66,25 +66,25 @@ async function keyRights(person: PersonAccess): Promise<KeyRights> {
 }
 
 /** How often somebody else may be faster before it is given up. */
-const ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
 
 /** Whoever else changes the key meanwhile changes something else: what the switch means is tried on top of it. */
-export async function switchKey(visit: Visit): Promise<Answer> {
-  const switched = readSwitchValue(visit.form.get('to') ?? '');
+async function switchKey(request: PageRequest): Promise<Answer> {
+  const switched = readSwitchValue(request.form.get('to') ?? '');
   if (switched === undefined) throw new AccessError('Invalid', 'This is no switch of this page. Nothing was changed.');
   for (let attempt = 1; ; attempt++) {
     try {
-      await setEnabled(visit, switched);
-      return switchedAnswer(visit);
+      await setEnabled(request, switched);
+      return switchedAnswer(request);
     } catch (error) {
-      if (!isConflict(error) || attempt === ATTEMPTS) throw error;
+      if (!isConflict(error) || attempt === MAX_ATTEMPTS) throw error;
     }
   }
 }
 
-async function setEnabled(visit: Visit, { uid, enabled }: Switched): Promise<void> {
-  const apiKey = await requestedKeyWithUid(visit, uid);
-  if (apiKey.spec.enabled !== enabled) await changeKey(visit, apiKey, { enabled });
+async function setEnabled(request: PageRequest, { uid, enabled }: Switched): Promise<void> {
+  const apiKey = await requestedKeyWithUid(request, uid);
+  if (apiKey.spec.enabled !== enabled) await changeKey(request, apiKey, { enabled });
 }
 
 function isConflict(error: unknown): boolean {
@@ -92,9 +92,9 @@ function isConflict(error: unknown): boolean {
 }
 
 /** Back to the same view, or the list for the script that asked. */
-function switchedAnswer(visit: Visit): Promise<Answer> | Answer {
-  const view = viewOf(visit.form.get('view') ?? '');
-  return visit.form.has('part') ? keysPart(visit, view, '') : { redirect: keysPath(view) };
+function switchedAnswer(request: PageRequest): Promise<Answer> | Answer {
+  const view = viewOf(request.form.get('view') ?? '');
+  return request.form.has('part') ? keysPart(request, view, '') : { redirect: keysPath(view) };
 }
 
 /** Only ever a view of the list, whatever was posted. */
@@ -122,7 +122,7 @@ function renderKeys(view: KeysView): Html {
 ${done === undefined ? NOTHING : html`<div class="notice good" role="status"><p>${done}</p></div>`}
 ${empty ? renderNoKeys(rights.create.length > 0, view.place) : html`${renderFilters(selection, query)}
 <form method="post" id="${SWITCH_FORM}">${csrfField(csrf)}<input type="hidden" name="view" value="${keysPath(query)}"></form>
-<div class="bar-line"><p class="count" id="keys-count" role="status">${countWords(view)}</p></div>
+<div class="bar-line"><p class="count" id="keys-count" role="status">${countText(view)}</p></div>
 <div id="keys" data-version="${versionOf(view)}">${renderList(view)}</div>`}`;
 }
 
@@ -137,7 +137,7 @@ ${create ? html`<div class="actions"><a class="button primary" href="/keys/new">
 function renderKeysPart(view: KeysView, known: string): Html {
   const version = versionOf(view);
   if (version === known) return NOTHING;
-  return html`<div id="keys" data-version="${version}" data-count="${countWords(view)}">${renderList(view)}</div>`;
+  return html`<div id="keys" data-version="${version}" data-count="${countText(view)}">${renderList(view)}</div>`;
 }
 
 function renderList(view: KeysView): Html {
@@ -171,20 +171,20 @@ function select(name: string, all: string, names: readonly string[], chosen: str
   return html`<select name="${name}"><option value="">${all}</option>${options.map((each) => html`<option${flag('selected', each === chosen)}>${each}</option>`)}</select>`;
 }
 
-function choice(name: string, chosen: YesNo | undefined, words: Readonly<Record<YesNo, string>>): Html {
-  return html`<select name="${name}"><option value="">All</option><option value="yes"${flag('selected', chosen === 'yes')}>${words.yes}</option>\
-<option value="no"${flag('selected', chosen === 'no')}>${words.no}</option></select>`;
+function choice(name: string, chosen: YesNo | undefined, labels: Readonly<Record<YesNo, string>>): Html {
+  return html`<select name="${name}"><option value="">All</option><option value="yes"${flag('selected', chosen === 'yes')}>${labels.yes}</option>\
+<option value="no"${flag('selected', chosen === 'no')}>${labels.no}</option></select>`;
 }
 
 function renderPager({ page, pages, matches }: KeysSelection, query: KeysQuery): Html {
   if (pages === 1) return NOTHING;
   const first = (page - 1) * KEYS_PER_PAGE + 1;
-  const link = (to: number, words: string): Html => html`<a class="button small" href="${keysPath({ ...query, page: to })}">${words}</a>`;
+  const link = (to: number, label: string): Html => html`<a class="button small" href="${keysPath({ ...query, page: to })}">${label}</a>`;
   return html`<nav class="pager" aria-label="Pages"><p>${formatCount(first)}–${formatCount(Math.min(matches, page * KEYS_PER_PAGE))} of ${formatCount(matches)} · page ${formatCount(page)} of ${formatCount(pages)}</p>
 <div class="actions">${page > 2 ? link(1, 'First') : NOTHING}${page > 1 ? link(page - 1, 'Previous') : NOTHING}${page < pages ? link(page + 1, 'Next') : NOTHING}${page < pages - 1 ? link(pages, 'Last') : NOTHING}</div></nav>`;
 }
 
-function countWords({ selection: { matches, total } }: KeysView): string {
+function countText({ selection: { matches, total } }: KeysView): string {
   return matches === total ? counted(total, 'key') : `${formatCount(matches)} of ${counted(total, 'key')}`;
 }
 

@@ -16,13 +16,13 @@ import { rankRows } from '#web/pricing/rows.ts';
 import type { RankedRow } from '#web/pricing/rows.ts';
 import type { Resources } from '../../store/resources.ts';
 import { translate } from '../../translate/translate.ts';
-import type { Answer, ConsoleDeps, ConsoleRoute, Visit } from '../route.ts';
+import type { Answer, ConsoleDeps, ConsoleRoute, PageRequest } from '../route.ts';
 
 /** What is worked out once for each console, and once for each list. */
 const compilers = new WeakMap<ConsoleDeps, ReturnType<typeof createPriceLists>>();
 const rankings = new WeakMap<PriceList, readonly RankedRow[]>();
 
-function showPrices({ deps, query: parameters }: Visit): Answer {
+function showPrices({ deps, query: parameters }: PageRequest): Answer {
   const list = priceListOf(deps);
   const query = parsePricingQuery(parameters, list.pricing);
   const part = parameters.get('part') === 'calculation' ? renderCalculationPart(list, query) : undefined;

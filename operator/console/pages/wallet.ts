@@ -5,7 +5,7 @@ import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { renderBar } from '#web/theme/bar.ts';
 import { accountIdOf, namespacedName } from '../../store/resources.ts';
-import type { Answer, ConsoleRoute, Visit } from '../route.ts';
+import type { Answer, ConsoleRoute, PageRequest } from '../route.ts';
 import { accountFacts, accountMark, accountPath, withParameters } from '../wallet/account-facts.ts';
 import type { AccountFacts } from '../wallet/account-facts.ts';
 import { ACCOUNT_COLUMNS, parseAccountsQuery } from '../wallet/query.ts';
@@ -14,7 +14,7 @@ import { WALLET_FILES } from '../wallet/scope.ts';
 
 export const walletRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/wallet', handle: showAccounts }];
 
-async function showAccounts({ person, query, deps }: Visit): Promise<Answer> {
+async function showAccounts({ person, query, deps }: PageRequest): Promise<Answer> {
   const [accounts, keys] = await Promise.all([person.list('Account'), person.list('ApiKey')]);
   const byAccount = Map.groupBy(keys.objects, accountIdOf);
   const seen = new Set(accounts.objects.map(({ metadata }) => namespacedName(metadata)));
@@ -110,7 +110,7 @@ function renderRow({ account, balanceNanoUsd, creditNanoUsd, spentNanoUsd, heldN
 }
 
 function renderPager(query: AccountsQuery, pages: number): Html {
-  const link = (page: number, words: string): Html => html`<a class="button small" href="${accountsPath({ ...query, page })}">${words}</a>`;
+  const link = (page: number, label: string): Html => html`<a class="button small" href="${accountsPath({ ...query, page })}">${label}</a>`;
   return html`<nav class="pager" aria-label="Pages"><p>Page ${formatCount(query.page)} of ${formatCount(pages)}</p>
 <div class="actions">${query.page > 1 ? link(query.page - 1, 'Previous') : NOTHING}${query.page < pages ? link(query.page + 1, 'Next') : NOTHING}</div></nav>`;
 }
@@ -128,10 +128,10 @@ ${keys.length > shown.length ? html`<p class="soft">And ${formatCount(keys.lengt
 }
 
 function chooseAccounts(accounts: readonly AccountFacts[], { text, column, descending }: AccountsQuery): AccountFacts[] {
-  const words = text.toLowerCase().split(/\s+/);
+  const terms = text.toLowerCase().split(/\s+/);
   const direction = descending ? -1 : 1;
   return accounts
-    .filter(({ account }) => words.every((word) => namespacedName(account.metadata).includes(word)))
+    .filter(({ account }) => terms.every((term) => namespacedName(account.metadata).includes(term)))
     .sort((a, b) => direction * compareBy(column, a, b) || compare(namespacedName(a.account.metadata), namespacedName(b.account.metadata)));
 }
 

@@ -50,7 +50,7 @@ export interface Authenticator {
 const TOKEN = /^[\x21-\x7e]+$/;
 /** So long a revoked token still opens pages that ask the API server nothing. */
 const PERSON_MS = 10_000;
-const MOST_PEOPLE = 10_000;
+const MAX_PEOPLE = 10_000;
 
 /** Sessions in cookies, or a proxy's header where one is configured. */
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
@@ -65,7 +65,7 @@ interface People {
 
 /** A page with its parts checks its token once. Tokens themselves are not kept, and neither are unknown ones. */
 function cachePeople({ access, nowMs }: AuthenticatorOptions): People {
-  const people: TtlCache<PersonAccess | undefined> = createTtlCache({ nowMs, ttlMs: (person) => (person ? PERSON_MS : 0), maxEntries: MOST_PEOPLE });
+  const people: TtlCache<PersonAccess | undefined> = createTtlCache({ nowMs, ttlMs: (person) => (person ? PERSON_MS : 0), maxEntries: MAX_PEOPLE });
   const keyOf = (token: string): string => hash('sha256', token, 'hex');
   return {
     find: (token) => people.get(keyOf(token), () => access.signIn({ token })),

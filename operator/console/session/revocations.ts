@@ -11,7 +11,7 @@ import type { SharedState } from '../access/shared-state.ts';
 import { SESSION_MS } from './session.ts';
 import type { Session } from './session.ts';
 
-export interface RevocationBounds {
+interface RevocationBounds {
   /** Sessions, of all tokens. */
   readonly most: number;
   /** Beyond it only sessions of the same token end, so nobody ends those of others by signing in and out. */

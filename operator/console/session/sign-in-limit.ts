@@ -1,16 +1,16 @@
 /** Limits failed sign-ins per address, in memory. Tokens are too long to be guessed; this spares the API server the guesses. */
 
-export interface SignInLimit {
+interface SignInLimit {
   /** Seconds until the address may try again; 0: now. */
   retryAfter(address: string, nowMs: number): number;
   failed(address: string, nowMs: number): void;
   succeeded(address: string): void;
 }
 
-const MOST_FAILURES = 20;
+const MAX_FAILURES = 20;
 const WINDOW_MS = 300_000;
 /** One more, and the address that failed first is forgotten. */
-const MOST_ADDRESSES = 10_000;
+const MAX_ADDRESSES = 10_000;
 
 /** Twenty failures in five minutes. */
 export function limitSignIns(): SignInLimit {
@@ -18,7 +18,7 @@ export function limitSignIns(): SignInLimit {
   return {
     retryAfter(address, nowMs) {
       const entry = failures.get(address);
-      if (!entry || entry.count < MOST_FAILURES) return 0;
+      if (!entry || entry.count < MAX_FAILURES) return 0;
       return Math.max(0, Math.ceil((entry.sinceMs + WINDOW_MS - nowMs) / 1000));
     },
     failed(address, nowMs) {
@@ -29,7 +29,7 @@ export function limitSignIns(): SignInLimit {
       }
       failures.delete(address);
       const [oldest] = failures.keys();
-      if (failures.size >= MOST_ADDRESSES && oldest !== undefined) failures.delete(oldest);
+      if (failures.size >= MAX_ADDRESSES && oldest !== undefined) failures.delete(oldest);
       failures.set(address, { count: 1, sinceMs: nowMs });
     },
     succeeded(address) { failures.delete(address); },

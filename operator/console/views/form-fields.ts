@@ -1,5 +1,5 @@
 /**
- * [P] The pieces of a form, each with its label, its hint and what is wrong with it, tied together so that a screen reader says
+ * [P] The pieces of a form, each with its label, its hint and what is wrong with it, describedBy together so that a screen reader says
  * them with the control; and the summary of all that is wrong, whose links lead there.
  */
 import { html, NOTHING } from '#web/html.ts';
@@ -12,7 +12,7 @@ export function fieldId(field: KeyField): string {
 }
 
 /** The attributes that tie a control to its hint and its faults. */
-export function tied(field: KeyField, faults: readonly FormFault[], hint: boolean): Html {
+export function describedBy(field: KeyField, faults: readonly FormFault[], hint: boolean): Html {
   const wrong = faults.some((each) => each.field === field);
   const parts = [...(wrong ? [`${fieldId(field)}-fault`] : []), ...(hint ? [`${fieldId(field)}-hint`] : [])];
   return html`${wrong ? html` aria-invalid="true"` : NOTHING}${parts.length === 0 ? NOTHING : html` aria-describedby="${parts.join(' ')}"`}`;
@@ -47,7 +47,7 @@ interface TextField {
 
 /** A labelled line of text. */
 export function textField({ field, label, value, faults, hint, attributes = html` type="text"`, prefix, suffix, short = false, below = NOTHING }: TextField): Html {
-  const input = html`<input id="${fieldId(field)}" name="${field}" value="${value}"${attributes}${tied(field, faults, hint !== undefined)}>`;
+  const input = html`<input id="${fieldId(field)}" name="${field}" value="${value}"${attributes}${describedBy(field, faults, hint !== undefined)}>`;
   const control = prefix === undefined && suffix === undefined ? input
     : html`<div class="affix">${prefix === undefined ? NOTHING : html`<span>${prefix}</span>`}${input}${suffix === undefined ? NOTHING : html`<span>${suffix}</span>`}</div>`;
   return html`<div class="field${short ? ' short' : ''}"><label for="${fieldId(field)}">${label}</label>
@@ -55,7 +55,7 @@ ${hintAt(field, hint)}${control}${below}
 ${faultsAt(field, faults)}</div>`;
 }
 
-export interface Option {
+interface Option {
   readonly value: string;
   readonly label: Html | string;
 }
@@ -67,7 +67,7 @@ interface SelectField extends Omit<TextField, 'prefix' | 'suffix' | 'attributes'
 /** A labelled choice of one. A value that is none of the options is not shown as if it were one. */
 export function selectField({ field, label, value, faults, hint, options, short = true, below = NOTHING }: SelectField): Html {
   return html`<div class="field${short ? ' short' : ''}"><label for="${fieldId(field)}">${label}</label>
-${hintAt(field, hint)}<select id="${fieldId(field)}" name="${field}"${tied(field, faults, hint !== undefined)}>${options.map((option) => (
+${hintAt(field, hint)}<select id="${fieldId(field)}" name="${field}"${describedBy(field, faults, hint !== undefined)}>${options.map((option) => (
     html`<option value="${option.value}"${option.value === value ? html` selected` : NOTHING}>${option.label}</option>`))}</select>${below}
 ${faultsAt(field, faults)}</div>`;
 }

@@ -1,5 +1,5 @@
 /**
- * [P] The frame of every page: a link past the navigation, the site's title, where one can go, who is signed in, and the page
+ * [P] The layout of every page: a link past the navigation, the site's title, where one can go, who is signed in, and the page
  * itself in <main>.
  */
 import { html, NOTHING } from '#web/html.ts';
@@ -7,7 +7,7 @@ import type { Html } from '#web/html.ts';
 import type { Page, Section } from '../route.ts';
 import { csrfField } from './fragments.ts';
 
-interface Frame {
+interface LayoutOptions {
   /** undefined: nobody is signed in. */
   readonly person: { readonly name: string; readonly csrf: string; readonly signOut: SignOut } | undefined;
   /** The stylesheets of all pages. */
@@ -26,9 +26,9 @@ const SECTIONS: readonly { readonly section: Section; readonly path: string; rea
 ];
 
 /** The whole document. */
-export function layout({ title, active, body, scripts = [], styles = [] }: Page, frame: Frame): string {
-  const stylesheets = [...new Set([...frame.styles, ...styles])].map((file) => html`<link rel="stylesheet" href="${frame.asset(file)}">\n`);
-  const modules = [...new Set(scripts)].map((file) => html`<script type="module" src="${frame.asset(file)}"></script>\n`);
+export function layout({ title, active, body, scripts = [], styles = [] }: Page, options: LayoutOptions): string {
+  const stylesheets = [...new Set([...options.styles, ...styles])].map((file) => html`<link rel="stylesheet" href="${options.asset(file)}">\n`);
+  const modules = [...new Set(scripts)].map((file) => html`<script type="module" src="${options.asset(file)}"></script>\n`);
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -37,11 +37,11 @@ export function layout({ title, active, body, scripts = [], styles = [] }: Page,
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="same-origin">
-<link rel="icon" href="${frame.asset('icon.svg')}" type="image/svg+xml">
+<link rel="icon" href="${options.asset('icon.svg')}" type="image/svg+xml">
 ${stylesheets}${modules}</head>
 <body class="console">
 <a class="skip" href="#main">Skip to the page</a>
-${header(active, frame)}
+${header(active, options)}
 <main id="main" tabindex="-1">
 ${body}
 </main>
@@ -51,10 +51,10 @@ ${body}
 `.markup;
 }
 
-function header(active: Section | undefined, { person }: Frame): Html {
+function header(active: Section | undefined, { person }: LayoutOptions): Html {
   return html`<header class="site-head">
 <p class="site-title"><a href="/">Model Gateway</a></p>
-${person ? navigation(active) : NOTHING}${person ? who(person) : NOTHING}</header>`;
+${person ? navigation(active) : NOTHING}${person ? personBox(person) : NOTHING}</header>`;
 }
 
 function navigation(active: Section | undefined): Html {
@@ -64,7 +64,7 @@ function navigation(active: Section | undefined): Html {
 `;
 }
 
-function who({ name, csrf, signOut }: NonNullable<Frame['person']>): Html {
+function personBox({ name, csrf, signOut }: NonNullable<LayoutOptions['person']>): Html {
   const button = html`<form method="post" action="/sign-out">${csrfField(csrf)}<button type="submit">Sign out</button></form>`;
   return html`<div class="site-person"><span class="person-name">${name}</span>${signOut === 'Here' ? button : NOTHING}</div>
 `;

@@ -41,16 +41,16 @@ export function accountMark({ metadata, status }: Account): Html {
 }
 
 function warningMark({ type, message }: Condition): Html {
-  const { words, tone } = WARNINGS[type] ?? { words: type, tone: 'warn' };
-  return explained(words, tone, message);
+  const { label, tone } = WARNINGS[type] ?? { label: type, tone: 'warn' };
+  return explained(label, tone, message);
 }
 
-const WARNINGS: Readonly<Record<string, { readonly words: string; readonly tone: 'warn' | 'bad' }>> = {
-  BalanceExhausted: { words: 'Used up', tone: 'bad' }, BalanceLow: { words: 'Running low', tone: 'warn' },
+const WARNINGS: Readonly<Record<string, { readonly label: string; readonly tone: 'warn' | 'bad' }>> = {
+  BalanceExhausted: { label: 'Used up', tone: 'bad' }, BalanceLow: { label: 'Running low', tone: 'warn' },
 };
 
-function explained(words: Html | string, tone: 'warn' | 'bad', message: string): Html {
-  return html`<details class="why"><summary><span class="dot ${tone}">${words}</span></summary><p>${message}</p></details>`;
+function explained(label: Html | string, tone: 'warn' | 'bad', message: string): Html {
+  return html`<details class="why"><summary><span class="dot ${tone}">${label}</span></summary><p>${message}</p></details>`;
 }
 
 function moneyOf(usd: string | undefined): bigint | undefined {

@@ -25,7 +25,7 @@ interface CallsView {
   readonly wholeSinceMs: number;
 }
 
-const MOST_OPTIONS = 500;
+const MAX_OPTIONS = 500;
 const STATUS_WORDS: Readonly<Record<CallStatus, string>> = {
   Running: 'Running', Succeeded: 'Succeeded', Failed: 'Failed', ClientClosed: 'Client left', ProviderCut: 'Cut by provider', Abandoned: 'Abandoned', Refunded: 'Refunded',
 };
@@ -81,7 +81,7 @@ function sourceNote({ usageSource, status }: UsageRecord): Html {
 }
 
 function renderFilter({ ref, filter, names, wholeAccount }: CallsView): Html {
-  const options = [...names.values()].sort().slice(0, MOST_OPTIONS);
+  const options = [...names.values()].sort().slice(0, MAX_OPTIONS);
   return html`<form class="filters" method="get" action="${accountPath(ref, 'calls')}" role="search" aria-label="Calls" autocomplete="off">
 ${wholeAccount ? html`<label><span>Key</span><input name="key" value="${filter.key}" list="wallet-keys" maxlength="253" placeholder="All keys" spellcheck="false" autocapitalize="none"></label>
 <datalist id="wallet-keys">${options.map((name) => html`<option value="${name}"></option>`)}</datalist>` : html`<input type="hidden" name="key" value="${filter.key}">`}

@@ -30,10 +30,10 @@ export interface GrantFault {
 }
 
 const NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
-const LONGEST_NAME = 63;
+const MAX_NAME_LENGTH = 63;
 const USD = /^-?([0-8]?[0-9]{1,9}([.][0-9]{1,9})?|9000000000([.]0{1,9})?)$/;
-const LONGEST_REASON = 256;
-const MOST_GRANTS = 1000;
+const MAX_REASON_LENGTH = 256;
+const MAX_GRANTS = 1000;
 
 export function parseGrantForm(form: URLSearchParams): GrantForm {
   const text = (name: string): string => (form.get(name) ?? '').trim();
@@ -54,13 +54,13 @@ export function faultsOfGrant({ name, usd, reason }: GrantForm, { spec }: Accoun
   const faults: GrantFault[] = [];
   const grants = spec.grants ?? [];
   if (name === '') faults.push({ field: 'name', message: 'Enter a name, such as 2026-11.' });
-  else if (name.length > LONGEST_NAME) faults.push({ field: 'name', message: `may have at most ${LONGEST_NAME} characters` });
+  else if (name.length > MAX_NAME_LENGTH) faults.push({ field: 'name', message: `may have at most ${MAX_NAME_LENGTH} characters` });
   else if (!NAME.test(name)) faults.push({ field: 'name', message: "a grant's name consists of letters, digits, '-', '_' and '.', with a letter or digit at both ends" });
   else if (grants.some((grant) => grant.name === name)) faults.push({ field: 'name', message: `There is a grant called ${name} already. Choose another name.` });
   if (usd === '') faults.push({ field: 'usd', message: 'Enter an amount, such as 250.00.' });
   else if (!USD.test(usd)) faults.push({ field: 'usd', message: 'usd must be a decimal such as "250.00" or "-10", with at most 9 digits after the point and at most 9000000000 either way' });
-  if (reason.length > LONGEST_REASON) faults.push({ field: 'reason', message: `may have at most ${LONGEST_REASON} characters` });
-  if (grants.length >= MOST_GRANTS) faults.push({ field: undefined, message: `The account has ${MOST_GRANTS} grants, which is the most that one can have.` });
+  if (reason.length > MAX_REASON_LENGTH) faults.push({ field: 'reason', message: `may have at most ${MAX_REASON_LENGTH} characters` });
+  if (grants.length >= MAX_GRANTS) faults.push({ field: undefined, message: `The account has ${MAX_GRANTS} grants, which is the most that one can have.` });
   return faults;
 }
 

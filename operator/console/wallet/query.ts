@@ -40,7 +40,7 @@ export interface CallFilter {
 export const CALL_STATUSES: readonly CallStatus[] = ['Running', 'Succeeded', 'Failed', 'ClientClosed', 'ProviderCut', 'Abandoned', 'Refunded'];
 
 const DAY_MS = 86_400_000;
-const LONGEST = 253;
+const MAX_TEXT_LENGTH = 253;
 const DEFAULT_DAYS: RangeDays = 30;
 
 export function parseAccountsQuery(query: URLSearchParams): AccountsQuery {
@@ -48,7 +48,7 @@ export function parseAccountsQuery(query: URLSearchParams): AccountsQuery {
   const descending = sort.startsWith('-');
   const page = Number(query.get('page') ?? '1');
   return {
-    text: (query.get('q') ?? '').trim().slice(0, LONGEST),
+    text: (query.get('q') ?? '').trim().slice(0, MAX_TEXT_LENGTH),
     column: ACCOUNT_COLUMNS.find((name) => name === sort.slice(descending ? 1 : 0)) ?? 'name',
     descending,
     page: Number.isSafeInteger(page) && page > 0 ? page : 1,
@@ -69,7 +69,7 @@ export function daysOf({ sinceMs, untilMs }: Pick<DayRange, 'sinceMs' | 'untilMs
 }
 
 export function parseCallFilter(query: URLSearchParams): CallFilter {
-  const text = (name: string): string => (query.get(name) ?? '').trim().slice(0, LONGEST);
+  const text = (name: string): string => (query.get(name) ?? '').trim().slice(0, MAX_TEXT_LENGTH);
   const status = text('status');
   return { key: text('key'), uid: text('uid'), model: text('model'), status: CALL_STATUSES.find((each) => each === status), since: dayOf(text('since')), until: dayOf(text('until')) };
 }

@@ -5,7 +5,7 @@
 import type { Account, ApiKey } from '#crds/types.gen.ts';
 import { AccessError } from '../access/access.ts';
 import type { ObjectRef } from '../access/access.ts';
-import type { Visit } from '../route.ts';
+import type { PageRequest } from '../route.ts';
 import type { CallQuery } from '../usage/usage.ts';
 
 export const WALLET_FILES = { scripts: ['moments.js'], styles: ['wallet.css'] } as const;
@@ -21,16 +21,16 @@ export interface Scope {
 }
 
 /** The account of the path, with the key of `?key=`. Rejects with AccessError where the person may read neither. */
-export async function readScope(visit: Visit): Promise<Scope> {
-  const { params, query } = visit;
+export async function readScope(request: PageRequest): Promise<Scope> {
+  const { params, query } = request;
   const ref = { namespace: params['namespace'] ?? '', name: params['name'] ?? '' };
   const keyName = (query.get('key') ?? '').trim();
-  const key = keyName === '' ? undefined : await readKeyOf(ref, keyName, visit);
-  return { ref, key, account: await readAccount(ref, visit, key !== undefined), unknownKey: key || keyName === '' ? undefined : keyName };
+  const key = keyName === '' ? undefined : await readKeyOf(ref, keyName, request);
+  return { ref, key, account: await readAccount(ref, request, key !== undefined), unknownKey: key || keyName === '' ? undefined : keyName };
 }
 
 /** undefined: the person may not read it, which is enough for who sees a key of it. */
-async function readAccount(ref: ObjectRef, { person, deps }: Pick<Visit, 'person' | 'deps'>, seesKey: boolean): Promise<Account | undefined> {
+async function readAccount(ref: ObjectRef, { person, deps }: Pick<PageRequest, 'person' | 'deps'>, seesKey: boolean): Promise<Account | undefined> {
   let account: Account | undefined;
   try {
     account = await person.get('Account', ref);
@@ -43,7 +43,7 @@ async function readAccount(ref: ObjectRef, { person, deps }: Pick<Visit, 'person
 }
 
 /** undefined: there is no such key of this account, or none that the person may know of. */
-async function readKeyOf(account: ObjectRef, name: string, { person, deps }: Pick<Visit, 'person' | 'deps'>): Promise<ApiKey | undefined> {
+async function readKeyOf(account: ObjectRef, name: string, { person, deps }: Pick<PageRequest, 'person' | 'deps'>): Promise<ApiKey | undefined> {
   try {
     const key = await person.get('ApiKey', { namespace: account.namespace, name });
     return key && key.spec.accountRef.name === account.name && key.spec.gatewayNamespace === deps.gatewayNamespace ? key : undefined;
@@ -65,7 +65,7 @@ export function callsOf({ ref, account, key, unknownKey }: Scope, uid = ''): Cal
 const NOBODY = '\u0000';
 
 /** The names of an account's keys by their identity, as far as the person may see them. */
-export async function keyNames({ ref, account, key }: Scope, { person }: Pick<Visit, 'person'>): Promise<Map<string, string>> {
+export async function keyNames({ ref, account, key }: Scope, { person }: Pick<PageRequest, 'person'>): Promise<Map<string, string>> {
   if (!account) return new Map(key ? [[key.metadata.uid ?? NOBODY, key.metadata.name]] : []);
   const { objects } = await person.list('ApiKey');
   return new Map(objects.filter(({ metadata, spec }) => metadata.namespace === ref.namespace && spec.accountRef.name === ref.name)

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { html } from '#web/html.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { AccessError } from '../../../operator/console/access/access.ts';
-import type { ConsoleRoute, Visit } from '../../../operator/console/route.ts';
+import type { ConsoleRoute, PageRequest } from '../../../operator/console/route.ts';
 import { loadAssets } from '../../../operator/console/assets.ts';
 import { csrfField } from '../../../operator/console/views/fragments.ts';
 import { ALICE, BOB, FORM_HEADERS, HOST, ORIGIN, cookiesOf, csrfIn, signIn, stand } from './stand.ts';
@@ -12,7 +12,7 @@ import type { Stand } from './stand.ts';
 
 const SECRET = 'sk-0123456789';
 
-function pages(seen: Visit[] = []): ConsoleRoute[] {
+function pages(seen: PageRequest[] = []): ConsoleRoute[] {
   const fail = (path: string, error: unknown): ConsoleRoute => ({ method: 'GET', path, handle: () => { throw error; } });
   return [
     { method: 'GET', path: '/', handle: () => ({ redirect: '/keys' }) },
@@ -42,8 +42,8 @@ async function* badPieces(): AsyncGenerator<string> {
   throw new LedgerUnavailable('gone');
 }
 
-async function signedIn(token = ALICE): Promise<Stand & { cookie: string; seen: Visit[]; csrf: string }> {
-  const seen: Visit[] = [];
+async function signedIn(token = ALICE): Promise<Stand & { cookie: string; seen: PageRequest[]; csrf: string }> {
+  const seen: PageRequest[] = [];
   const made = stand({ routes: pages(seen) });
   const cookie = await signIn(made.app, token);
   const page = await made.app.inject({ url: '/keys', headers: { host: HOST, cookie } });
@@ -335,7 +335,7 @@ describe('assets', () => {
 describe('behind an authenticating proxy', () => {
   for (const [proxyHeader, value] of [['authorization', `Bearer ${ALICE}`], ['x-forwarded-access-token', ALICE]] as const) {
     it(`takes the token from ${proxyHeader} of each request, and keeps no session`, async () => {
-      const seen: Visit[] = [];
+      const seen: PageRequest[] = [];
       const { app } = stand({ routes: pages(seen), proxyHeader });
       const headers = { ...FORM_HEADERS, [proxyHeader]: value };
       const page = await app.inject({ url: '/keys', headers });

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import fastify from 'fastify';
 import type { FastifyInstance } from 'fastify';
-import { isSameSite } from '../../../../operator/console/session/same-site.ts';
+import { isSameSite } from '../../../../operator/console/hooks.ts';
 import { dropCookies, readSession, registerSessions, sealSession, writeCookies } from '../../../../operator/console/session/session-cookies.ts';
 import type { CookieScope } from '../../../../operator/console/session/session-cookies.ts';
 import { IDLE_MS, SESSION_MS, beginSession, parseSession, renewSession, secondsLeft } from '../../../../operator/console/session/session.ts';

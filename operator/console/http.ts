@@ -1,9 +1,10 @@
-/** [P] Headers of every answer: nothing may frame, sniff, keep or run what is not the console's own. */
+/** [P] What every HTTP answer of the console says, and what a request may take, with TLS and without. */
 
 const POLICY = [
   "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "connect-src 'self'", "form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'",
 ].join('; ');
 
+/** Nothing may frame, sniff, keep or run what is not the console's own. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': POLICY,
   'x-content-type-options': 'nosniff',
@@ -14,3 +15,6 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
   'cache-control': 'no-store',
 };
+
+/** Milliseconds, and bytes of the header. */
+export const REQUEST_LIMITS = { headersTimeout: 30_000, requestTimeout: 60_000, maxHeaderSize: 32 * 1024 } as const;
