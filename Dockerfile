@@ -18,6 +18,7 @@ RUN apt-get update \
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --no-audit --no-fund
 COPY crds/ crds/
+COPY console/ console/
 COPY operator/ operator/
 COPY dataplane/ dataplane/
 COPY web/ web/

@@ -2,15 +2,15 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { loadApiKinds } from '#crds/load.ts';
-import { createFilesAccess } from './console/access/files.ts';
-import { openConsoleSecrets } from './console/access/files/console-secrets.ts';
-import type { ConsoleSecrets } from './console/access/files/console-secrets.ts';
-import { openFileMemory } from './console/access/files/file-memory.ts';
-import type { ManifestSource } from './console/access/files/source.ts';
-import { startConsole } from './console/server.ts';
-import type { ConsoleServer } from './console/server.ts';
-import { openFileUsageBook } from './console/usage/file-book.ts';
-import type { UsageBook } from './console/usage/usage.ts';
+import { createFilesAccess } from '../console/access/files.ts';
+import { openConsoleSecrets } from '../console/access/files/console-secrets.ts';
+import type { ConsoleSecrets } from '../console/access/files/console-secrets.ts';
+import { openFileMemory } from '../console/access/files/file-memory.ts';
+import type { ManifestSource } from '../console/access/files/source.ts';
+import { startConsole } from '../console/server.ts';
+import type { ConsoleServer } from '../console/server.ts';
+import { openFileUsageBook } from '../console/usage/file-book.ts';
+import type { UsageBook } from '../console/usage/usage.ts';
 
 interface FileConsoleOptions {
   readonly listen: { readonly host: string; readonly port: number };
@@ -79,7 +79,7 @@ async function openSecrets(dataDir: string): Promise<ConsoleSecrets> {
 async function openUsage(ledger: LedgerLocation): Promise<UsageBook> {
   if (ledger.kind === 'file') return openFileUsageBook(ledger.path);
   const { openValkeyReader } = await import('../dataplane/ledger/valkey-reader.ts');
-  const { valkeyUsageBook } = await import('./console/usage/valkey-book.ts');
+  const { valkeyUsageBook } = await import('../console/usage/valkey-book.ts');
   return valkeyUsageBook(openValkeyReader(ledger.url));
 }
 

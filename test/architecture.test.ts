@@ -13,7 +13,7 @@ import { checkSources } from './support/architecture/rules.ts';
 import { readSource } from './support/architecture/source.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-const PRODUCT = ['bin', 'crds', 'demo', 'dataplane', 'operator', 'web'];
+const PRODUCT = ['bin', 'console', 'crds', 'demo', 'dataplane', 'operator', 'web'];
 
 function sourcesIn(folders: readonly string[]): Source[] {
   return globSync(folders.map((folder) => `${folder}/**/*.ts`), { cwd: ROOT }).sort().map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
@@ -84,11 +84,11 @@ describe('the checker', () => {
     ['operator/translate/translate.ts', '#ledger/ledger.ts'],
     ['operator/status/writer.ts', '#ledger/embedded.ts'],
     ['operator/file.ts', '../dataplane/pipeline/pipeline.ts'],
-    ['operator/console/views/layout.ts', '../../kube/client.ts'],
-    ['operator/console/pages/keys.ts', '../../files/provider.ts'],
-    ['operator/console/access/files.ts', '../server.ts'],
-    ['operator/console/usage/sql-book.ts', '../route.ts'],
-    ['operator/translate/translate.ts', '../console/route.ts'],
+    ['console/views/layout.ts', '../../operator/kube/client.ts'],
+    ['console/pages/keys.ts', '../../operator/files/provider.ts'],
+    ['console/access/files.ts', '../server.ts'],
+    ['console/usage/sql-book.ts', '../route.ts'],
+    ['operator/translate/translate.ts', '../../console/route.ts'],
     ['dataplane/snapshot/validate.ts', '../errors.ts'],
     ['dataplane/protocol/sse.ts', '../ledger/usage-record.ts'],
     ['dataplane/ledger/balances.ts', '../state/state.ts'],
@@ -152,7 +152,7 @@ describe('the checker', () => {
   ];
   for (const expression of impure) {
     it(`finds ${expression} in a pure file`, () => {
-      for (const path of ['dataplane/protocol/x.ts', 'dataplane/state/compile-x.ts', 'dataplane/ledger/price.ts', 'operator/translate/x.ts', 'operator/console/views/x.ts', 'operator/console/forms/x.ts', 'crds/schema/x.ts']) {
+      for (const path of ['dataplane/protocol/x.ts', 'dataplane/state/compile-x.ts', 'dataplane/ledger/price.ts', 'operator/translate/x.ts', 'console/views/x.ts', 'console/forms/x.ts', 'crds/schema/x.ts']) {
         assert.match(told(checkSources([{ path, text: `export const x = ${expression};\n` }]), ['purity']).join(), /\[purity\] uses/);
       }
     });

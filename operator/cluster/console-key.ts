@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
-import { SESSION_KEY_BYTES } from '../console/session/session-cookies.ts';
+import { SESSION_KEY_BYTES } from '../../console/session/session-cookies.ts';
 import type { KubeClient, KubeJson } from '../kube/client.ts';
 import { explainKube, hasStatus } from '../kube/errors.ts';
 import { parseSecretObject, pathOfSecrets } from '../kube/parse-object.ts';

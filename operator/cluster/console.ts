@@ -3,13 +3,13 @@
  * sessions is there, and begins anew with another one.
  */
 import type { Logger } from 'pino';
-import { openClusterState } from '../console/access/cluster-state.ts';
-import { openClusterAccess } from '../console/access/kubernetes.ts';
-import { startConsole } from '../console/server.ts';
-import type { ConsoleOptions, ConsoleServer } from '../console/server.ts';
-import { openTls } from '../console/tls.ts';
-import type { ConsoleTls } from '../console/tls.ts';
-import type { UsageBook } from '../console/usage/usage.ts';
+import { openClusterState } from '../../console/access/cluster-state.ts';
+import { openClusterAccess } from '../../console/access/kubernetes.ts';
+import { startConsole } from '../../console/server.ts';
+import type { ConsoleOptions, ConsoleServer } from '../../console/server.ts';
+import { openTls } from '../../console/tls.ts';
+import type { ConsoleTls } from '../../console/tls.ts';
+import type { UsageBook } from '../../console/usage/usage.ts';
 import type { SharedAccess } from '../kube/access.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { SYSTEM_CLOCK } from '../kube/clock.ts';
@@ -113,6 +113,6 @@ function consoleParts(options: ClusterConsoleOptions, { usage, tls }: OpenedPart
 async function openUsage(url: string | undefined): Promise<UsageBook | undefined> {
   if (url === undefined) return undefined;
   const { openValkeyReader } = await import('../../dataplane/ledger/valkey-reader.ts');
-  const { valkeyUsageBook } = await import('../console/usage/valkey-book.ts');
+  const { valkeyUsageBook } = await import('../../console/usage/valkey-book.ts');
   return valkeyUsageBook(openValkeyReader(url));
 }

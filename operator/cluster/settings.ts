@@ -1,5 +1,5 @@
 /** The settings of an operator in a cluster: the flags of `mgw operator`, parsed; `mgw operator --help` describes them. */
-import type { ConsoleOptions } from '../console/server.ts';
+import type { ConsoleOptions } from '../../console/server.ts';
 
 export interface ListenAddress {
   readonly host: string;

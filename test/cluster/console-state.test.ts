@@ -1,10 +1,10 @@
 /** What the replicas of a console remember together, on a real API server. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { AccessError } from '../../operator/console/access/access.ts';
-import { openClusterState } from '../../operator/console/access/cluster-state.ts';
-import type { ClusterState } from '../../operator/console/access/cluster-state.ts';
-import { claimShowing, wasShown } from '../../operator/console/keys/shown-keys.ts';
+import { AccessError } from '../../console/access/access.ts';
+import { openClusterState } from '../../console/access/cluster-state.ts';
+import type { ClusterState } from '../../console/access/cluster-state.ts';
+import { claimShowing, wasShown } from '../../console/keys/shown-keys.ts';
 import { openAccess } from '../../operator/kube/access.ts';
 import { createKubeClient } from '../../operator/kube/client.ts';
 import type { KubeClient } from '../../operator/kube/client.ts';

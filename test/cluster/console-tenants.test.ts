@@ -1,11 +1,11 @@
 /** Two tenants of one cluster and all pages of the console: neither address, form nor header leads from one to the other. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { openClusterAccess } from '../../operator/console/access/kubernetes.ts';
-import { ROUTES } from '../../operator/console/routes.ts';
-import { startConsole } from '../../operator/console/server.ts';
-import type { ConsoleServer } from '../../operator/console/server.ts';
-import type { CallQuery, SpendingSum, UsageBook } from '../../operator/console/usage/usage.ts';
+import { openClusterAccess } from '../../console/access/kubernetes.ts';
+import { ROUTES } from '../../console/routes.ts';
+import { startConsole } from '../../console/server.ts';
+import type { ConsoleServer } from '../../console/server.ts';
+import type { CallQuery, SpendingSum, UsageBook } from '../../console/usage/usage.ts';
 import { openAccess } from '../../operator/kube/access.ts';
 import type { SharedAccess } from '../../operator/kube/access.ts';
 import { kubeApiserverMissing } from '../support/kube-apiserver.ts';

@@ -8,8 +8,8 @@ import { loadApiKindsSync } from '#crds/load.ts';
 import { admit } from '#crds/schema.ts';
 import type { JsonObject } from '#crds/json.ts';
 import type { ApiKey, Kind, Resource } from '#crds/types.gen.ts';
-import { AccessError } from '../../operator/console/access/access.ts';
-import type { AccessVerb, ConsoleAccess, Listing, ObjectChange, ObjectOf, ObjectRef, PersonAccess } from '../../operator/console/access/access.ts';
+import { AccessError } from '../../console/access/access.ts';
+import type { AccessVerb, ConsoleAccess, Listing, ObjectChange, ObjectOf, ObjectRef, PersonAccess } from '../../console/access/access.ts';
 
 export const TEST_NOW_MS = Date.parse('2026-11-21T12:00:00Z');
 

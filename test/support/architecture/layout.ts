@@ -17,30 +17,30 @@ export interface Part {
 export const LEDGER_CONTRACT = ['dataplane/ledger/ledger.ts', 'dataplane/ledger/usage-record.ts', 'dataplane/ledger/price.ts'];
 
 export const LAYOUT: Readonly<Record<string, Part>> = {
-  bin: { may: ['crds', 'operator', 'dataplane', 'demo', 'package.json'], packages: ['commander', 'pino'] },
+  bin: { may: ['console', 'crds', 'operator', 'dataplane', 'demo', 'package.json'], packages: ['commander', 'pino'] },
   demo: { may: [] },
 
   web: { may: [] },
 
   crds: { may: [], packages: ['ajv', 'js-yaml', '@marcbachmann/cel-js'] },
 
-  'operator/file.ts': { may: ['crds', 'operator', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
-  'operator/file-console.ts': { may: ['crds', 'operator/console', 'dataplane/ledger/valkey-reader.ts'], packages: ['pino'] },
+  'operator/file.ts': { may: ['console/access', 'crds', 'operator', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'] },
+  'operator/file-console.ts': { may: ['crds', 'console', 'dataplane/ledger/valkey-reader.ts'], packages: ['pino'] },
   'operator/cluster.ts': {
-    may: ['operator', 'dataplane/admin', ...LEDGER_CONTRACT], packages: ['pino'],
+    may: ['console', 'operator', 'dataplane/admin', ...LEDGER_CONTRACT], packages: ['pino'],
   },
   'operator/cluster': {
-    may: ['crds', 'operator', 'dataplane/admin', 'dataplane/snapshot', 'dataplane/ledger/valkey-reader.ts', ...LEDGER_CONTRACT],
+    may: ['console', 'crds', 'operator', 'dataplane/admin', 'dataplane/snapshot', 'dataplane/ledger/valkey-reader.ts', ...LEDGER_CONTRACT],
     packages: ['pino'],
   },
   'operator/metrics.ts': { may: [], packages: ['prom-client'] },
   'operator/files': { may: ['crds', 'operator/store'], packages: ['js-yaml', 'yaml'] },
-  'operator/console': {
-    may: ['web', 'crds', 'operator/store', 'operator/status', 'operator/translate', 'operator/console/access', 'operator/console/usage', 'dataplane/snapshot', 'dataplane/ledger/usage-record-csv.ts', ...LEDGER_CONTRACT],
+  console: {
+    may: ['web', 'crds', 'operator/store', 'operator/status', 'operator/translate', 'console/access', 'console/usage', 'dataplane/snapshot', 'dataplane/ledger/usage-record-csv.ts', ...LEDGER_CONTRACT],
     packages: ['@fastify/csrf-protection', '@fastify/secure-session', 'fastify', 'pino'],
   },
-  'operator/console/access': { may: ['crds', 'operator/files', 'operator/kube', 'operator/reconcile', 'operator/store', 'operator/status', 'dataplane/snapshot'], packages: ['js-yaml', 'yaml', '@kubernetes/client-node', 'undici', 'pino'] },
-  'operator/console/usage': {
+  'console/access': { may: ['crds', 'operator/files', 'operator/kube', 'operator/reconcile', 'operator/store', 'operator/status', 'dataplane/snapshot'], packages: ['js-yaml', 'yaml', '@kubernetes/client-node', 'undici', 'pino'] },
+  'console/usage': {
     may: [
       'operator/store/mutex.ts', 'dataplane/ledger/usage-file.ts', 'dataplane/ledger/usage-mirror.ts',
       'dataplane/ledger/usage-tables.ts', 'dataplane/ledger/valkey-reader.ts', ...LEDGER_CONTRACT,
@@ -102,13 +102,13 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
 export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   bin: 'the command line: commands, their flags, and what they run',
   demo: 'the demo provider; knows nothing of the gateway',
-  web: 'HTML that cannot be broken out of, the dress of all pages, the price page: shared by the data plane and the console',
+  web: 'HTML that cannot be broken out of, the theme of all pages, the price page: shared by the data plane and the console',
   crds: 'the API: one YAML file per kind, and in `schema/` what is made of them',
   'operator/file.ts': 'the operator for one machine, put together',
   'operator/file-console.ts': 'the console for one machine, put together',
   'operator/cluster.ts': 'the operator for a cluster, put together',
   'operator/cluster': 'its parts: the manager with its lease, certificates, webhook, edge, console',
-  'operator/console': 'the pages for people: keys, credit, prices',
+  console: 'the pages for people: keys, credit, prices',
   'operator/files': 'a watched folder of manifests',
   'operator/kube': 'speaks to an API server',
   'operator/reconcile': 'the loop; makes keys',
@@ -153,7 +153,7 @@ export const PURE: readonly RegExp[] = [
   /^operator\/kube\/(?:backoff|parse-)/,
   /^operator\/reconcile\/(?:last-good|status-book|known-spending)/,
   /^operator\/xds\/envoy\//,
-  /^operator\/console\/(?:(?:views|forms|keys|wallet)\/|pages\/(?!sign-in))/,
+  /^console\/(?:(?:views|forms|keys|wallet)\/|pages\/(?!sign-in))/,
   /^operator\/xds\/(?:acknowledgements|resource-cache|session|same-message|snapshot-changes|subscription)/,
   /^dataplane\/xds\/(?:inventory|kind-inventory|stream)/,
   /^dataplane\/errors\.ts$/,

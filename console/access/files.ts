@@ -1,0 +1,67 @@
+/**
+ * A folder of manifests as one person's to change: the admin of one machine. Reads are of what the operator has in force, with its
+ * statuses; a change is an edit of the file that the object came from, made as a careful person would make it: read anew, checked
+ * first, one place in the text, then watched until the operator has taken it.
+ */
+import type { Kind } from '#crds/types.gen.ts';
+import { KEY_ENTRY, secretIdOf } from '../../operator/store/key-secret.ts';
+import type { AccessVerb, ConsoleAccess, Listing, ObjectChange, ObjectOf, ObjectRef, PersonAccess } from './access.ts';
+import { changeManifest, createManifest, deleteManifest, findObject, objectsOf } from './files/changes.ts';
+import type { FolderChanges } from './files/changes.ts';
+import { obstacleOf } from './files/write-file.ts';
+import { createMutex } from '../../operator/store/mutex.ts';
+
+interface FilesAccessOptions extends FolderChanges {
+  /** Whether this is the admin token. */
+  readonly isToken: (token: string) => boolean;
+}
+
+/** As the log calls whoever has the admin token. */
+const ADMIN = 'admin';
+const PLATFORM_KINDS: ReadonlySet<Kind> = new Set<Kind>(['Group', 'ModelRoute', 'PriceCatalog']);
+const READS: ReadonlySet<AccessVerb> = new Set<AccessVerb>(['get', 'list']);
+
+/** The door of one machine's console. */
+export function createFilesAccess(options: FilesAccessOptions): ConsoleAccess {
+  const admin = adminOf(options);
+  return { place: 'Files', signIn: async ({ token }) => options.isToken(token) ? admin : undefined };
+}
+
+function adminOf(options: FilesAccessOptions): PersonAccess {
+  const { source } = options;
+  const inTurn = createMutex();
+  const withStatus = <K extends Kind>(object: ObjectOf<K>): ObjectOf<K> => {
+    const { kind, metadata } = object;
+    const status = source.statusOf({ kind, ...metadata });
+    return status === undefined ? object : { ...object, status };
+  };
+  const may = async (verb: AccessVerb): Promise<boolean> => READS.has(verb) || await obstacleOf(source.folder) === undefined;
+
+  return {
+    person: { name: ADMIN },
+    async list<K extends Kind>(kind: K): Promise<Listing<K>> {
+      await source.readSpending();
+      return { allowed: true, objects: objectsOf(source.resources, kind).map(withStatus) };
+    },
+    async get<K extends Kind>(kind: K, ref: ObjectRef) {
+      await source.readSpending();
+      const found = findObject(source.resources, kind, ref);
+      return found && withStatus(found);
+    },
+    create: <K extends Kind>(kind: K, ref: ObjectRef, spec: ObjectOf<K>['spec']) => inTurn(async () => withStatus(await createManifest(options, { kind, ref, spec }))),
+    change: <K extends Kind>(kind: K, ref: ObjectRef, change: ObjectChange) => inTurn(async () => withStatus(await changeManifest(options, { kind, ref, change }))),
+    remove: (kind, ref, uid) => inTurn(async () => {
+      await deleteManifest(options, { kind, ref, uid });
+    }),
+    async readKeyText(ref) {
+      const apiKey = findObject(source.resources, 'ApiKey', ref);
+      return apiKey && source.secretOf(secretIdOf(apiKey))?.data.get(KEY_ENTRY);
+    },
+    may,
+    async namespaces(verb, kind) {
+      if (!await may(verb)) return [];
+      if (PLATFORM_KINDS.has(kind)) return [source.gatewayNamespace];
+      return [...new Set([source.gatewayNamespace, ...source.resources.namespaces.keys()])].sort();
+    },
+  };
+}

@@ -1,0 +1,212 @@
+/**
+ * Changes of a folder of manifests. Each begins with reading the folder anew and ends when the operator has taken what
+ * was written. A folder with mistakes is not written to, since nothing would come of it, and none is ever made invalid.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { Logger } from 'pino';
+import { isJsonObject } from '#crds/json.ts';
+import type { Json, JsonObject } from '#crds/json.ts';
+import type { KindSchema } from '#crds/kind-schema.ts';
+import { admit } from '#crds/schema.ts';
+import { API_VERSION } from '#crds/types.gen.ts';
+import type { ApiKey, Kind, Resource } from '#crds/types.gen.ts';
+import { formatDiagnostic } from '../../../operator/files/diagnostic.ts';
+import { parseDocuments } from '../../../operator/files/parse-document.ts';
+import { isMadeFor, secretIdOf } from '../../../operator/store/key-secret.ts';
+import { namespacedName, objectId } from '../../../operator/store/resources.ts';
+import type { Resources } from '../../../operator/store/resources.ts';
+import { AccessError } from '../access.ts';
+import type { ObjectChange, ObjectOf, ObjectRef } from '../access.ts';
+import {
+  assertAdmitted, newManifest, readManifest, removeManifest, replaceManifest, withoutDefaults,
+} from './manifest-text.ts';
+import type { PlacedText } from './manifest-text.ts';
+import { effectivePatch, mergePatch } from './merge-patch.ts';
+import type { ManifestSource } from './source.ts';
+import { createFile, removeFile, replaceFile } from './write-file.ts';
+
+export interface FolderChanges {
+  readonly source: ManifestSource;
+  readonly kinds: ReadonlyMap<string, KindSchema>;
+  readonly log: Pick<Logger, 'info'>;
+  /** Resolves after so many milliseconds. */
+  readonly delay: (ms: number) => Promise<void>;
+}
+
+/** Until the operator has said something of a change, it is waited for so long. */
+const MOST_LOOKS = 100;
+const LOOK_MS = 20;
+const LONGEST_NAME = 120;
+const REPEAT = 'Nothing was written; look at what it says now and repeat the change.';
+const MOST_FILE_NAMES = 20;
+
+const LISTS = {
+  Account: 'accounts', ApiKey: 'apiKeys', Group: 'groups', ModelRoute: 'modelRoutes', PriceCatalog: 'priceCatalogs',
+} as const satisfies Record<Kind, keyof Resources>;
+
+/** All objects of a kind. */
+export function objectsOf<K extends Kind>(resources: Resources, kind: K): readonly ObjectOf<K>[] {
+  const list: readonly Resource[] = resources[LISTS[kind]];
+  return list.filter((object): object is ObjectOf<K> => object.kind === kind);
+}
+
+/** One object; undefined: there is none. */
+export function findObject<K extends Kind>(resources: Resources, kind: K, ref: ObjectRef): ObjectOf<K> | undefined {
+  const id = namespacedName(ref);
+  return objectsOf(resources, kind).find(({ metadata }) => namespacedName(metadata) === id);
+}
+
+interface Creation<K extends Kind> {
+  readonly kind: K;
+  readonly ref: ObjectRef;
+  readonly spec: unknown;
+}
+
+interface Change<K extends Kind> {
+  readonly kind: K;
+  readonly ref: ObjectRef;
+  readonly change: ObjectChange;
+}
+
+interface Deletion {
+  readonly kind: Kind;
+  readonly ref: ObjectRef;
+  readonly uid: string;
+}
+
+/** Writes a new file. Rejects with AccessError. */
+export async function createManifest<K extends Kind>(changes: FolderChanges, wish: Creation<K>): Promise<ObjectOf<K>> {
+  const { source, log } = changes;
+  const { kind, ref, spec } = wish;
+  const { name, namespace } = ref;
+  await readAnew(source);
+  if (findObject(source.resources, kind, ref))
+    throw new AccessError('AlreadyExists', `${kind} ${namespace}/${name} exists already.`);
+  const schema = schemaOf(changes, kind);
+  const manifest = { apiVersion: API_VERSION, kind, metadata: { name, namespace }, spec: jsonOf(spec) };
+  assertAdmitted(schema, manifest);
+  const text = newManifest(withoutDefaults(schema, manifest));
+  const [parsed, ...more] = parseDocuments(text, { kinds: changes.kinds, defaultNamespace: source.gatewayNamespace });
+  if (!parsed?.manifest || more.length > 0) throw new Error('a new manifest does not say what it should');
+  const file = await createFile(source.folder, fileNames(kind, ref), text);
+  log.info({ object: `${kind} ${namespacedName(ref)}`, file }, 'created by the console');
+  return taken(changes, kind, ref);
+}
+
+/** Edits the file that the object came from. Rejects with AccessError. */
+export async function changeManifest<K extends Kind>(changes: FolderChanges, wish: Change<K>): Promise<ObjectOf<K>> {
+  const { source, log } = changes;
+  const { kind, ref, change } = wish;
+  await readAnew(source);
+  const object = present(source, kind, ref);
+  if (object.metadata.uid !== change.uid || object.metadata.generation !== change.generation)
+    throw new AccessError('Conflict', `${objectId(object)} was changed since you opened it. ${REPEAT}`);
+  const place = placeOf(changes, object);
+  const before = readManifest(place);
+  const wanted = wantedManifest(object, before, jsonOf(change.patch));
+  if (isDeepStrictEqual(before, wanted)) return object;
+  const schema = schemaOf(changes, kind);
+  assertAdmitted(schema, wanted);
+  const old = jsonOf(object);
+  const { errors } = admit(schema, wanted, isJsonObject(old) ? old : undefined);
+  const fields = errors.map(({ path, message }) => ({ path, message }));
+  if (fields.length > 0)
+    throw new AccessError('Invalid', 'Some fields cannot be changed like this. Nothing was changed.', { fields });
+  await replaceFile(place.origin.file, place.text, await replaceManifest(place, wanted));
+  log.info({ object: objectId(object), file: place.origin.file }, 'changed by the console');
+  return taken(changes, kind, ref);
+}
+
+/**
+ * Takes the object out of its file, and the key that was made for it out of the data folder. Rejects with AccessError.
+ */
+export async function deleteManifest(changes: FolderChanges, { kind, ref, uid }: Deletion): Promise<void> {
+  const { source, log } = changes;
+  await readAnew(source);
+  const object = present(source, kind, ref);
+  if (object.metadata.uid !== uid)
+    throw new AccessError('Conflict', `${objectId(object)} is another one than you opened.`);
+  const place = placeOf(changes, object);
+  const rest = removeManifest(place);
+  if (rest === undefined) await removeFile(place.origin.file, place.text);
+  else await replaceFile(place.origin.file, place.text, rest);
+  log.info({ object: objectId(object), file: place.origin.file }, 'deleted by the console');
+  await readAnew(source);
+  if (object.kind === 'ApiKey') await discardKey(source, object);
+}
+
+/** As in a cluster, the key goes with its ApiKey: it opens nothing again when another one gets the same name. */
+async function discardKey(source: ManifestSource, apiKey: ApiKey): Promise<void> {
+  const id = secretIdOf(apiKey);
+  const secret = source.secretOf(id);
+  const shared = source.resources.apiKeys.some((other) => secretIdOf(other) === id);
+  if (secret && !shared && isMadeFor(secret, apiKey)) await source.discardSecret(id);
+}
+
+/** What is so already is left out, defaults included, so that a file gets no line that says nothing. */
+function wantedManifest({ metadata, spec }: Resource, before: JsonObject, patch: Json): JsonObject {
+  const { labels = {}, annotations = {} } = metadata;
+  const present = { metadata: { labels, annotations }, spec: jsonOf(spec) };
+  const wanted = mergePatch(before, effectivePatch(present, patch) ?? {});
+  if (isJsonObject(wanted)) return wanted;
+  throw new AccessError('Invalid', 'This is no change of an object.');
+}
+
+function present<K extends Kind>(source: ManifestSource, kind: K, ref: ObjectRef): ObjectOf<K> {
+  const object = findObject(source.resources, kind, ref);
+  if (object) return object;
+  throw new AccessError('NotFound', `${kind} ${ref.namespace}/${ref.name} does not exist any more.`);
+}
+
+function placeOf({ source, kinds }: FolderChanges, object: Resource): PlacedText {
+  const id = objectId(object);
+  const origin = source.origins.get(id);
+  const text = origin && source.files.get(origin.file)?.text;
+  if (!origin || text === undefined) throw new AccessError('Unavailable', `Nobody knows in which file ${id} is.`);
+  return { id, origin, text, options: { kinds, defaultNamespace: source.gatewayNamespace } };
+}
+
+async function readAnew(source: ManifestSource): Promise<void> {
+  await source.refresh();
+  const [mistake] = source.diagnostics;
+  if (!mistake) return;
+  const words = 'The folder of manifests has a mistake, so that no change of it would be in force';
+  throw new AccessError('Unavailable', `${words}: ${formatDiagnostic(mistake)}. Mend it first.`);
+}
+
+/** The object as the operator has it now, when it has said something of it, or has had its time. */
+async function taken<K extends Kind>(changes: FolderChanges, kind: K, ref: ObjectRef): Promise<ObjectOf<K>> {
+  const { source, delay } = changes;
+  await readAnew(source);
+  for (let look = 0; look < MOST_LOOKS && !isTaken(source, present(source, kind, ref)); look++) await delay(LOOK_MS);
+  return present(source, kind, ref);
+}
+
+function isTaken(source: ManifestSource, object: Resource): boolean {
+  const { kind, metadata: { namespace, name, generation = 0 } } = object;
+  const status = source.statusOf({ kind, namespace, name });
+  const programmed = status?.conditions?.find(({ type }) => type === 'Programmed');
+  if (programmed?.observedGeneration !== generation) return false;
+  const accepted = status?.conditions?.find(({ type }) => type === 'Accepted');
+  return programmed.status === 'True' || accepted?.status !== 'True';
+}
+
+function schemaOf({ kinds }: FolderChanges, kind: Kind): KindSchema {
+  const schema = kinds.get(kind);
+  if (!schema) throw new Error(`no schema of the kind ${kind}`);
+  return schema;
+}
+
+/** "team-a-ci.yaml"; where that is taken, its kind is added, then a number. */
+function fileNames(kind: Kind, { namespace, name }: ObjectRef): string[] {
+  const stem = `${namespace}-${name.slice(0, LONGEST_NAME)}`;
+  const withKind = `${stem}-${kind.toLowerCase()}`;
+  const numbered = Array.from({ length: MOST_FILE_NAMES }, (_, index) => `${withKind}-${index + 2}`);
+  return [stem, withKind, ...numbered].map((each) => `${each}.yaml`);
+}
+
+/** As JSON has it: without fields that are undefined. */
+function jsonOf(value: unknown): Json {
+  const json: Json = JSON.parse(JSON.stringify(value));
+  return json;
+}

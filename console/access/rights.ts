@@ -1,0 +1,159 @@
+/**
+ * What a person may do, as the API server says when it is asked with the person's own token: reviews of access, and a read of one
+ * object where everything is to be shown. Answers are kept for seconds, so that a page of ten thousand keys asks a handful of
+ * questions. Which namespaces are worth a question is told by the rules that the server lists; they are a hint and never a right.
+ */
+import { API_GROUP, PLURALS } from '#crds/types.gen.ts';
+import type { Kind } from '#crds/types.gen.ts';
+import type { KubeClient } from '../../operator/kube/client.ts';
+import { hasStatus } from '../../operator/kube/errors.ts';
+import { pathOfKind } from '../../operator/kube/parse-object.ts';
+import type { AccessVerb } from './access.ts';
+import { createTtlCache } from './ttl-cache.ts';
+
+interface Question {
+  readonly verb: AccessVerb;
+  readonly kind: Kind;
+  /** Absent: in all namespaces at once. */
+  readonly namespace?: string;
+  readonly name?: string;
+}
+
+/** Of which objects of a kind a person may read. */
+export type Scope = 'All' | { readonly namespaces: ReadonlySet<string>; readonly named: ReadonlySet<string> };
+
+export interface Rights {
+  may(question: Question): Promise<boolean>;
+  /** Out of these namespaces, those where it may be done. */
+  among(namespaces: Iterable<string>, verb: AccessVerb, kind: Kind): Promise<readonly string[]>;
+  /** Which objects may be listed, or are named in the person's own rules and may be read; looked for in these namespaces. */
+  scope(kind: Kind, namespaces: () => Iterable<string>): Promise<Scope>;
+  forget(): void;
+}
+
+interface RightsOptions {
+  /** Of the person. */
+  readonly client: Pick<KubeClient, 'request'>;
+  readonly nowMs: () => number;
+}
+
+/** A right that was taken away still counts for so long. */
+const ANSWER_MS = 10_000;
+/** Where a person has no rules at all is asked again so often: in a cluster of a thousand namespaces that is nearly everywhere. */
+const NOTHING_MS = 60_000;
+const CONCURRENCY = 16;
+const MAX_ANSWERS = 20_000;
+const AUTHORIZATION = '/apis/authorization.k8s.io/v1';
+
+/** What one namespace's rules say of this API, of whoever asks. */
+interface Rule {
+  readonly verbs: readonly string[];
+  readonly resources: readonly string[];
+  /** Empty: all. */
+  readonly names: readonly string[];
+}
+
+interface Rules {
+  readonly rules: readonly Rule[];
+  /** There may be rights that no rule tells of. */
+  readonly incomplete: boolean;
+}
+
+interface ListedRules {
+  readonly resourceRules?: readonly { readonly verbs: readonly string[]; readonly apiGroups?: readonly string[]; readonly resources?: readonly string[]; readonly resourceNames?: readonly string[] }[];
+  readonly incomplete?: boolean;
+}
+
+export function askRights({ client, nowMs }: RightsOptions): Rights {
+  const answers = createTtlCache<boolean>({ nowMs, ttlMs: () => ANSWER_MS, maxEntries: MAX_ANSWERS });
+  const listed = createTtlCache<Rules>({ nowMs, ttlMs: ({ rules }) => (rules.length > 0 ? ANSWER_MS : NOTHING_MS), maxEntries: MAX_ANSWERS });
+
+  function may(question: Question): Promise<boolean> {
+    const { verb, kind, namespace, name } = question;
+    return answers.get([verb, kind, namespace, name].join(' '), async () => {
+      const resourceAttributes = { group: API_GROUP, resource: PLURALS[kind], verb, ...namespace !== undefined && { namespace }, ...name !== undefined && { name } };
+      const { status } = await client.request({ method: 'POST', path: `${AUTHORIZATION}/selfsubjectaccessreviews`, body: { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: { resourceAttributes } } });
+      return status?.allowed === true && status.denied !== true;
+    });
+  }
+
+  function rulesIn(namespace: string): Promise<Rules> {
+    return listed.get(namespace, async () => {
+      const { status = {} } = await client.request({ method: 'POST', path: `${AUTHORIZATION}/selfsubjectrulesreviews`, body: { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview', spec: { namespace } } });
+      return ours(status);
+    });
+  }
+
+  /** A read instead of a question: what the audit log shows is what happens, the reading of all objects of a kind. */
+  function mayReadAll(kind: Kind): Promise<boolean> {
+    return answers.get(`read all ${kind}`, async () => {
+      try {
+        await client.request({ method: 'GET', path: `${pathOfKind(kind)}?limit=1` });
+        return true;
+      } catch (error) {
+        if (hasStatus(error, 403)) return false;
+        throw error;
+      }
+    });
+  }
+
+  async function mayIn(namespace: string, verb: AccessVerb, kind: Kind): Promise<boolean> {
+    const { rules, incomplete } = await rulesIn(namespace);
+    return (incomplete || rules.some((rule) => applies(rule, verb, kind) && rule.names.length === 0)) && may({ verb, kind, namespace });
+  }
+
+  /** An object that the person's own rules name is known to them, so showing it tells nothing new. */
+  async function namedIn(namespace: string, kind: Kind): Promise<string[]> {
+    const { rules } = await rulesIn(namespace);
+    const names = [...new Set(rules.filter((rule) => applies(rule, 'get', kind)).flatMap((rule) => rule.names))];
+    const allowed = await mapConcurrently(names, CONCURRENCY, (name) => may({ verb: 'get', kind, namespace, name }));
+    return names.filter((_, at) => allowed[at]);
+  }
+
+  return {
+    may,
+    async among(namespaces, verb, kind) {
+      const all = [...namespaces].sort();
+      if (await may({ verb, kind })) return all;
+      const allowed = await mapConcurrently(all, CONCURRENCY, (namespace) => mayIn(namespace, verb, kind));
+      return all.filter((_, at) => allowed[at]);
+    },
+    async scope(kind, namespaces) {
+      if (await mayReadAll(kind)) return 'All';
+      const scope = { namespaces: new Set<string>(), named: new Set<string>() };
+      await mapConcurrently([...namespaces()], CONCURRENCY, async (namespace) => {
+        if (await mayIn(namespace, 'list', kind)) scope.namespaces.add(namespace);
+        else for (const name of await namedIn(namespace, kind)) scope.named.add(`${namespace}/${name}`);
+      });
+      return scope;
+    },
+    forget() {
+      answers.clear();
+      listed.clear();
+    },
+  };
+}
+
+function ours({ resourceRules = [], incomplete = false }: ListedRules): Rules {
+  const rules = resourceRules.filter(({ apiGroups = [] }) => apiGroups.includes(API_GROUP) || apiGroups.includes('*'))
+    .map(({ verbs, resources = [], resourceNames = [] }) => ({ verbs, resources, names: resourceNames }));
+  return { rules, incomplete };
+}
+
+function applies({ verbs, resources }: Rule, verb: AccessVerb, kind: Kind): boolean {
+  return (verbs.includes(verb) || verbs.includes('*')) && (resources.includes(PLURALS[kind]) || resources.includes('*'));
+}
+
+/** As Promise.all over a mapping, with at most `concurrency` running. The first failure ends it. */
+export async function mapConcurrently<T, R>(items: readonly T[], concurrency: number, map: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  let next = 0;
+  const work = async (): Promise<void> => {
+    for (let at = next++; at < items.length; at = next++) {
+      const item = items[at];
+      if (item !== undefined) results[at] = await map(item);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, work));
+  return results;
+}

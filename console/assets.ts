@@ -1,0 +1,53 @@
+/**
+ * Styles, scripts and icons, each under an address with its content's hash, so that browsers keep them for ever. They are read
+ * once, when the process starts: the console's own, and those that it shares with the price page.
+ */
+import { hash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+
+interface Asset {
+  readonly contentType: string;
+  readonly body: Buffer;
+}
+
+export interface Assets {
+  /** The address of a file by its name. @throws Error where there is no such file. */
+  readonly href: (file: string) => string;
+  /** `exact` is false where the hash is another version's: while a rollout lasts, a page of one may ask another. */
+  readonly find: (path: string) => { readonly asset: Asset; readonly exact: boolean } | undefined;
+}
+
+export const ASSET_ROOT = '/assets/';
+
+const FOLDERS = ['browser/', '../web/theme/', '../web/pricing/browser/'].map((folder) => new URL(folder, import.meta.url));
+const TYPES: Readonly<Record<string, string>> = { css: 'text/css; charset=utf-8', js: 'text/javascript; charset=utf-8', svg: 'image/svg+xml' };
+const HASH_DIGITS = 12;
+const FILE = /^([\w-]+)\.(css|js|svg)$/;
+const HASHED = new RegExp(`^([\\w-]+)\\.([0-9a-f]{${HASH_DIGITS}})\\.(css|js|svg)$`);
+
+/** Reads them all. @throws Error where two folders have a file of one name. */
+export function loadAssets(folders: readonly URL[] = FOLDERS): Assets {
+  const loaded = new Map<string, Asset & { readonly path: string }>();
+  for (const folder of folders.filter((each) => existsSync(each))) {
+    for (const file of readdirSync(folder)) {
+      const [, name = '', extension = ''] = FILE.exec(file) ?? [];
+      const contentType = TYPES[extension];
+      if (contentType === undefined) continue;
+      if (loaded.has(file)) throw new Error(`two assets are called ${file}`);
+      const body = readFileSync(new URL(file, folder));
+      loaded.set(file, { path: `${ASSET_ROOT}${name}.${hash('sha256', body, 'hex').slice(0, HASH_DIGITS)}.${extension}`, contentType, body });
+    }
+  }
+  return {
+    href(file) {
+      const asset = loaded.get(file);
+      if (!asset) throw new Error(`no asset is called ${file}`);
+      return asset.path;
+    },
+    find(path) {
+      const [, name = '', , extension = ''] = HASHED.exec(path.slice(ASSET_ROOT.length)) ?? [];
+      const asset = loaded.get(`${name}.${extension}`);
+      return asset && { asset, exact: asset.path === path };
+    },
+  };
+}

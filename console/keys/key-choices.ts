@@ -1,0 +1,106 @@
+/** [P] What a key's form offers: groups with their models and ratios, and accounts as far as the person may see them. */
+import type { Account, Group, PriceCatalog } from '#crds/types.gen.ts';
+import { formatDecimal, ONE_E9, parseDecimal } from '#snapshot/decimal.ts';
+import type { Resources } from '../../operator/store/resources.ts';
+import { translateGroups } from '../../operator/translate/group.ts';
+import type { TranslatedGroup } from '../../operator/translate/group.ts';
+import { admitsNamespace } from '../../operator/translate/references.ts';
+import type { PageRequest } from '../route.ts';
+
+/**
+ * For who may see or create keys of the namespace. Names, ratios and models of groups are public, as the price page has them, so no
+ * right to Group objects is asked for. `current` is the group that the key has.
+ */
+export function groupsOfNamespace({ deps }: PageRequest, namespace: string, current: string): GroupChoice[] {
+  const facts = deps.resources();
+  return groupChoices(facts.groups, facts, { namespace, gatewayNamespace: deps.gatewayNamespace, current });
+}
+
+/** Those of the namespace that belong to this gateway, by name; undefined: the person may not see any. */
+export async function accountsOfNamespace({ person, deps }: PageRequest, namespace: string): Promise<Account[] | undefined> {
+  const { allowed, objects } = await person.list('Account');
+  if (!allowed) return undefined;
+  return objects.filter(({ metadata, spec }) => metadata.namespace === namespace && spec.gatewayNamespace === deps.gatewayNamespace)
+    .sort((a, b) => a.metadata.name < b.metadata.name ? -1 : 1);
+}
+
+export interface GroupChoice {
+  readonly name: string;
+  readonly displayName: string;
+  /** "0.8"; of an Automatic group "0.8 to 1.2" where its members differ. */
+  readonly ratio: string;
+  /** Priced and with a route, in order. */
+  readonly models: readonly string[];
+  /** Why it is a choice although no key should choose it any more. */
+  readonly warning?: string;
+}
+
+/** What the models and ratios of groups are worked out from: facts that the public price page tells as well. */
+type GroupFacts = Pick<Resources, 'groups' | 'modelRoutes' | 'priceCatalogs' | 'namespaces'>;
+
+/** Which key asks, and where. */
+interface Asker {
+  readonly namespace: string;
+  readonly gatewayNamespace: string;
+  /** The group that the key has now: it stays a choice, whatever has become of it. */
+  readonly current: string;
+}
+
+/** Sorted by name. `seen` are the groups to choose from. */
+export function groupChoices(seen: readonly Group[], facts: GroupFacts, { namespace, gatewayNamespace, current }: Asker): GroupChoice[] {
+  const { translated, priced } = offersOf(facts, gatewayNamespace);
+  const choices = seen.filter(({ metadata }) => metadata.namespace === gatewayNamespace).flatMap((group): GroupChoice[] => {
+    const admitted = admitsNamespace(group, namespace, facts.namespaces);
+    if (!admitted && group.metadata.name !== current) return [];
+    const models = [...translated.get(group.metadata.name)?.models ?? []].filter((model) => priced.has(model)).sort();
+    const choice = { name: group.metadata.name, displayName: group.spec.displayName ?? group.metadata.name, ratio: ratioOf(group, translated), models };
+    return [admitted ? choice : { ...choice, warning: `It does not admit keys of ${namespace} any more.` }];
+  });
+  const gone = current !== '' && !choices.some(({ name }) => name === current);
+  if (gone) choices.push({ name: current, displayName: current, ratio: '', models: [], warning: 'There is no such group.' });
+  return choices.sort((a, b) => a.name < b.name ? -1 : 1);
+}
+
+/** What all groups offer, worked out once for each state of them: a gateway may have hundreds. */
+interface Offers {
+  readonly modelRoutes: GroupFacts['modelRoutes'];
+  readonly priceCatalogs: GroupFacts['priceCatalogs'];
+  readonly translated: ReadonlyMap<string, TranslatedGroup>;
+  readonly priced: ReadonlySet<string>;
+}
+
+const known = new WeakMap<GroupFacts['groups'], Offers>();
+
+function offersOf(facts: GroupFacts, gatewayNamespace: string): Offers {
+  const { groups, modelRoutes, priceCatalogs } = facts;
+  const before = known.get(groups);
+  if (before?.modelRoutes === modelRoutes && before.priceCatalogs === priceCatalogs) return before;
+  const offers = { modelRoutes, priceCatalogs, translated: translatedGroups(facts, gatewayNamespace), priced: pricedModels(priceCatalogs, gatewayNamespace) };
+  known.set(groups, offers);
+  return offers;
+}
+
+function translatedGroups({ groups, modelRoutes }: GroupFacts, gatewayNamespace: string): Map<string, TranslatedGroup> {
+  const here = <T extends { readonly metadata: { readonly namespace: string } }>(objects: readonly T[]): T[] => (
+    objects.filter(({ metadata }) => metadata.namespace === gatewayNamespace));
+  const all = translateGroups(here(groups), { accepted: here(modelRoutes), refused: new Set(), refusedGroups: new Set() });
+  return new Map(all.map((each) => [each.group.metadata.name, each]));
+}
+
+function pricedModels(catalogs: readonly PriceCatalog[], gatewayNamespace: string): Set<string> {
+  return new Set(catalogs.filter(({ metadata }) => metadata.namespace === gatewayNamespace).flatMap(({ spec }) => spec.models.map(({ name }) => name)));
+}
+
+/** An Automatic group multiplies its own ratio with that of the member that serves. */
+function ratioOf({ spec }: Group, translated: ReadonlyMap<string, TranslatedGroup>): string {
+  const own = parseDecimal(spec.priceRatio);
+  if (own === undefined) return spec.priceRatio;
+  if (spec.type === 'Direct') return formatDecimal(own);
+  const ratios = (spec.members ?? []).flatMap(({ name }) => {
+    const member = parseDecimal(translated.get(name)?.group.spec.priceRatio ?? '');
+    return member === undefined ? [] : [own * member / ONE_E9];
+  }).sort((a, b) => a < b ? -1 : 1);
+  const [low, high] = [ratios[0], ratios.at(-1)];
+  if (low === undefined || high === undefined) return formatDecimal(own);
+  return low === high ? formatDecimal(low) : `${formatDecimal(low)} to ${formatDecimal(high)}`;
+}

@@ -1,0 +1,136 @@
+/** The gateway's price list with its calculator. Prices are public: everybody who is signed in sees all of them. */
+import { compilePrice } from '#ledger/price.ts';
+import type { CompiledPrice } from '#ledger/price.ts';
+import { ONE_E9 } from '#snapshot/decimal.ts';
+import { QuotaType } from '#snapshot/snapshot.gen.ts';
+import type { DirectAccess, Group, ModelRoute, PriceCatalog, Snapshot } from '#snapshot/snapshot.gen.ts';
+import { html, NOTHING } from '#web/html.ts';
+import type { Html } from '#web/html.ts';
+import type { OfferingGroup, PricedCandidate, PricedOffer, PriceList } from '#web/pricing/price-list.ts';
+import { makePricingGroups, makePricingRows } from '#web/pricing/price-rows.ts';
+import type { ModelPrice } from '#web/pricing/price-rows.ts';
+import { renderCalculationPart, renderPrices } from '#web/pricing/prices.ts';
+import { parsePricingQuery } from '#web/pricing/query.ts';
+import type { PricingQuery } from '#web/pricing/query.ts';
+import { rankRows } from '#web/pricing/rows.ts';
+import type { RankedRow } from '#web/pricing/rows.ts';
+import type { Resources } from '../../operator/store/resources.ts';
+import { translate } from '../../operator/translate/translate.ts';
+import type { Answer, ConsoleDeps, ConsoleRoute, PageRequest } from '../route.ts';
+
+/** What is worked out once for each console, and once for each list. */
+const compilers = new WeakMap<ConsoleDeps, ReturnType<typeof createPriceLists>>();
+const rankings = new WeakMap<PriceList, readonly RankedRow[]>();
+
+function showPrices({ deps, query: parameters }: PageRequest): Answer {
+  const list = priceListOf(deps);
+  const query = parsePricingQuery(parameters, list.pricing);
+  const part = parameters.get('part') === 'calculation' ? renderCalculationPart(list, query) : undefined;
+  if (part) return { fragment: part };
+  const body = renderPricesPage(list, query, { ranked: ranked(list), publicHref: deps.gatewayUrl === undefined ? undefined : `${deps.gatewayUrl.replace(/\/$/, '')}/pricing` });
+  return { page: { title: 'Prices', active: 'prices', body, scripts: ['pricing.js', 'calculator.js'], styles: ['pricing.css'] } };
+}
+
+function priceListOf(deps: ConsoleDeps): PriceList {
+  let compile = compilers.get(deps);
+  if (!compile) compilers.set(deps, compile = createPriceLists(deps.gatewayNamespace));
+  return compile(deps.resources());
+}
+
+function ranked(list: PriceList): readonly RankedRow[] {
+  let rows = rankings.get(list);
+  if (!rows) rankings.set(list, rows = rankRows(list.pricing.rows));
+  return rows;
+}
+
+export const pricesRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/prices', handle: showPrices }];
+
+/** The price list of the resources; the same object as before where nothing that prices come from has changed. */
+export function createPriceLists(gatewayNamespace: string): (resources: Resources) => PriceList {
+  let last: { readonly sources: readonly unknown[]; readonly list: PriceList } | undefined;
+  return (resources) => {
+    const { groups, modelRoutes, priceCatalogs, malformed, secrets } = resources;
+    const sources = [groups, modelRoutes, priceCatalogs, malformed, secrets];
+    if (last && sources.every((source, index) => source === last?.sources[index])) return last.list;
+    const { snapshot } = translate({ ...resources, apiKeys: [], accounts: [] }, { gatewayNamespace, nowMs: 0 });
+    const list = compilePriceList(snapshot);
+    last = { sources, list };
+    return list;
+  };
+}
+
+/** What a proxy would show for this snapshot. */
+export function compilePriceList({ groups, routes, catalogs }: Pick<Snapshot, 'groups' | 'routes' | 'catalogs'>): PriceList {
+  const prices = indexPrices(catalogs);
+  const offering = offeringGroups(groups, new Map(routes.map((route) => [route.name, route])), prices);
+  return {
+    pricing: {
+      rows: makePricingRows(prices.values(), offering.values()),
+      groups: makePricingGroups(groups.filter(({ name }) => [...offering.get(name)?.offers.keys() ?? []].some((model) => prices.has(model)))),
+    },
+    groups: offering,
+  };
+}
+
+/** Of two prices for one model the first counts. */
+function indexPrices(catalogs: readonly PriceCatalog[]): Map<string, ModelPrice> {
+  const prices = new Map<string, ModelPrice>();
+  for (const { ratioBaseUsdE9, models } of catalogs) {
+    for (const price of models) {
+      if (!prices.has(price.name)) prices.set(price.name, { price, quotaType: price.quotaType === QuotaType.REQUEST ? 'Request' : 'Token', ratioBaseE9: ratioBaseUsdE9 });
+    }
+  }
+  return prices;
+}
+
+type Prices = ReadonlyMap<string, ModelPrice>;
+
+/** A Direct group serves what its routes have; an Automatic one what its members do, at the member's ratio times its own. */
+function offeringGroups(groups: readonly Group[], routes: ReadonlyMap<string, ModelRoute>, prices: Prices): Map<string, OfferingGroup> {
+  const direct = new Map(groups.flatMap(({ name, access, priceRatioE9 }) => (
+    access?.$case === 'direct' ? [[name, { priceRatioE9, models: servedModels(access.value, routes) }] as const] : [])));
+  return new Map(groups.map(({ name, displayName, access, priceRatioE9 }) => {
+    const members = access?.$case === 'automatic' ? access.value.members : [name];
+    const ownRatioE9 = access?.$case === 'automatic' ? priceRatioE9 : ONE_E9;
+    const offers = new Map<string, PricedCandidate[]>();
+    for (const member of members) {
+      const { priceRatioE9: ratioE9, models } = direct.get(member) ?? { priceRatioE9: 0n, models: new Set<string>() };
+      for (const model of models) {
+        const candidate = { group: member, price: priceAt(prices.get(model), ratioE9 * ownRatioE9) };
+        offers.set(model, [...offers.get(model) ?? [], candidate]);
+      }
+    }
+    return [name, { name, displayName, offers: new Map([...offers].map(([model, candidates]) => [model, offerOf(prices.get(model), candidates)])) }];
+  }));
+}
+
+function offerOf(price: ModelPrice | undefined, candidates: readonly PricedCandidate[]): PricedOffer {
+  return { quotaType: price?.quotaType, tiers: [candidates] };
+}
+
+/** Models that at least one channel may serve. */
+function servedModels({ routes: entries }: DirectAccess, routes: ReadonlyMap<string, ModelRoute>): Set<string> {
+  return new Set(entries.flatMap(({ route: name, models, channels }) => {
+    const route = routes.get(name);
+    const served = route?.channels.some((channel) => !channels || channels.names.includes(channel.name)) ?? false;
+    return served ? (route?.models ?? []).map((model) => model.name).filter((model) => !models || models.names.includes(model)) : [];
+  }));
+}
+
+function priceAt(entry: ModelPrice | undefined, groupRatioE18: bigint): CompiledPrice | undefined {
+  if (!entry) return undefined;
+  const { modelRatioE9, completionRatioE9, cacheRatioE9, cacheWriteRatioE9, cacheWrite1hRatioE9, requestNanoUsd } = entry.price;
+  return compilePrice({
+    quotaType: entry.quotaType, ratioBaseUsdE9: entry.ratioBaseE9, modelRatioE9, completionRatioE9, cacheRatioE9, cacheWriteRatioE9, requestNanoUsd,
+    ...(cacheWrite1hRatioE9 === undefined ? {} : { cacheWrite1hRatioE9 }),
+  }, groupRatioE18);
+}
+
+/** `publicHref`: where the same list is without signing in. */
+function renderPricesPage(list: PriceList, query: PricingQuery, { ranked, publicHref }: { readonly ranked: readonly RankedRow[]; readonly publicHref: string | undefined }): Html {
+  return html`<div class="page-head"><div><h1>Prices</h1>
+<p class="lede">In US dollars, as of now. Every model has ratios that say what its tokens cost; the group of a key multiplies them.\
+${list.pricing.rows.length === 0 ? NOTHING : html` <a href="#calculator">Work out what a call costs.</a>`}</p></div>
+${publicHref === undefined ? NOTHING : html`<p class="soft">Also without signing in: <a href="${publicHref}">${publicHref.replace(/^https?:\/\//, '')}</a></p>`}</div>
+<div class="prices">${renderPrices(list, query, ranked)}</div>`;
+}

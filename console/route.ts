@@ -1,0 +1,91 @@
+/**
+ * What a page of the console is: a method, a path and a handler from a request to an answer. The server knows the person, has
+ * checked the form, and writes the answer; a handler reads and changes only what that person may. Each file in pages/ exports its
+ * routes as one list, and routes.ts collects the lists.
+ */
+import type { Logger } from 'pino';
+import type { Html } from '#web/html.ts';
+import type { Resources } from '../operator/store/resources.ts';
+import type { ConsoleAccess, PersonAccess } from './access/access.ts';
+import type { SharedState } from './access/shared-state.ts';
+import type { UsageBook } from './usage/usage.ts';
+
+/** What all pages share. */
+export interface ConsoleDeps {
+  readonly access: ConsoleAccess;
+  readonly state: SharedState;
+  /** undefined: the ledger's records cannot be read here; pages say so. */
+  readonly usage: UsageBook | undefined;
+  /** What the operator has read, with nobody's rights in particular: only for facts that are public (groups' ratios, prices). */
+  readonly resources: () => Resources;
+  readonly gatewayNamespace: string;
+  /** Where SDKs call, without a path, for the snippets; undefined: nobody has told. */
+  readonly gatewayUrl: string | undefined;
+  /** Milliseconds since the epoch. */
+  readonly nowMs: () => number;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+}
+
+/** One request of a signed-in person. */
+export interface PageRequest {
+  readonly deps: ConsoleDeps;
+  readonly person: PersonAccess;
+  /** Goes into each form that is posted: `csrfField(request.csrf)`. */
+  readonly csrf: string;
+  /** As the browser wrote it, without the query: "/keys/team-a/ci". */
+  readonly path: string;
+  /** The path's parameters, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  /** The posted fields, without the CSRF token; empty where nothing was posted. */
+  readonly form: URLSearchParams;
+  /** Only the head of the answer is wanted: nothing counts as shown. */
+  readonly headOnly: boolean;
+  /** Of the request's arrival, milliseconds since the epoch: pages take the time from here. */
+  readonly nowMs: number;
+}
+
+export type Section = 'keys' | 'wallet' | 'prices';
+
+/** What stands inside views/layout.ts. */
+export interface Page {
+  /** Of the window, without the product's name. */
+  readonly title: string;
+  /** undefined: none of the three. */
+  readonly active: Section | undefined;
+  /** The content of <main>, its <h1> included. */
+  readonly body: Html;
+  /** Files of browser/, "keys.js": loaded as modules, each once. */
+  readonly scripts?: readonly string[];
+  /** Files of browser/, "keys.css", loaded after theme.css. */
+  readonly styles?: readonly string[];
+}
+
+export type Answer =
+  /** Default 200. */
+  | { readonly page: Page; readonly status?: number }
+  /** A part of a page that its script puts in place; the same markup as in the page itself. */
+  | { readonly fragment: Html }
+  /** 303: the browser fetches this path next. Only paths of the console. */
+  | { readonly redirect: string }
+  | { readonly file: DownloadedFile };
+
+export interface DownloadedFile {
+  /** Under which the browser keeps it: letters, digits, ".", "-" and "_". */
+  readonly name: string;
+  /** "text/csv; charset=utf-8" */
+  readonly contentType: string;
+  /** Pieces are sent as they come; an error in the middle breaks the connection, so that a half file is not taken for a whole one. */
+  readonly content: string | AsyncIterable<string>;
+}
+
+/** A page, or what a form does. A handler may reject with AccessError or LedgerUnavailable: the server writes the error page. */
+export interface ConsoleRoute {
+  /** HEAD is answered by GET's handler. A POST reaches its handler only with this session's CSRF token and from this site. */
+  readonly method: 'GET' | 'POST';
+  /** As fastify has it: "/keys/:namespace/:name". */
+  readonly path: string;
+  /** Posted fields that may come more than once (checkboxes, lists); any other that does is refused with 400. */
+  readonly repeated?: readonly string[];
+  readonly handle: (request: PageRequest) => Promise<Answer> | Answer;
+}
