@@ -15,12 +15,13 @@ export interface PriceEntry extends ModelPrice {
   readonly catalog: string;
 }
 
-/** Prices by model name. */
+/** Prices by model name; of several for one model, which validation refuses, the first counts. */
 export function indexPrices(catalogs: readonly PriceCatalog[]): Map<string, PriceEntry> {
   const prices = new Map<string, PriceEntry>();
   for (const { namespace, name, generation, ratioBaseUsdE9: ratioBaseE9, models } of catalogs) {
     const catalog = `${namespace}/${name}@${generation}`;
     for (const price of models) {
+      if (prices.has(price.name)) continue;
       const quotaType = price.quotaType === QuotaType.REQUEST ? 'Request' : 'Token';
       prices.set(price.name, { price, quotaType, ratioBaseE9, catalog });
     }
