@@ -19,7 +19,9 @@ declare module 'fastify' {
 /** Refuses a form that another site sent. */
 export const checkSite: preHandlerAsyncHookHandler = async ({ headers }) => {
   if (isSameSite(headers)) return;
-  throw new RequestRefused(403, 'This form came from another site', { message: 'Nothing was changed. Only pages of the console may change something; open it directly and try again.' });
+  throw new RequestRefused(403, 'This form came from another site', {
+    message: 'Nothing was changed. Only pages of the console may change something; open it directly and try again.',
+  });
 };
 
 /** Whether this site's own page sent it. A browser that does not say so is too old to be sure of. */
@@ -31,7 +33,9 @@ export function isSameSite({ host, origin, 'sec-fetch-site': fetchSite }: Incomi
 }
 
 /** Who is signed in, kept on the request, with what form tokens are made of. */
-export async function identify({ authenticator }: ReplyContext, request: FastifyRequest, reply: FastifyReply): Promise<Principal | undefined> {
+export async function identify(
+  { authenticator }: ReplyContext, request: FastifyRequest, reply: FastifyReply,
+): Promise<Principal | undefined> {
   const principal = await authenticator.identify(request, reply);
   request.principal = principal;
   if (principal) request.session = request.server.createSecureSession({ csrfSecret: principal.csrfSecret });
@@ -44,7 +48,8 @@ export function readForm(repeated: readonly string[] = []): preHandlerAsyncHookH
 }
 
 /** Refuses a form of another session, or of none. */
-export const checkFormToken: preHandlerHookHandler = (request, reply, done) => request.server.csrfProtection(request, reply, done);
+export const checkFormToken: preHandlerHookHandler = (request, reply, done) => (
+  request.server.csrfProtection(request, reply, done));
 
 /** The posted bytes, as the body parser leaves them. */
 export function bodyOf({ body }: FastifyRequest): Uint8Array {

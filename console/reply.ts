@@ -27,9 +27,11 @@ const HTML = 'text/html; charset=utf-8';
 const FILE_NAME = /^[\w.-]{1,200}$/;
 
 /** A page in its layout. */
-export function sendPage({ assets, authenticator }: ReplyContext, { request, reply }: Exchange, page: Page, status = 200): void {
-  const { principal } = request;
-  const person = principal && { name: principal.person.person.name, csrf: reply.generateCsrf(), signOut: authenticator.proxied ? 'ByProxy' as const : 'Here' as const };
+export function sendPage(context: ReplyContext, { request, reply }: Exchange, page: Page, status = 200): void {
+  const { assets, authenticator } = context;
+  const name = request.principal?.person.person.name;
+  const signOut = authenticator.proxied ? 'ByProxy' : 'Here';
+  const person = name === undefined ? undefined : { name, csrf: reply.generateCsrf(), signOut } as const;
   void reply.code(status).type(HTML).send(layout(page, { person, styles: LAYOUT_STYLES, asset: assets.href }));
 }
 
@@ -45,14 +47,18 @@ export async function sendAnswer(context: ReplyContext, exchange: Exchange, answ
 export function sendFault(context: ReplyContext, exchange: Exchange, error: unknown): void {
   const { request, reply } = exchange;
   const { status, title, message, fields, headers, unforeseen } = describeError(error);
-  const { id, method } = request;
-  const path = pathOf(request.url);
-  if (unforeseen) context.deps.log.error({ err: error, requestId: id, method, path }, 'a page of the console failed');
-  else if (error instanceof AccessError && error.fault === 'Unavailable') context.deps.log.warn({ err: error, requestId: id, method, path }, 'the console cannot do what was asked');
-  const next = request.principal ? { path: '/keys', label: 'Go to the keys' } : { path: '/sign-in', label: 'Go to the sign-in page' };
-  const body = faultView({ title, message, fields, requestId: unforeseen ? id : undefined, next });
+  const fieldsOfLog = { err: error, requestId: request.id, method: request.method, path: pathOf(request.url) };
+  if (unforeseen) context.deps.log.error(fieldsOfLog, 'a page of the console failed');
+  else if (isUnavailable(error)) context.deps.log.warn(fieldsOfLog, 'the console cannot do what was asked');
+  const signIn = { path: '/sign-in', label: 'Go to the sign-in page' };
+  const next = request.principal ? { path: '/keys', label: 'Go to the keys' } : signIn;
+  const body = faultView({ title, message, fields, requestId: unforeseen ? request.id : undefined, next });
   void reply.headers(headers);
   sendPage(context, exchange, { title, active: undefined, body }, status);
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof AccessError && error.fault === 'Unavailable';
 }
 
 /** A path of the console from something that claims to be one, or "/keys": never another site's address. */
@@ -73,12 +79,14 @@ function consolePath(path: string): string {
   throw new Error('a page leads to what is no path of the console');
 }
 
-async function sendFile({ deps }: ReplyContext, { request, reply }: Exchange, { name, contentType, content }: DownloadedFile): Promise<void> {
+async function sendFile({ deps }: ReplyContext, { request, reply }: Exchange, file: DownloadedFile): Promise<void> {
+  const { name, contentType, content } = file;
   if (!FILE_NAME.test(name)) throw new Error('a file has a name that no header may hold');
   const body = typeof content === 'string' ? content : await startStream(content, (error) => {
     deps.log.error({ err: error, requestId: request.id, file: name }, 'a download ended in the middle');
   });
-  void reply.type(contentType).header('content-disposition', `attachment; filename="${name}"`).send(request.method === 'HEAD' ? '' : body);
+  void reply.type(contentType).header('content-disposition', `attachment; filename="${name}"`);
+  void reply.send(request.method === 'HEAD' ? '' : body);
 }
 
 /** What cannot even begin becomes an error page. */

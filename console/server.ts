@@ -1,6 +1,6 @@
 /**
- * The console's HTTP server, on a port of its own. Before a page's handler runs, its hooks settle who asks, from where, and whether
- * a posted form belongs to the session; what the handler answers gets its layout and headers here, too.
+ * The console's HTTP server, on a port of its own. Before a page's handler runs, hooks settle who asks, from where, and
+ * whether a posted form belongs to the session; the handler's answer gets its layout and headers here, too.
  */
 import csrfProtection from '@fastify/csrf-protection';
 import { hkdfSync, randomUUID } from 'node:crypto';
@@ -54,8 +54,12 @@ const CLOSE_TIMEOUT_MS = 3_000;
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 const FORM = 'application/x-www-form-urlencoded';
 
+interface ListenOptions {
+  readonly listen: { readonly host: string; readonly port: number };
+}
+
 /** Rejects where it cannot listen on the port. */
-export async function startConsole(options: ConsoleOptions & { readonly listen: { readonly host: string; readonly port: number } }): Promise<ConsoleServer> {
+export async function startConsole(options: ConsoleOptions & ListenOptions): Promise<ConsoleServer> {
   const app = buildConsole(options);
   await app.listen(options.listen);
   return {
@@ -70,20 +74,24 @@ export async function startConsole(options: ConsoleOptions & { readonly listen: 
 
 /** The server, not listening yet. @throws RangeError where a sealing key has another length. */
 export function buildConsole(options: ConsoleOptions): FastifyInstance {
-  const { routes = ROUTES, assets = loadAssets(), state = localState(), sealingKeys, proxyHeader, access, nowMs } = options;
+  const { routes = ROUTES, assets = loadAssets(), state = localState() } = options;
+  const { sealingKeys, proxyHeader, access, nowMs } = options;
   const formKey = Buffer.from(hkdfSync('sha256', sealingKeys[0] ?? '', '', 'console binding', SESSION_KEY_BYTES));
-  const authenticator = createAuthenticator({ access, revocations: shareRevocations(state), formKey, proxyHeader, nowMs });
+  const revocations = shareRevocations(state);
+  const authenticator = createAuthenticator({ access, revocations, formKey, proxyHeader, nowMs });
   const context: ReplyContext = { deps: { ...options, state }, assets, authenticator };
   const app = createApp(options, context);
   registerSessions(app, sealingKeys);
-  void app.register(csrfProtection, { sessionPlugin: '@fastify/secure-session', sessionKey: 'csrfSecret', getToken: (request) => request.posted.csrf });
+  void app.register(csrfProtection, {
+    sessionPlugin: '@fastify/secure-session', sessionKey: 'csrfSecret', getToken: (request) => request.posted.csrf,
+  });
   app.decorateRequest('principal', undefined).decorateRequest('posted');
   app.addHook('onRequest', async (request, reply) => {
     request.posted = { fields: new URLSearchParams(), csrf: '' };
     secure(request, reply);
   });
   app.setErrorHandler((error, request, reply) => sendError(context, { request, reply }, error));
-  app.setNotFoundHandler((request, reply) => sendError(context, { request, reply }, new RequestRefused(404, 'There is nothing here', { message: 'Check the address, or go on from the start page.' })));
+  app.setNotFoundHandler((request, reply) => sendError(context, { request, reply }, nothingHere()));
   registerAssets(app, assets);
   registerSignIn(app, context);
   for (const route of routes) registerPage(app, context, route);
@@ -114,6 +122,10 @@ function createApp(options: ConsoleOptions, context: ReplyContext): FastifyInsta
   return app;
 }
 
+function nothingHere(): RequestRefused {
+  return new RequestRefused(404, 'There is nothing here', { message: 'Check the address, or go on from the start page.' });
+}
+
 /** No route has a schema; without this, fastify loads two compilers for them. */
 function withoutSchemas(): never {
   throw new Error('a route has a schema');
@@ -124,7 +136,8 @@ function secure({ id }: FastifyRequest, reply: FastifyReply): void {
 }
 
 /** One page: a form's site, the person, the form's token, then the handler. */
-function registerPage(app: FastifyInstance, context: ReplyContext, { method, path, repeated, handle }: ConsoleRoute): void {
+function registerPage(app: FastifyInstance, context: ReplyContext, route: ConsoleRoute): void {
+  const { method, path, repeated, handle } = route;
   const signedIn = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => (
     await identify(context, request, reply) ? undefined : askToSignIn(context, { request, reply }));
   app.route({
@@ -135,7 +148,8 @@ function registerPage(app: FastifyInstance, context: ReplyContext, { method, pat
       const { principal, posted } = request;
       if (!principal) return askToSignIn(context, { request, reply });
       const answer = await handle({
-        deps: context.deps, person: principal.person, csrf: reply.generateCsrf(), path: pathOf(request.url), params: paramsOf(request), query: queryOf(request), form: posted.fields,
+        deps: context.deps, person: principal.person, csrf: reply.generateCsrf(),
+        path: pathOf(request.url), params: paramsOf(request), query: queryOf(request), form: posted.fields,
         nowMs: context.deps.nowMs(), headOnly: request.method === 'HEAD',
       });
       await sendAnswer(context, { request, reply }, answer);
@@ -147,23 +161,27 @@ function registerPage(app: FastifyInstance, context: ReplyContext, { method, pat
 /** The page that says what went wrong, with the navigation for whoever is signed in. */
 async function sendError(context: ReplyContext, { request, reply }: Exchange, error: unknown): Promise<FastifyReply> {
   if (error instanceof AccessError && error.fault === 'SignedOut') return askToSignIn(context, { request, reply });
-  if (!request.principal) await identify(context, request, reply).catch(() => undefined); // the page says the first fault
+  // the page says the first fault, not one of this
+  if (!request.principal) await identify(context, request, reply).catch(() => undefined);
   sendFault(context, { request, reply }, error);
   return reply;
 }
 
-/** Redirects a page to the sign-in page and back again. Forms and scripts get an error, since what they send is not kept. */
+/** Redirects a page to the sign-in page and back again. Forms and scripts get an error: what they send is not kept. */
 function askToSignIn(context: ReplyContext, { request, reply }: Exchange): FastifyReply {
   const over = context.authenticator.clear(request, reply);
   request.principal = undefined;
   const isPage = request.method !== 'POST' && (request.headers['sec-fetch-dest'] ?? 'document') === 'document';
   if (isPage) return reply.redirect(`/sign-in?next=${encodeURIComponent(request.url)}${over ? '&why=over' : ''}`, 303);
-  sendFault(context, { request, reply }, new AccessError('SignedOut', request.method === 'POST' ? 'Nothing was changed. Sign in, open the page again and repeat the change.' : 'Sign in to go on.'));
+  const isForm = request.method === 'POST';
+  const message = isForm ? 'Nothing was changed. Sign in, open the page again and repeat the change.' : 'Sign in to go on.';
+  sendFault(context, { request, reply }, new AccessError('SignedOut', message));
   return reply;
 }
 
 function paramsOf({ params }: FastifyRequest): Record<string, string> {
-  return Object.fromEntries(Object.entries(params ?? {}).flatMap(([name, value]) => typeof value === 'string' ? [[name, value]] : []));
+  const entries = Object.entries(params ?? {});
+  return Object.fromEntries(entries.flatMap(([name, value]) => typeof value === 'string' ? [[name, value]] : []));
 }
 
 function registerAssets(app: FastifyInstance, assets: Assets): void {
@@ -177,13 +195,17 @@ function registerAssets(app: FastifyInstance, assets: Assets): void {
 
 /** A known path with another method: 405, and the methods that it has. */
 function refuseOtherMethods(app: FastifyInstance, routes: readonly ConsoleRoute[]): void {
-  const methods = new Map<string, Set<string>>([['/sign-in', new Set(['GET', 'POST'])], ['/sign-out', new Set(['POST'])], [`${ASSET_ROOT}*`, new Set(['GET'])]]);
+  const methods = new Map<string, Set<string>>([
+    ['/sign-in', new Set(['GET', 'POST'])], ['/sign-out', new Set(['POST'])], [`${ASSET_ROOT}*`, new Set(['GET'])],
+  ]);
   for (const { method, path } of routes) methods.set(path, (methods.get(path) ?? new Set()).add(method));
   for (const [url, known] of methods) {
     const allow = [...known].flatMap((method) => method === 'GET' ? ['GET', 'HEAD'] : [method]).join(', ');
     app.route({
       method: METHODS.filter((method) => !known.has(method)), url,
-      handler() { throw new RequestRefused(405, 'This is not possible here', { message: `Possible are: ${allow}.`, headers: { allow } }); },
+      handler() {
+        throw new RequestRefused(405, 'This is not possible here', { message: `Possible are: ${allow}.`, headers: { allow } });
+      },
     });
   }
 }

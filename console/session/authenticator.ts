@@ -1,16 +1,17 @@
 /**
- * Who sent a request: the session in its cookies, or, behind an authenticating proxy, the token in the header that the proxy sets.
- * It also begins, renews and ends sessions.
+ * Who sent a request: the session in its cookies, or, behind an authenticating proxy, the token in the header that the
+ * proxy sets. It also begins, renews and ends sessions.
  */
 import { createHmac, hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AccessError } from '../access/access.ts';
 import type { ConsoleAccess, PersonAccess } from '../access/access.ts';
 import { createTtlCache } from '../access/ttl-cache.ts';
-import type { TtlCache } from '../access/ttl-cache.ts';
 import { RequestRefused } from '../faults.ts';
 import type { Revocations } from './revocations.ts';
-import { dropCookies, hasCookies, readSession, scopeOfNewSession, scopesOf, sealSession, writeCookies } from './session-cookies.ts';
+import {
+  dropCookies, hasCookies, readSession, scopeOfNewSession, scopesOf, sealSession, writeCookies,
+} from './session-cookies.ts';
 import type { CookieScope } from './session-cookies.ts';
 import { beginSession, renewSession, secondsLeft } from './session.ts';
 import type { Session } from './session.ts';
@@ -36,13 +37,16 @@ export interface Principal {
 
 export interface Authenticator {
   readonly proxied: boolean;
-  /** undefined: nobody is signed in. Renews the session on the reply. Rejects with AccessError where the token cannot be checked. */
+  /**
+   * Renews the session on the reply; undefined: nobody is signed in. Rejects with AccessError where the token cannot be
+   * checked.
+   */
   identify(request: FastifyRequest, reply: FastifyReply): Promise<Principal | undefined>;
   /** Begins a session; undefined: the token is nobody's. Rejects with RequestRefused where no cookie can hold it. */
   signIn(token: string, request: FastifyRequest, reply: FastifyReply): Promise<PersonAccess | undefined>;
-  /** Makes the browser forget its session and the next request check the token again. Gives whether there were cookies. */
+  /** Makes the browser forget its session, and the next request check the token again. Returns whether there were cookies. */
   clear(request: FastifyRequest, reply: FastifyReply): boolean;
-  /** Ends the session for every copy of its cookies at all replicas. Gives why that holds in this process only; undefined: everywhere. */
+  /** Ends the session for every copy of its cookies. Returns why that holds in this process only; undefined: everywhere. */
   signOut(request: FastifyRequest, reply: FastifyReply): Promise<AccessError | undefined>;
 }
 
@@ -55,7 +59,8 @@ const MAX_PEOPLE = 10_000;
 /** Sessions in cookies, or a proxy's header where one is configured. */
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const people = cachePeople(options);
-  return options.proxyHeader === undefined ? cookieAuthenticator(options, people) : proxyAuthenticator(options, people, options.proxyHeader);
+  const { proxyHeader } = options;
+  return proxyHeader === undefined ? cookieAuthenticator(options, people) : proxyAuthenticator(options, people, proxyHeader);
 }
 
 interface People {
@@ -65,7 +70,9 @@ interface People {
 
 /** A page with its parts checks its token once. Tokens themselves are not kept, and neither are unknown ones. */
 function cachePeople({ access, nowMs }: AuthenticatorOptions): People {
-  const people: TtlCache<PersonAccess | undefined> = createTtlCache({ nowMs, ttlMs: (person) => (person ? PERSON_MS : 0), maxEntries: MAX_PEOPLE });
+  const people = createTtlCache<PersonAccess | undefined>({
+    nowMs, ttlMs: (person) => (person ? PERSON_MS : 0), maxEntries: MAX_PEOPLE,
+  });
   const keyOf = (token: string): string => hash('sha256', token, 'hex');
   return {
     find: (token) => people.get(keyOf(token), () => access.signIn({ token })),
@@ -88,6 +95,11 @@ function cookieAuthenticator({ revocations, nowMs }: AuthenticatorOptions, peopl
     return scopes.length > 0;
   }
 
+  function keepSession(reply: FastifyReply, scope: CookieScope, session: Session): void {
+    const sealed = sealSession(reply.server, session);
+    if (sealed !== undefined) writeCookies(reply, scope, { sealed, seconds: secondsLeft(session, nowMs()) });
+  }
+
   return {
     proxied: false,
     clear,
@@ -96,18 +108,16 @@ function cookieAuthenticator({ revocations, nowMs }: AuthenticatorOptions, peopl
       const person = found && await people.find(found.session.token);
       if (!found || !person) return undefined;
       const renewed = renewSession(found.session, nowMs());
-      const sealed = renewed && sealSession(reply.server, renewed);
-      if (sealed !== undefined) writeCookies(reply, found.scope, { sealed, seconds: secondsLeft(renewed ?? found.session, nowMs()) });
+      if (renewed) keepSession(reply, found.scope, renewed);
       return { person, csrfSecret: found.session.csrfSecret };
     },
     async signIn(token, request, reply) {
       const scope = scopeOfNewSession(request.headers);
       if (!TOKEN.test(token)) return undefined;
       const session = beginSession(token, nowMs());
-      const sealed = sealSession(reply.server, session);
-      if (sealed === undefined) throw tooLong(token);
+      if (sealSession(reply.server, session) === undefined) throw tooLong(token);
       const person = await people.find(token);
-      if (person) writeCookies(reply, scope, { sealed, seconds: secondsLeft(session, nowMs()) });
+      if (person) keepSession(reply, scope, session);
       return person;
     },
     async signOut(request, reply) {
@@ -143,7 +153,8 @@ function proxyAuthenticator({ formKey }: AuthenticatorOptions, people: People, n
     async identify(request) {
       const token = tokenOf(request);
       const person = token === undefined ? undefined : await people.find(token);
-      return person && { person, csrfSecret: createHmac('sha256', formKey).update(person.person.name).digest('base64url') };
+      if (!person) return undefined;
+      return { person, csrfSecret: createHmac('sha256', formKey).update(person.person.name).digest('base64url') };
     },
     signIn: async () => undefined,
     async signOut(request) {
@@ -155,6 +166,7 @@ function proxyAuthenticator({ formKey }: AuthenticatorOptions, people: People, n
 
 function tooLong(token: string): RequestRefused {
   return new RequestRefused(422, 'This token is too long', {
-    message: `It has ${token.length.toLocaleString('en-US')} characters, more than browsers and proxies let a cookie hold. Use one with fewer claims (groups), a service account's token, or an authenticating proxy before the console.`,
+    message: `It has ${token.length.toLocaleString('en-US')} characters, more than browsers and proxies let a cookie hold. `
+      + "Use one with fewer claims (groups), a service account's token, or an authenticating proxy before the console.",
   });
 }

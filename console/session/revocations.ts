@@ -1,7 +1,7 @@
 /**
- * Sessions that people signed out of: a copy of their cookies opens nothing any more, here at once, and at other replicas as soon
- * as they have read the shared state. The list is bounded. A full list forgets the sessions that began first, and revokes every
- * session that began as early: it makes room by ending more sessions, never fewer.
+ * Sessions that people signed out of: a copy of their cookies opens nothing any more, here at once, and at other replicas
+ * as soon as they have read the shared state. The list is bounded. A full list forgets the sessions that began first, and
+ * revokes every session that began as early: it makes room by ending more sessions, never fewer.
  */
 import { hash } from 'node:crypto';
 import { isJsonObject, parseJson } from '#crds/json.ts';
@@ -24,7 +24,7 @@ const BOUNDS: RevocationBounds = { most: 5_000, mostOfToken: 100 };
 const KEPT_MS = SESSION_MS + 3_600_000;
 
 export interface Revocations {
-  /** Revokes it here at once. Resolves once all replicas will know; rejects with AccessError where that cannot be said. */
+  /** Revokes it here at once. Resolves once all replicas will know; rejects with AccessError where they may not. */
   add(session: Session, nowMs: number): Promise<void>;
   has(session: Session): boolean;
 }
@@ -67,7 +67,7 @@ interface Ended {
 interface RevocationList {
   add(session: Session): void;
   has(session: Session): boolean;
-  /** Adds what another list has serialized, in any order and as often as one likes. Any other text counts for nothing. */
+  /** Adds what another list has serialized, in any order, any number of times. Any other text counts for nothing. */
   merge(text: string): void;
   /** Without sessions that are over by themselves. Holds neither tokens nor secrets. */
   serialize(nowMs: number): string;
@@ -142,7 +142,8 @@ export function createRevocationList({ most, mostOfToken }: RevocationBounds = B
     },
     serialize(nowMs) {
       dropOver(nowMs - KEPT_MS);
-      return JSON.stringify({ upToMs, tokens: [...tokens].map(([token, ended]) => [token, ended.upToMs, [...ended.begun]]) });
+      const entries = [...tokens].map(([token, ended]) => [token, ended.upToMs, [...ended.begun]]);
+      return JSON.stringify({ upToMs, tokens: entries });
     },
   };
 }

@@ -1,7 +1,7 @@
 /**
- * A session's cookies. @fastify/secure-session seals and opens the session. Its own hooks write one cookie of a fixed name; here
- * the name has the port of the Host header, so that consoles on one machine do not overwrite each other's sessions, and a long
- * token needs two cookies, since browsers keep 4 KiB in each.
+ * A session's cookies. @fastify/secure-session seals and opens the session. Its own hooks write one cookie of a fixed name;
+ * here the name has the port of the Host header, so that consoles on one machine do not overwrite each other's sessions,
+ * and a long token needs two cookies, since browsers keep 4 KiB in each.
  */
 import secureSession from '@fastify/secure-session';
 import type { IncomingHttpHeaders } from 'node:http';
@@ -24,11 +24,16 @@ const PART_CHARACTERS = 3_750;
 const PARTS = 2;
 const LOOPBACK = /^(?:localhost|[a-z0-9-]+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i;
 
-/** Registers the sealing under `keys`: the first one seals, all of them open. @throws RangeError where there is no key, or one of another length. */
+/**
+ * Registers the sealing under `keys`: the first one seals, all of them open.
+ * @throws RangeError where there is no key, or one of another length.
+ */
 export function registerSessions(app: FastifyInstance, keys: readonly Uint8Array[]): void {
-  if (keys.length === 0 || keys.some((key) => key.length !== SESSION_KEY_BYTES)) throw new RangeError(`sessions need keys of ${SESSION_KEY_BYTES} bytes`);
+  const valid = keys.length > 0 && keys.every((key) => key.length === SESSION_KEY_BYTES);
+  if (!valid) throw new RangeError(`sessions need keys of ${SESSION_KEY_BYTES} bytes`);
   // no browser has a cookie of this name: the plugin's hooks find nothing to do, and request.session stays free
-  void app.register(secureSession, { sessionName: 'sealed', key: keys.map((key) => Buffer.from(key)), expiry: SESSION_MS / 1000 });
+  const key = keys.map((each) => Buffer.from(each));
+  void app.register(secureSession, { sessionName: 'sealed', key, expiry: SESSION_MS / 1000 });
   app.decorateRequest('session');
 }
 
@@ -45,7 +50,8 @@ export function readSession(request: FastifyRequest, scope: CookieScope, nowMs: 
   const text = readCookies(request, scope);
   const parts = text.split('.');
   // decoding ignores stray characters; only the text as it was written counts
-  if (parts.length !== 2 || !parts.every((part) => Buffer.from(part, 'base64url').toString('base64url') === part)) return undefined;
+  const exact = parts.every((part) => Buffer.from(part, 'base64url').toString('base64url') === part);
+  if (parts.length !== 2 || !exact) return undefined;
   const opened = request.server.decodeSecureSession(parts.join(';'));
   return opened ? parseSession({ ...opened.data() }, nowMs) : undefined;
 }
@@ -55,11 +61,19 @@ export function hasCookies(request: FastifyRequest, scope: CookieScope): boolean
   return readCookies(request, scope) !== '';
 }
 
+/** As a browser keeps it. */
+interface KeptSession {
+  readonly sealed: string;
+  /** Until the browser forgets it. */
+  readonly seconds: number;
+}
+
 /** Makes the browser keep a sealed session. */
-export function writeCookies(reply: FastifyReply, scope: CookieScope, { sealed, seconds }: { readonly sealed: string; readonly seconds: number }): void {
+export function writeCookies(reply: FastifyReply, scope: CookieScope, { sealed, seconds }: KeptSession): void {
+  const options = { path: '/', httpOnly: true, sameSite: 'strict', secure: scope.secure } as const;
   for (let index = 0; index < PARTS; index++) {
     const part = sealed.slice(index * PART_CHARACTERS, (index + 1) * PART_CHARACTERS);
-    void reply.setCookie(nameOf(scope, index), part, { path: '/', httpOnly: true, sameSite: 'strict', secure: scope.secure, maxAge: part === '' ? 0 : seconds });
+    void reply.setCookie(nameOf(scope, index), part, { ...options, maxAge: part === '' ? 0 : seconds });
   }
 }
 
@@ -89,7 +103,8 @@ export function scopesOf({ host }: IncomingHttpHeaders): CookieScope[] {
 }
 
 /**
- * Where a new session is kept. The page's own origin says whether it came over https: whatever ends TLS may speak plain http here.
+ * Where a new session is kept. The page's own origin says whether it came over https, since this server sees plain http
+ * behind whatever ends TLS.
  * @throws RequestRefused over plain http from another machine.
  */
 export function scopeOfNewSession({ host, origin }: IncomingHttpHeaders): CookieScope {
@@ -99,7 +114,8 @@ export function scopeOfNewSession({ host, origin }: IncomingHttpHeaders): Cookie
   if (LOOPBACK.test(name)) return { secure: false, port };
   if (scheme === undefined) return { secure: true, port: '' };
   throw new RequestRefused(403, 'Signing in needs https', {
-    message: 'Over plain http anybody on the way could read your token. Reach the console by https, or on this machine itself (http://localhost), for example with kubectl port-forward.',
+    message: 'Over plain http anybody on the way could read your token. Reach the console by https, or on this machine itself '
+      + '(http://localhost), for example with kubectl port-forward.',
   });
 }
 

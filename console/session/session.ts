@@ -1,6 +1,6 @@
 /**
- * A session lives in the browser's cookies only, so any replica serves it and a restart signs nobody out. It ends 8 hours after
- * signing in, or after one hour without a request. Sessions that people signed out of are remembered by all replicas (revocations.ts).
+ * A session lives in the browser's cookies only, so any replica serves it and a restart signs nobody out. It ends 8 hours
+ * after signing in, or after one hour without a request. revocations.ts has the sessions that people signed out of.
  */
 import { randomBytes } from 'node:crypto';
 
@@ -23,15 +23,18 @@ const RENEW_MS = 300_000;
 const CLOCK_SKEW_MS = 60_000;
 const SECRET_BYTES = 24;
 
+type SessionData = Readonly<Partial<Record<keyof Session, unknown>>>;
+
 /** A session that begins now. */
 export function beginSession(token: string, nowMs: number): Session {
   return { token, csrfSecret: randomBytes(SECRET_BYTES).toString('base64url'), begunMs: nowMs, seenMs: nowMs };
 }
 
 /** The session that a cookie holds; undefined if it is none, or over. */
-export function parseSession(data: Readonly<Partial<Record<keyof Session, unknown>>>, nowMs: number): Session | undefined {
+export function parseSession(data: SessionData, nowMs: number): Session | undefined {
   const { token, csrfSecret, begunMs, seenMs } = data;
-  if (typeof token !== 'string' || typeof csrfSecret !== 'string' || typeof begunMs !== 'number' || typeof seenMs !== 'number') return undefined;
+  if (typeof token !== 'string' || typeof csrfSecret !== 'string') return undefined;
+  if (typeof begunMs !== 'number' || typeof seenMs !== 'number') return undefined;
   const over = nowMs >= begunMs + SESSION_MS || nowMs >= seenMs + IDLE_MS || seenMs > nowMs + CLOCK_SKEW_MS;
   return over ? undefined : { token, csrfSecret, begunMs, seenMs };
 }

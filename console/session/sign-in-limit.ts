@@ -1,4 +1,4 @@
-/** Limits failed sign-ins per address, in memory. Tokens are too long to be guessed; this spares the API server the guesses. */
+/** Limits failed sign-ins per address. Tokens are too long to be guessed; this spares the API server the guesses. */
 
 interface SignInLimit {
   /** Seconds until the address may try again; 0: now. */
