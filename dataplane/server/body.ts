@@ -49,8 +49,9 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
       };
       if (Number(length ?? 0) > limits.maxBodyBytes) refuse(tooLarge(limits.maxBodyBytes));
       else message.on('data', take);
-      message.once('end', () => resolve(buffer.toBody()));
-      message.once('error', (cause) => refuse(incomplete(cause)));
+      // each comes once
+      message.on('end', () => resolve(buffer.toBody()));
+      message.on('error', (cause) => refuse(incomplete(cause)));
     }),
   };
 }

@@ -11,7 +11,8 @@ const openResponses = new WeakMap<Socket, Set<ServerResponse>>();
 export function trackResponse(connection: Socket, response: ServerResponse): void {
   const responses = openResponses.get(connection) ?? openConnection(connection);
   responses.add(response);
-  response.once('close', () => responses.delete(response));
+  // 'close' comes once
+  response.on('close', () => responses.delete(response));
 }
 
 /** The response whose turn it is on a connection; undefined: no response is open. */

@@ -28,15 +28,14 @@ class Reply implements ClientReply {
   started = false;
   readonly #response: ServerResponse;
   readonly #options: Required<ReplyOptions>;
-  readonly #left = new AbortController();
   #isEventStream = false;
+  /** Undefined until somebody asks: an answer that is not a stream does not end because its client leaves. */
+  #left: AbortSignal | undefined;
 
   constructor(response: ServerResponse, options: Required<ReplyOptions>) {
     this.#response = response;
     this.#options = options;
     response.on('error', () => { /* 'close' follows */ });
-    response.once('close', () => { if (!response.writableFinished) this.#left.abort(); });
-    if (response.destroyed) this.#left.abort();
   }
 
   /** Node destroys a response whose connection has closed, and one that is finished. */
@@ -45,19 +44,19 @@ class Reply implements ClientReply {
   }
 
   get left(): AbortSignal {
-    return this.#left.signal;
+    return this.#left ??= leftBeforeEnd(this.#response);
   }
 
   send(status: number, headers: Readonly<Record<string, string>>, body: Uint8Array): void {
     if (this.gone) return;
-    this.#writeHead(status, { ...headers, 'content-length': String(body.length) });
+    this.#writeHead(status, { ...headers, 'content-length': String(body.length), ...this.#idHeaders() });
     this.#finish(body);
   }
 
   start(status: number, headers: Readonly<Record<string, string>>): void {
     if (this.gone) return;
     this.#isEventStream = isEventStream(headers['content-type']);
-    this.#writeHead(status, headers);
+    this.#writeHead(status, { ...headers, ...this.#idHeaders() });
   }
 
   write(bytes: Uint8Array): Promise<void> | undefined {
@@ -84,7 +83,11 @@ class Reply implements ClientReply {
 
   #writeHead(status: number, headers: Readonly<Record<string, string>>): void {
     this.started = true;
-    this.#response.writeHead(status, { ...headers, ...requestIdHeaders(this.#options.requestId) });
+    this.#response.writeHead(status, headers);
+  }
+
+  #idHeaders(): Record<string, string> {
+    return requestIdHeaders(this.#options.requestId);
   }
 
   #finish(last: Uint8Array): void {
@@ -93,6 +96,15 @@ class Reply implements ClientReply {
     // the socket's own timeout sees how far a large piece has come; node resets it when the response is finished
     if (response.writableLength > 0) response.setTimeout(this.#options.stalledMs, () => response.destroy());
   }
+}
+
+/** Aborted when the client leaves before the answer's end. */
+function leftBeforeEnd(response: ServerResponse): AbortSignal {
+  const left = new AbortController();
+  const check = (): void => { if (!response.writableFinished) left.abort(); };
+  if (response.destroyed) check();
+  else response.on('close', check);
+  return left.signal;
 }
 
 /** Resolves when the client has taken what was written, or has left. */

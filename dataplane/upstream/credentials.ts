@@ -3,7 +3,7 @@
  * headers of a request. A way to sign in that depends on the request (a signature, a token that expires) belongs here,
  * too.
  */
-import type { UpstreamCredential, UpstreamRequest, UpstreamTarget } from './upstream.ts';
+import type { UpstreamRequest, UpstreamTarget } from './upstream.ts';
 
 /** Headers that only the gateway sets: what a client sent under these names never passes. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
@@ -18,9 +18,6 @@ export function outgoingHeaders(
   for (const [name, value] of Object.entries(headers)) if (!OWN_HEADERS.has(name)) outgoing[name] = value;
   outgoing['accept-encoding'] = 'identity';
   if (body) outgoing['content-length'] = String(body.length);
-  return credential ? { ...outgoing, ...credentialHeaders(credential) } : outgoing;
-}
-
-function credentialHeaders({ header, value }: UpstreamCredential): Record<string, string> {
-  return { [header]: value.reveal() };
+  if (credential) outgoing[credential.header] = credential.value.reveal();
+  return outgoing;
 }

@@ -50,7 +50,7 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
     this.#options = options;
     this.response = this.#resolvers.promise;
     this.#timer = setTimeout(this.#onTimeout, stream ? timeouts.firstByteMs : timeouts.wholeMs);
-    signal.addEventListener('abort', this.#onAbort, { once: true });
+    signal.addEventListener('abort', this.#onAbort);
   }
 
   onRequestStart(controller: Controller): void {

@@ -48,14 +48,13 @@ const NOT_TO_CLIENT_PREFIXES =
  * @param foreign prefixes of headers that are meant for other providers
  */
 export function requestHeaders(headers: IncomingHeaders, foreign: readonly string[]): Record<string, string> {
-  const passed = filterHeaders(headers, NOT_TO_PROVIDER, NOT_TO_PROVIDER_PREFIXES);
   const key = callerKey(headers);
-  for (const [name, value] of Object.entries(passed)) {
+  return filterHeaders(headers, (name, value) => {
+    if (NOT_TO_PROVIDER.has(name) || NOT_TO_PROVIDER_PREFIXES.test(name)) return false;
     // a copy of the key under any other name (a proxy's, a slip of the pen) is not the provider's to see either
-    const hasKey = key !== undefined && value.includes(key);
-    if (hasKey || foreign.some((prefix) => name.startsWith(prefix))) delete passed[name];
-  }
-  return passed;
+    if (key !== undefined && value.includes(key)) return false;
+    return !foreign.some((prefix) => name.startsWith(prefix));
+  });
 }
 
 /** A shorter text may be part of a header by chance. */
@@ -79,7 +78,7 @@ const LINE_OVERHEAD = 4;
 
 /** The provider's headers that pass back to the client, as a new object. Headers beyond MAX_TO_CLIENT are left out. */
 export function responseHeaders(headers: IncomingHeaders): Record<string, string> {
-  const passed = filterHeaders(headers, NOT_TO_CLIENT, NOT_TO_CLIENT_PREFIXES);
+  const passed = filterHeaders(headers, (name) => !NOT_TO_CLIENT.has(name) && !NOT_TO_CLIENT_PREFIXES.test(name));
   let size = 0;
   for (const [name, value] of Object.entries(passed)) size += lineSize(name, value);
   return size <= MAX_TO_CLIENT ? passed : truncateHeaders(passed);
@@ -103,13 +102,14 @@ function truncateHeaders(headers: Readonly<Record<string, string>>): Record<stri
 }
 
 function filterHeaders(
-  headers: IncomingHeaders, names: ReadonlySet<string>, prefixes: RegExp,
+  headers: IncomingHeaders, passes: (name: string, value: string) => boolean,
 ): Record<string, string> {
   const ofConnection = connectionOptions(headers['connection']);
   const passed: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value === undefined || names.has(name) || prefixes.test(name) || ofConnection.has(name)) continue;
-    passed[name] = typeof value === 'string' ? value : value.join(', ');
+  for (const [name, values] of Object.entries(headers)) {
+    if (values === undefined || ofConnection.has(name)) continue;
+    const value = typeof values === 'string' ? values : values.join(', ');
+    if (passes(name, value)) passed[name] = value;
   }
   return passed;
 }

@@ -29,20 +29,24 @@ const ENDPOINTS: readonly BilledEndpoint[] = [
 
 export const billed: FastifyPluginCallback<ServerDeps> = (app, deps, done) => {
   for (const { path, ...endpoint } of ENDPOINTS) {
-    app.post(path, async (request: FastifyRequest, reply: FastifyReply) => {
+    app.post(path, (request: FastifyRequest, reply: FastifyReply) => {
       reply.hijack();
-      const ended = deps.inFlight.begin();
-      const received = receive(deps, { ...endpoint, request, reply });
-      try {
-        await handleCall(deps, received);
-      } catch (error) {
-        // the pipeline answers every error itself: one that gets here is a defect
-        deps.defect(request.id, error);
-      } finally {
-        received.body.drop();
-        ended();
-      }
+      void serve(deps, receive(deps, { ...endpoint, request, reply }));
     });
   }
   done();
 };
+
+/** Never rejects. */
+async function serve(deps: ServerDeps, received: Received): Promise<void> {
+  const ended = deps.inFlight.begin();
+  try {
+    await handleCall(deps, received);
+  } catch (error) {
+    // the pipeline answers every error itself: one that gets here is a defect
+    deps.defect(received.requestId, error);
+  } finally {
+    received.body.drop();
+    ended();
+  }
+}
