@@ -19,7 +19,7 @@ import type { LeaseKeeper } from './ledger/lease.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import type { PipelineDeps, RouteWarning } from './pipeline/context.ts';
 import { countRunningCalls } from './pipeline/new-thresholds.ts';
-import { withTimeout } from './pipeline/with-timeout.ts';
+import { withTimeout } from './pipeline/settle.ts';
 import { buildServer } from './server/app.ts';
 import type { BodyLimits } from './server/body.ts';
 import { createGracefulShutdown } from './server/graceful-shutdown.ts';

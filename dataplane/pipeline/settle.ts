@@ -2,6 +2,7 @@
  * The end of every call, exactly once: price what was consumed, replace the hold by the cost, release the slots, keep
  * the usage record. The client gets the rest of its response afterwards.
  */
+import { LedgerUnavailable } from '../ledger/ledger.ts';
 import type { Settlement, SettleResult } from '../ledger/ledger.ts';
 import { spendingLimits } from '../state/limits.ts';
 import { progressOf, statusOf } from './consumption.ts';
@@ -73,4 +74,20 @@ function settlementOf({ state, clock }: PipelineDeps, record: CallRecord, ended:
     ...limits && { limits },
     ...record.jobId !== undefined && { job: { jobId: record.jobId, pollMs: clock.nowMs() + FIRST_POLL_MS } },
   };
+}
+
+/**
+ * The work's result, or LedgerUnavailable once `ms` milliseconds have passed. The work goes on then, and a late failure
+ * of it is ignored.
+ */
+export async function withTimeout<T>(ms: number, work: Promise<T>): Promise<T> {
+  const timeout = Promise.withResolvers<never>();
+  const timer = setTimeout(() => timeout.reject(new LedgerUnavailable(`no answer within ${ms} ms`)), ms);
+  // the work keeps the process, the timeout does not
+  timer.unref();
+  try {
+    return await Promise.race([work, timeout.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

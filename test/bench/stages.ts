@@ -44,7 +44,7 @@ const RULES: readonly Rule[] = [
   { stage: 'ledger: books', matches: /dataplane\/ledger\/(?:embedded|ledger-core|books|slots|amounts|deadlines|periods|jobs)/ },
   { stage: 'lease', matches: /dataplane\/ledger\/lease/ },
   { stage: 'admit: bounds and price', matches: /dataplane\/(?:pipeline\/(?:admit|bounds|consumption)|ledger\/price|protocol\/estimate)/ },
-  { stage: 'settle', matches: /dataplane\/pipeline\/(?:settle|with-timeout)/ },
+  { stage: 'settle', matches: /dataplane\/pipeline\/settle/ },
   { stage: 'convert, meter', matches: /dataplane\/protocol\// },
   { stage: 'upstream: exchange', matches: /dataplane\/upstream\// },
   { stage: 'upstream: undici', matches: /node_modules\/undici\// },

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { LedgerUnavailable } from '../../../dataplane/ledger/ledger.ts';
-import { withTimeout } from '../../../dataplane/pipeline/with-timeout.ts';
+import { withTimeout } from '../../../dataplane/pipeline/settle.ts';
 
 mock.timers.enable({ apis: ['setTimeout'] });
 
