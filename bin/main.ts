@@ -26,7 +26,9 @@ function buildProgram(): Command {
     .helpCommand('help [command]', 'print the help of a command')
     .showHelpAfterError('(mgw --help tells what there is)');
   const ended = (code: number): void => { exitCode = code; };
-  for (const make of [runCommand, validateCommand, operatorCommand, dataplaneCommand, sidecarCommand, usageCommand, demoProviderCommand]) program.addCommand(make(ended).helpOption('-h, --help', 'print this help'));
+  for (const make of [
+    runCommand, validateCommand, operatorCommand, dataplaneCommand, sidecarCommand, usageCommand, demoProviderCommand,
+  ]) program.addCommand(make(ended).helpOption('-h, --help', 'print this help'));
   for (const command of [program, ...program.commands]) command.exitOverride();
   return program;
 }

@@ -1,4 +1,7 @@
-/** TLS of the console where nothing before it ends TLS: certificate and key from a folder, taken up again when they are renewed. */
+/**
+ * TLS of the console where nothing before it ends TLS: certificate and key from a folder, taken up again when they are
+ * renewed.
+ */
 import { readFile } from 'node:fs/promises';
 import type { RequestListener, Server } from 'node:http';
 import { createServer } from 'node:https';

@@ -99,7 +99,8 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<nu
   if (!security.insecure) ending.defer(() => security.stop());
   const distribution = ending.adopt(await startDistribution({
     listen: settings.xdsListen, gatewayNamespace: namespace, security, log,
-    onAcknowledged: (latencyMs) => meter.observe('modelgateway_operator_xds_acknowledge_duration_seconds', {}, latencyMs / 1000),
+    onAcknowledged: (latencyMs) =>
+      meter.observe('modelgateway_operator_xds_acknowledge_duration_seconds', {}, latencyMs / 1000),
   }), (each) => each.stop());
   running.distribution = distribution;
   // its certificates, for which proxies wait, do not wait for anything else
@@ -124,7 +125,9 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<nu
 }
 
 /** The port for Envoys before the fleet, where one is asked for. */
-async function openEdgePort(context: Context, security: DistributionSecurity, ending: AsyncDisposableStack): Promise<void> {
+async function openEdgePort(
+  context: Context, security: DistributionSecurity, ending: AsyncDisposableStack,
+): Promise<void> {
   const { settings, client, namespace, log, metrics: { meter }, running } = context;
   const { envoyXdsListen } = settings;
   if (!envoyXdsListen) return;
@@ -191,7 +194,8 @@ interface OpenedLedger {
 /** Opened beside everything else: a store that begins anew asks for what the statuses remember. */
 function openFleetLedger({ log, running }: Context, { open }: FleetLedger): OpenedLedger {
   const opened = open(async () => await running.manager?.knownSpending() ?? { keys: [], accounts: [] });
-  opened.catch((error: unknown) => log.error({ err: error }, 'the ledger cannot be used; statuses say nothing of spending'));
+  opened.catch((error: unknown) =>
+    log.error({ err: error }, 'the ledger cannot be used; statuses say nothing of spending'));
   return {
     reader: {
       readKey: async (keyUid, period, account) => (await opened).readKey(keyUid, period, account),
@@ -204,8 +208,13 @@ function openFleetLedger({ log, running }: Context, { open }: FleetLedger): Open
 function adminOf({ metrics, running, settings, namespace, version }: Context): Admin {
   return createAdmin({
     metrics: metrics.registry,
-    readiness: () => [...readinessOf(running), ...settings.webhookListen ? [{ name: 'webhook', ok: running.webhook !== undefined, detail: 'its certificates are not there yet; the log says why' }] : []],
-    dump: () => ({ version, namespace, watchNamespaces: settings.watchNamespaces ?? 'all', leading: running.manager?.leading ?? false, problems: problemsOf(running), proxies: running.distribution?.figures(), statuses: running.manager?.statuses() ?? [] }),
+    readiness: () => [...readinessOf(running), ...settings.webhookListen ? [{ name: 'webhook', ok:
+      running.webhook !== undefined, detail: 'its certificates are not there yet; the log says why' }] : []],
+    dump: () => ({
+      version, namespace, watchNamespaces: settings.watchNamespaces ?? 'all',
+      leading: running.manager?.leading ?? false, problems: problemsOf(running),
+      proxies: running.distribution?.figures(), statuses: running.manager?.statuses() ?? [],
+    }),
   });
 }
 

@@ -1,6 +1,6 @@
 /**
- * The operator for one machine, wired: a watched folder of manifests, the data folder's generated keys, and the controller that
- * turns both into snapshots for the proxy and statuses for people.
+ * The operator for one machine, wired: a watched folder of manifests, the data folder's generated keys, and the
+ * controller that turns both into snapshots for the proxy and statuses for people.
  */
 import type { Logger } from 'pino';
 import { loadApiKinds } from '#crds/load.ts';
@@ -54,11 +54,14 @@ export interface Operator {
   /** As they were said last: nothing is read for it. */
   lastStatuses(): readonly ObjectStatus[];
   /**
-   * What has become another since this was asked last, spending read anew: objects' statuses by "Kind namespace/name", undefined for
-   * an object that is gone. Costs little where little has changed, however many objects there are.
+   * What has become another since this was asked last, spending read anew: objects' statuses by "Kind namespace/name",
+   * undefined for an object that is gone. Costs little where little has changed, however many objects there are.
    */
   statusChanges(): Promise<ReadonlyMap<string, ObjectStatus | undefined>>;
-  /** A provider refused the credential, the address or a model name of a ModelRoute's channel: its status says so for a while. */
+  /**
+   * A provider refused the credential, the address or a model name of a ModelRoute's channel: its status says so for a
+   * while.
+   */
   upstreamRefused(refusal: UpstreamRefusal): void;
   /** The folder for whoever changes it, with what is said of its objects. */
   readonly manifests: ManifestSource;
@@ -85,7 +88,10 @@ const SYSTEM_TIMERS: Timers = {
   },
 };
 
-/** Resolves when the first snapshot is in force. Rejects with InvalidManifests where the folder has mistakes or the snapshot is refused. */
+/**
+ * Resolves when the first snapshot is in force. Rejects with InvalidManifests where the folder has mistakes or the
+ * snapshot is refused.
+ */
 export async function startOperator(options: OperatorOptions): Promise<Operator> {
   const { gatewayNamespace, timers = SYSTEM_TIMERS } = options;
   const kinds = await loadApiKinds();
@@ -136,7 +142,8 @@ async function startController(options: Started, onCreated: (controller: Control
   started = true;
   const watch = watchMinted(minted, controller, log);
   async function updateSpending(): Promise<void> {
-    const answered = !ledger || await spending.read(provider.resources, { ledger: await ledger, nowMs: timers.nowMs() });
+    const answered =
+      !ledger || await spending.read(provider.resources, { ledger: await ledger, nowMs: timers.nowMs() });
     if (!answered) log.warn('the ledger does not answer; statuses say the spending of before');
     book.expire(timers.nowMs());
   }
@@ -152,9 +159,14 @@ async function startController(options: Started, onCreated: (controller: Control
       changed.clear();
       return changes;
     },
-    manifests: createManifestSource({ folder: options.configDir, gatewayNamespace, provider, minted, book, timers, updateSpending, onKeysChanged: () => controller.update(), settled: () => controller.settled() }),
+    manifests: createManifestSource({
+      folder: options.configDir, gatewayNamespace, provider, minted, book, timers, updateSpending,
+      onKeysChanged: () => controller.update(), settled: () => controller.settled(),
+    }),
     upstreamRefused({ route, channel, status }) {
-      book.refused(statusId({ kind: 'ModelRoute', namespace: gatewayNamespace, name: route }), { channel, status, atMs: timers.nowMs() });
+      book.refused(statusId({ kind: 'ModelRoute', namespace: gatewayNamespace, name: route }), {
+        channel, status, atMs: timers.nowMs(),
+      });
     },
     async stop() {
       await provider.stop();
@@ -176,7 +188,9 @@ function guarded({ onMinted, log }: OperatorOptions): (minted: MintedKey) => voi
 }
 
 /** A deleted file is a wish for another key. */
-function watchMinted(minted: MintedSecrets, controller: Controller, log: OperatorOptions['log']): { stop(): Promise<void> } {
+function watchMinted(
+  minted: MintedSecrets, controller: Controller, log: OperatorOptions['log'],
+): { stop(): Promise<void> } {
   return watchFolder({
     folder: minted.folder,
     rescanShare: MINTED_RESCAN_SHARE,
@@ -187,11 +201,14 @@ function watchMinted(minted: MintedSecrets, controller: Controller, log: Operato
         log.error({ err: error }, 'the generated keys cannot be read again; those that are known stay');
       }
     },
-    onUnreadable: (error) => error === undefined ? undefined : log.error({ err: error }, 'the folder of generated keys cannot be watched'),
+    onUnreadable: (error) =>
+      error === undefined ? undefined : log.error({ err: error }, 'the folder of generated keys cannot be watched'),
   });
 }
 
-function placeFaults(faults: readonly SnapshotFault[], folder: string, origins: ReadonlyMap<string, Origin>): Diagnostic[] {
+function placeFaults(
+  faults: readonly SnapshotFault[], folder: string, origins: ReadonlyMap<string, Origin>,
+): Diagnostic[] {
   return faults.map((fault) => {
     const object = statusId(fault);
     const { file, line } = origins.get(object) ?? { file: folder, line: 0 };

@@ -1,7 +1,7 @@
 /**
- * Tells people what a change of manifests led to where an object does not do what it says: a key whose group does not exist, a
- * route whose Secret is missing, a model without a price. Such an object is no mistake of the file, so nothing else would say it
- * on one machine.
+ * Tells people what a change of manifests led to where an object does not do what it says: a key whose group does not
+ * exist, a route whose Secret is missing, a model without a price. Such an object is no mistake of the file, so nothing
+ * else would say it on one machine.
  */
 import type { Operator } from '../../operator/file.ts';
 
@@ -13,7 +13,8 @@ const TOLD = ['Accepted', 'ResolvedRefs', 'Ready'];
 /** Conditions that are a warning by being there. */
 const TOLD_WHILE_TRUE = ['UpstreamRefused', 'UnpricedModels'];
 /** What its owner wants, what passes by itself or with time, and what is told as a problem of the manifests. */
-const SILENT_REASONS = new Set(['Disabled', 'Expired', 'LimitReached', 'Pending', 'Reconciling', 'NoProxies', 'Rejected']);
+const SILENT_REASONS =
+  new Set(['Disabled', 'Expired', 'LimitReached', 'Pending', 'Reconciling', 'NoProxies', 'Rejected']);
 
 interface ConditionReport {
   /** Prints what was not true of an object before; what is mended is forgotten. */
@@ -36,6 +37,7 @@ export function createConditionReport(print: (line: string) => void): ConditionR
 }
 
 function linesFor({ kind, namespace, name, status }: ObjectStatus): string[] {
-  const said = status.conditions.filter((each) => (each.status === 'False' ? TOLD : TOLD_WHILE_TRUE).includes(each.type) && !SILENT_REASONS.has(each.reason));
+  const said = status.conditions.filter((each) =>
+    (each.status === 'False' ? TOLD : TOLD_WHILE_TRUE).includes(each.type) && !SILENT_REASONS.has(each.reason));
   return [...new Set(said.map(({ reason, message }) => `${kind} ${namespace}/${name}: ${message} (${reason})`))];
 }

@@ -1,6 +1,6 @@
 /**
- * The data folder: the ledger and the generated keys, for their owner only. A folder that is made here gets a .gitignore
- * of its own, since it may stand in a repository of manifests and must never be committed.
+ * The data folder: the ledger and the generated keys, for their owner only. A folder that is made here gets a
+ * .gitignore of its own, since it may stand in a repository of manifests and must never be committed.
  */
 import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';

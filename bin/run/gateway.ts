@@ -1,6 +1,6 @@
 /**
- * Operator and data plane in one process, put together: the operator's first good snapshot starts the data plane, so that no
- * call is ever answered from an empty configuration, and a folder with mistakes opens no port.
+ * Operator and data plane in one process, put together: the operator's first good snapshot starts the data plane, so
+ * that no call is ever answered from an empty configuration, and a folder with mistakes opens no port.
  */
 import type { Logger } from 'pino';
 import type { Ledger } from '../../dataplane/ledger/ledger.ts';
@@ -60,7 +60,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const running: { operator?: Operator } = {};
   /** What is said follows spending, every change of the manifests, and what providers refuse. */
   function refresh(): void {
-    running.operator?.statusChanges().then((changes) => report.update(changes)).catch((error: unknown) => log.error({ err: error }, 'the statuses cannot be told'));
+    running.operator?.statusChanges().then((changes) => report.update(changes)).catch((error: unknown) =>
+      log.error({ err: error }, 'the statuses cannot be told'));
   }
 
   /** A busy client may be refused a thousand times in a second: that is told once. */

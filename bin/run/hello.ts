@@ -29,13 +29,20 @@ export function helloText(facts: HelloFacts): string {
   const places = [
     ['SDKs', `${url}/v1 (OpenAI), ${url} (Anthropic)`],
     ['Prices', `${url}/pricing`],
-    ...(console === undefined ? [] : [['Console', `${console.url}: keys and credit in a browser; its admin token is in ${console.tokenFile}`]]),
+    ...(console === undefined
+      ? []
+      : [['Console', `${console.url}: keys and credit in a browser; its admin token is in ${console.tokenFile}`]]),
     ['Admin', `${adminUrl}/metrics, /config_dump, /readyz, /healthz`],
     ['Manifests', `${configDir}: edit one, and it is in force within a second`],
-    ...(demoUrl === undefined ? [] : [['Provider', `${demoUrl}, a demo that answers by rule: nothing here costs real money`]]),
+    ...(demoUrl === undefined
+      ? []
+      : [['Provider', `${demoUrl}, a demo that answers by rule: nothing here costs real money`]]),
   ];
-  const lines = ['', 'Model Gateway is ready.', '', ...places.map(([name = '', place = '']) => `  ${name.padEnd(10)} ${place}`), ''];
-  if (console?.newToken !== undefined) lines.push('The console\'s admin token, printed only this once:', '', `  ${console.newToken}`, '');
+  const lines = [
+    '', 'Model Gateway is ready.', '', ...places.map(([name = '', place = '']) => `  ${name.padEnd(10)} ${place}`), '',
+  ];
+  if (console?.newToken !== undefined)
+    lines.push('The console\'s admin token, printed only this once:', '', `  ${console.newToken}`, '');
   if (keyFile !== undefined) lines.push(...keyLines(key, keyFile), ...tryLines(facts, keyFile));
   return `${lines.join('\n')}\n`;
 }
@@ -45,7 +52,10 @@ function keyLines(key: string | undefined, keyFile: string): string[] {
   return [`Your key, printed only this once (it is kept in ${keyFile}):`, '', `  ${key}`, ''];
 }
 
-/** Calls that answer as they stand: with the key itself while it may be shown, later with a shell substitution that reads it. */
+/**
+ * Calls that answer as they stand: with the key itself while it may be shown, later with a shell substitution that
+ * reads it.
+ */
 function tryLines({ url, key, snapshot }: HelloFacts, keyFile: string): string[] {
   const shellKey = key ?? `$(sed -n 's/^ *apiKey: *//p' '${keyFile}')`;
   const codeKey = key === undefined ? 'process.env.MGW_KEY' : `'${key}'`;
@@ -60,7 +70,9 @@ function tryLines({ url, key, snapshot }: HelloFacts, keyFile: string): string[]
     `    -d '{"model": "${model}", "messages": [{"role": "user", "content": "Hello!"}]}'`, '',
     '  # what it cost, and what is left',
     `  curl ${url}/v1/key -H "authorization: Bearer ${shellKey}"`, '',
-    `Or with the SDKs: save as try.mjs in this folder, ${key === undefined ? `then  MGW_KEY=${shellKey} node try.mjs` : 'then  node try.mjs'}`, '',
+    `Or with the SDKs: save as try.mjs in this folder, ${key === undefined
+      ? `then  MGW_KEY=${shellKey} node try.mjs`
+      : 'then  node try.mjs'}`, '',
     ...openaiSnippet(url, codeKey, model),
     ...anthropicSnippet(url, codeKey, anthropicModel ?? model),
     '',
@@ -71,7 +83,8 @@ function openaiSnippet(url: string, key: string, model: string): string[] {
   return [
     `  import OpenAI from 'openai';`,
     `  const openai = new OpenAI({ baseURL: '${url}/v1', apiKey: ${key} });`,
-    `  const chat = await openai.chat.completions.create({ model: '${model}', messages: [{ role: 'user', content: 'Hello!' }] });`,
+    `  const chat = await openai.chat.completions.create({ model: '${model}', messages: [{ role: 'user', content: ` +
+      `'Hello!' }] });`,
     `  console.log(chat.choices[0].message.content);`, '',
   ];
 }
@@ -80,7 +93,8 @@ function anthropicSnippet(url: string, key: string, model: string): string[] {
   return [
     `  import Anthropic from '@anthropic-ai/sdk';`,
     `  const anthropic = new Anthropic({ baseURL: '${url}', apiKey: ${key} });`,
-    `  const message = await anthropic.messages.create({ model: '${model}', max_tokens: 200, messages: [{ role: 'user', content: 'A haiku, please' }] });`,
+    `  const message = await anthropic.messages.create({ model: '${model}', max_tokens: 200, messages: [{ role: ` +
+      `'user', content: 'A haiku, please' }] });`,
     `  console.log(message.content[0].text);`,
   ];
 }

@@ -1,4 +1,7 @@
-/** What keeps a process from listening, in words that say how to mend it. Apart from start-errors.ts, so that what uses only this loads little. */
+/**
+ * What keeps a process from listening, in words that say how to mend it. Apart from start-errors.ts, so that what uses
+ * only this loads little.
+ */
 import { CommandFailed } from '../exit.ts';
 import { formatAddress } from '../options.ts';
 import type { Address } from '../options.ts';
@@ -30,9 +33,11 @@ function listenProblem(error: unknown, code: string, addresses: readonly AskedAd
 }
 
 /** What Node's errors say of themselves. */
-export function wordsOf(error: unknown): { code: string; syscall: string | undefined; path: string | undefined; message: string } {
+export function wordsOf(error: unknown): { code: string; syscall:
+  | string | undefined; path: string | undefined; message: string } {
   const field = (name: string): string | undefined => {
-    const value: unknown = typeof error === 'object' && error !== null && name in error ? Reflect.get(error, name) : undefined;
+    const value: unknown =
+      typeof error === 'object' && error !== null && name in error ? Reflect.get(error, name) : undefined;
     return typeof value === 'string' ? value : undefined;
   };
   return { code: field('code') ?? '', syscall: field('syscall'), path: field('path'), message: field('message') ?? '' };

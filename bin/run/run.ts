@@ -1,4 +1,6 @@
-/** `mgw run`: opens the ledger, starts the gateway, tells people what they need to know, and ends when it is told to. */
+/**
+ * `mgw run`: opens the ledger, starts the gateway, tells people what they need to know, and ends when it is told to.
+ */
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -152,7 +154,8 @@ async function openConsole(flags: RunFlags, parts: ConsoleParts): Promise<Machin
   log.info({ address: url, tokenFile }, 'the console answers');
   const { newToken } = started;
   if (newToken !== undefined && !flags.hello)
-    process.stdout.write(`admin token of the console, printed only this once; it is kept in ${tokenFile}: ${newToken}\n`);
+    process.stdout.write(`admin token of the console, printed only this once; it is kept in ${tokenFile}: ` +
+      `${newToken}\n`);
   return { ...started, url };
 }
 

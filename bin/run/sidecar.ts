@@ -1,6 +1,6 @@
 /**
- * `mgw sidecar`: checks the flags, and runs a sidecar until it is told to stop. It imports little, since an app waits for
- * it at its start.
+ * `mgw sidecar`: checks the flags, and runs a sidecar until it is told to stop. It imports little, since an app waits
+ * for it at its start.
  */
 import { openSidecar } from '../../dataplane/sidecar/main.ts';
 import type { RunningSidecar } from '../../dataplane/sidecar/main.ts';
@@ -62,7 +62,8 @@ function check({ fleet, insecureFleet }: SidecarFlags): void {
   }
   if (url.protocol === 'https:' || insecureFleet || LOOPBACK.test(url.hostname)) return;
   throw new CommandFailed(
-    `--fleet ${fleet}: without TLS, whoever sees the traffic has the key. Use https, or allow it with --insecure-fleet.`,
+    `--fleet ${fleet}: without TLS, whoever sees the traffic has the key. Use https, or allow it with ` +
+      `--insecure-fleet.`,
     EXIT.usage,
   );
 }

@@ -20,17 +20,23 @@ export function explainStart(error: unknown, addresses: readonly AskedAddress[])
   const listening = explainListen(error, addresses);
   if (listening !== error) return listening;
   const { code, path, message } = wordsOf(error);
-  if (path !== undefined && FILE_WORDS[code] !== undefined) return new CommandFailed(`${path}: ${FILE_WORDS[code]}`, undefined, error);
+  if (path !== undefined && FILE_WORDS[code] !== undefined)
+    return new CommandFailed(`${path}: ${FILE_WORDS[code]}`, undefined, error);
   return message.includes('ledger') ? new CommandFailed(`${message}${adviceOn(message)}`, undefined, error) : error;
 }
 
 /** Where the message does not say itself what can be done. */
 function adviceOn(message: string): string {
-  if (message.includes('in use by another process')) return '\nEnd the other process, or choose another place with --data or --ledger.';
-  return message.includes('Restore the ledger') ? '' : '\nRestore the ledger from a backup, or choose another place with --data or --ledger.';
+  if (message.includes('in use by another process'))
+    return '\nEnd the other process, or choose another place with --data or --ledger.';
+  return message.includes('Restore the ledger')
+    ? ''
+    : '\nRestore the ledger from a backup, or choose another place with --data or --ledger.';
 }
 
 function invalidManifests({ diagnostics }: InvalidManifests): CommandFailed {
   const count = diagnostics.filter(({ severity }) => severity === 'Error').length;
-  return new CommandFailed(`${diagnostics.map(formatDiagnostic).join('\n')}\n${count} ${count === 1 ? 'mistake' : 'mistakes'} in the manifests: nothing was started`);
+  return new CommandFailed(`${diagnostics.map(formatDiagnostic).join('\n')}\n${count} ${count === 1
+    ? 'mistake'
+    : 'mistakes'} in the manifests: nothing was started`);
 }

@@ -1,6 +1,6 @@
 /**
- * SIGTERM and SIGINT: the first asks for an orderly end, a second one ends the process at once with 1. A terminal sends Ctrl-C
- * to npm and to the process, and npm hands it on: what follows the first within half a second is the same wish.
+ * SIGTERM and SIGINT: the first asks for an orderly end, a second one ends the process at once with 1. A terminal sends
+ * Ctrl-C to npm and to the process, and npm hands it on: what follows the first within half a second is the same wish.
  */
 import type { Logger } from 'pino';
 import { EXIT } from '../exit.ts';
@@ -23,7 +23,8 @@ export function listenStopSignals(): StopSignals {
       firstAtMs = nowMs;
       resolve(signal);
     } else if (nowMs - firstAtMs > SAME_WISH_MS) {
-      process.stderr.write(`${signal} again: ending at once; what was running is billed at its last recorded progress\n`);
+      process.stderr.write(`${signal} again: ending at once; what was running is billed at its last recorded ` +
+        `progress\n`);
       process.exit(EXIT.failed);
     }
   };

@@ -1,6 +1,7 @@
 /**
- * What one person may do in a cluster. Every request is made with the person's own token, so that the API server decides, and its audit
- * log names the person. Lists are the operator's watched copy of just what the person may read: docs/design/console.md says why.
+ * What one person may do in a cluster. Every request is made with the person's own token, so that the API server
+ * decides, and its audit log names the person. Lists are the operator's watched copy of just what the person may read:
+ * docs/design/console.md says why.
  */
 import type { ApiKey, Kind, Resource } from '#crds/types.gen.ts';
 import { API_VERSION } from '#crds/types.gen.ts';
@@ -76,9 +77,12 @@ export function clusterPerson(options: ClusterPersonOptions): PersonAccess {
       const { uid, resourceVersion } = live.metadata;
       const body = { ...wish.patch, metadata: { ...wish.patch.metadata, uid, resourceVersion } };
       try {
-        return await written(kind, await client.request({ method: 'PATCH', path: `${pathOf(kind, ref)}?${WRITE}`, contentType: MERGE_PATCH, body }));
+        return await written(kind, await client.request({
+          method: 'PATCH', path: `${pathOf(kind, ref)}?${WRITE}`, contentType: MERGE_PATCH, body,
+        }));
       } catch (error) {
-        if (!hasStatus(error, 409) || tries >= MAX_ATTEMPTS) throw error; // else it has moved on: perhaps only its status
+        // else it has moved on: perhaps only its status
+        if (!hasStatus(error, 409) || tries >= MAX_ATTEMPTS) throw error;
       }
     }
   }
@@ -86,18 +90,25 @@ export function clusterPerson(options: ClusterPersonOptions): PersonAccess {
   return {
     person: { name },
     list: (kind) => withAccessErrors(async () => {
-      if (!copy.isComplete) throw new AccessError('Unavailable', 'The gateway is still reading the cluster. Try again in a moment.');
+      if (!copy.isComplete)
+        throw new AccessError('Unavailable', 'The gateway is still reading the cluster. Try again in a moment.');
       const scope = await rights.scope(kind, () => copy.namespaces());
-      const objects = copy.list(kind).filter((object) => isOfGateway(object, gatewayNamespace) && isWithin(object, scope));
+      const objects =
+        copy.list(kind).filter((object) => isOfGateway(object, gatewayNamespace) && isWithin(object, scope));
       return { objects, allowed: scope === 'All' || scope.namespaces.size + scope.named.size > 0 };
     }),
     get: (kind, ref) => withAccessErrors(() => read(kind, ref)),
-    create: (kind, { namespace, name: objectName }, spec) => withAccessErrors(async () => written(kind, await client.request({
-      method: 'POST', path: `${pathOfKind(kind, segment(namespace))}?${WRITE}`, body: { apiVersion: API_VERSION, kind, metadata: { namespace, name: objectName }, spec },
+    create: (kind, {
+      namespace, name: objectName,
+    }, spec) => withAccessErrors(async () => written(kind, await client.request({
+      method: 'POST', path: `${pathOfKind(kind, segment(namespace))}?${WRITE}`, body: {
+        apiVersion: API_VERSION, kind, metadata: { namespace, name: objectName }, spec,
+      },
     }))),
     change: (kind, ref, wish) => withAccessErrors(() => change(kind, ref, wish)),
     remove: (kind, ref, uid) => withAccessErrors(async () => {
-      await client.request({ method: 'DELETE', path: pathOf(kind, ref), body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid } } });
+      await client.request({ method:
+        'DELETE', path: pathOf(kind, ref), body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid } } });
       await copy.has(`${kind} ${namespacedName(ref)}`, { uid, resourceVersion: undefined });
     }),
     readKeyText: (ref) => withAccessErrors(async () => {
@@ -107,17 +118,22 @@ export function clusterPerson(options: ClusterPersonOptions): PersonAccess {
     }),
     may: (verb, kind, { namespace, name: objectName }) => withAccessErrors(async () => {
       if (namespace === undefined) return (await rights.among(copy.namespaces(), verb, kind)).length > 0;
-      return await rights.may({ verb, kind, namespace }) || (objectName !== undefined && rights.may({ verb, kind, namespace, name: objectName }));
+      return await rights.may({ verb, kind, namespace }) ||
+        (objectName !== undefined && rights.may({ verb, kind, namespace, name: objectName }));
     }),
     namespaces: (verb, kind) => withAccessErrors(() => rights.among(copy.namespaces(), verb, kind)),
   };
 }
 
-/** Of a key that the operator makes: only the Secret that was made for it, and only once it is of the latest rotation. */
+/**
+ * Of a key that the operator makes: only the Secret that was made for it, and only once it is of the latest rotation.
+ */
 async function readText(client: Pick<KubeClient, 'request'>, apiKey: ApiKey): Promise<string | undefined> {
   let answer: KubeJson;
   try {
-    answer = await client.request({ method: 'GET', path: `${pathOfSecrets(apiKey.metadata.namespace)}/${segment(secretNameOf(apiKey))}` });
+    answer = await client.request({
+      method: 'GET', path: `${pathOfSecrets(apiKey.metadata.namespace)}/${segment(secretNameOf(apiKey))}`,
+    });
   } catch (error) {
     if (hasStatus(error, 404)) return undefined;
     throw error;
@@ -154,12 +170,17 @@ function isWithin({ metadata }: Resource, scope: Scope): boolean {
 
 /** A cluster may hold several gateways, each with a console of its own. */
 function isOfGateway({ kind, metadata, spec }: Resource, gatewayNamespace: string): boolean {
-  return kind === 'ApiKey' || kind === 'Account' ? spec.gatewayNamespace === gatewayNamespace : metadata.namespace === gatewayNamespace;
+  return kind === 'ApiKey' ||
+    kind === 'Account' ? spec.gatewayNamespace === gatewayNamespace : metadata.namespace === gatewayNamespace;
 }
 
-function refuseOther<K extends Kind>(live: ObjectOf<K> | undefined, { kind, ref, seen }: { readonly kind: Kind; readonly ref: ObjectRef; readonly seen: ObjectChange }): asserts live is ObjectOf<K> {
+function refuseOther<K extends Kind>(live: ObjectOf<K> | undefined, {
+  kind, ref, seen,
+}: { readonly kind: Kind; readonly ref: ObjectRef; readonly seen: ObjectChange }): asserts live is ObjectOf<K> {
   const what = `${kind} ${namespacedName(ref)}`;
   if (!live) throw new AccessError('NotFound', `There is no ${what} any more.`);
-  if (live.metadata.uid !== seen.uid) throw new AccessError('Conflict', `${what} was deleted and created anew since you opened it.`);
-  if (live.metadata.generation !== seen.generation) throw new AccessError('Conflict', `${what} was changed by somebody else since you opened it.`);
+  if (live.metadata.uid !== seen.uid)
+    throw new AccessError('Conflict', `${what} was deleted and created anew since you opened it.`);
+  if (live.metadata.generation !== seen.generation)
+    throw new AccessError('Conflict', `${what} was changed by somebody else since you opened it.`);
 }

@@ -1,6 +1,7 @@
 /**
  * The key that seals the console's cookies: in a Secret of the gateway's namespace, made by the leader and read by all
- * replicas, so that any of them serves any session. Whoever deletes the Secret signs everybody out: another key is made.
+ * replicas, so that any of them serves any session. Whoever deletes the Secret signs everybody out: another key is
+ * made.
  */
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
@@ -68,7 +69,9 @@ export function keepConsoleKey({ client, namespace, leading, after, log, onKey }
       problem = explainKube(error);
     }
     if (problem !== undefined && problem !== told)
-      log.warn({ secret: CONSOLE_SECRET, problem }, 'the key of the console\'s sessions cannot be had; it is tried again');
+      log.warn(
+        { secret: CONSOLE_SECRET, problem }, 'the key of the console\'s sessions cannot be had; it is tried again',
+      );
     told = problem;
     if (!stopped) cancel = after(known === undefined ? ASK_AGAIN_MS : LOOK_EVERY_MS, () => void look());
   }

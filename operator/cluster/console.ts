@@ -91,7 +91,9 @@ interface OpenedParts {
   readonly tls: ConsoleTls | undefined;
 }
 
-function consoleParts(options: ClusterConsoleOptions, { usage, tls }: OpenedParts): Omit<ConsoleOptions, 'sealingKeys'> {
+function consoleParts(options: ClusterConsoleOptions, {
+  usage, tls,
+}: OpenedParts): Omit<ConsoleOptions, 'sealingKeys'> {
   const { settings, access, namespace, version, manager, meter, log } = options;
   const nowMs = (): number => SYSTEM_CLOCK.nowMs();
   return {

@@ -41,7 +41,9 @@ export interface Edge {
 type TlsSecurity = Extract<DistributionSecurity, { insecure: false }>;
 
 /** Whose an Envoy's token is does not matter, since the port shows nothing but where the proxies are. */
-function edgeSecurity({ serviceAccounts: _ofProxies, ...security }: TlsSecurity, client: KubeClient): DistributionSecurity {
+function edgeSecurity({
+  serviceAccounts: _ofProxies, ...security
+}: TlsSecurity, client: KubeClient): DistributionSecurity {
   return { ...security, authenticate: createTokenReviewer({
     post: (path, body) => client.request({ method: 'POST', path, body }),
     audience: EDGE_AUDIENCE, nowMs: () => SYSTEM_CLOCK.nowMs(),
@@ -61,7 +63,9 @@ export async function openEdge({ settings, client, namespace, security, log, met
       health = healthQuestion(endpoints, health);
       if (endpoints.length === 0) {
         const told = { service: settings.edgeService, port: PORTS.calls };
-        log.warn(told, 'the edge has nowhere to send calls: the Service has no ready endpoint with a port of this name');
+        log.warn(
+          told, 'the edge has nowhere to send calls: the Service has no ready endpoint with a port of this name',
+        );
       }
       const listener = { ...settings.edgeListen, tlsFolder: settings.edgeTls };
       const published = edgeResources({ endpoints, health, listener });

@@ -1,6 +1,6 @@
 /**
- * The operator for a cluster, wired: what the API server tells, the election of a leader, the loop that gives the configuration
- * to the proxies, and what the leader writes: statuses, keys and Events.
+ * The operator for a cluster, wired: what the API server tells, the election of a leader, the loop that gives the
+ * configuration to the proxies, and what the leader writes: statuses, keys and Events.
  */
 import type { Logger } from 'pino';
 import { loadApiKindsSync } from '#crds/load.ts';
@@ -101,19 +101,23 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
   });
   const copy = openWatchedCopy({
     objects: provider.objects, after: clock.after,
-    namespaces: () => options.watchNamespaces ? [gatewayNamespace, ...options.watchNamespaces] : provider.resources().namespaces.keys(),
-    covers: (namespace) => !options.watchNamespaces || namespace === gatewayNamespace || options.watchNamespaces.includes(namespace),
+    namespaces: () =>
+      options.watchNamespaces ? [gatewayNamespace, ...options.watchNamespaces] : provider.resources().namespaces.keys(),
+    covers: (namespace) => !options.watchNamespaces || namespace === gatewayNamespace ||
+      options.watchNamespaces.includes(namespace),
   });
   provider.ready.then(() => copy.complete(), () => undefined);
   const events = recordEvents(options, clock);
-  const writer = writeStatuses({ ...options, clock }, { provider, events, leading, desired: (id) => controller.status(id) });
+  const writer =
+    writeStatuses({ ...options, clock }, { provider, events, leading, desired: (id) => controller.status(id) });
   const controller = new ClusterController({
     gatewayNamespace, provider, proxies: fleet, writer, clock, meter, log, ...waits,
     keys: clusterKeys({ client, provider, nowMs: () => clock.nowMs(), leading }),
     onMinted: (minted) => tellMinted(minted, { provider, events, meter }),
     ...options.ledger && { ledger: options.ledger },
   });
-  const unlisten = [fleet.onProgress((ids) => controller.progressed(ids)), fleet.onRefusal((refusal) => controller.refused(refusal))];
+  const unlisten =
+    [fleet.onProgress((ids) => controller.progressed(ids)), fleet.onRefusal((refusal) => controller.refused(refusal))];
   const lease = startLease({
     ...options.lease, client, clock, log, namespace: gatewayNamespace,
     onChange(leads, address) {
@@ -148,20 +152,26 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
     },
     async stop() {
       for (const end of unlisten) end();
-      await Promise.all([controller.stop(), provider.stop(), leaseWatch.stop()]); // nothing is written once the lead is given back
+      // nothing is written once the lead is given back
+      await Promise.all([controller.stop(), provider.stop(), leaseWatch.stop()]);
       await lease.stop();
       await events.stop();
     },
   };
 }
 
-function leaseCollection(namespace: string, name: string): { readonly resource: string; readonly path: string; readonly fieldSelector: string } {
-  return { resource: 'leases', path: `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`, fieldSelector: `metadata.name=${name}` };
+function leaseCollection(
+  namespace: string, name: string,
+): { readonly resource: string; readonly path: string; readonly fieldSelector: string } {
+  return { resource: 'leases', path:
+    `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`, fieldSelector: `metadata.name=${name}` };
 }
 
 function recordEvents({ client, meter, lease }: ClusterManagerOptions, clock: Clock): EventRecorder {
   const budget = createWriteBudget({ perSecond: EVENTS_PER_SECOND, burst: EVENT_BURST });
-  return createEventRecorder({ client, clock, meter, identity: lease.identity, allows: (nowMs) => budget.take(nowMs) === 0 });
+  return createEventRecorder({
+    client, clock, meter, identity: lease.identity, allows: (nowMs) => budget.take(nowMs) === 0,
+  });
 }
 
 interface WriterParts {
@@ -171,7 +181,9 @@ interface WriterParts {
   readonly desired: (id: string) => ObjectStatus['status'] | undefined;
 }
 
-function writeStatuses({ client, gatewayNamespace, meter, log, clock, waits = {} }: ClusterManagerOptions & { readonly clock: Clock }, { provider, events, leading, desired }: WriterParts): StatusWriter {
+function writeStatuses({ client, gatewayNamespace, meter, log, clock, waits = {} }: ClusterManagerOptions & {
+  readonly clock: Clock;
+}, { provider, events, leading, desired }: WriterParts): StatusWriter {
   const statuses = createStatusClient({
     client, gatewayNamespace, leading,
     onWritten: (kind, object) => provider.objects.written(parseResource(kind, object)),
@@ -192,8 +204,11 @@ function writeStatuses({ client, gatewayNamespace, meter, log, clock, waits = {}
 }
 
 /** That a key was made, never the key. */
-function tellMinted({ namespace, name }: MintedKey, { provider, events, meter }: { readonly provider: ClusterProvider; readonly events: EventRecorder; readonly meter: Meter }): void {
+function tellMinted({ namespace, name }: MintedKey, {
+  provider, events, meter,
+}: { readonly provider: ClusterProvider; readonly events: EventRecorder; readonly meter: Meter }): void {
   meter.add('modelgateway_operator_keys_made_total', { outcome: 'ok' }, 1);
   const apiKey = provider.objects.live(`ApiKey ${namespace}/${name}`);
-  if (apiKey) events.record(apiKey, { type: 'Normal', reason: 'KeyMade', note: 'A key was made and written into its Secret.' });
+  if (apiKey)
+    events.record(apiKey, { type: 'Normal', reason: 'KeyMade', note: 'A key was made and written into its Secret.' });
 }

@@ -22,7 +22,8 @@ export function readinessOf({ manager, distribution, edge }: Parts): readonly Re
 }
 
 function edgeCheck({ published, problems }: NonNullable<Parts['edge']>): ReadinessCheck {
-  return { name: 'edge', ok: published, detail: problems().join('; ') || 'the endpoints of the proxies are still being read' };
+  return { name: 'edge', ok: published, detail: problems().join('; ') ||
+    'the endpoints of the proxies are still being read' };
 }
 
 /** All that cannot be had at the moment, ready or not. */

@@ -1,6 +1,7 @@
 /**
  * The webhook that puts sidecars into pods, with the certificates of both ends of it: those that the API server checks
- * when it asks about a pod, and those with which the fleet serves sidecars, whose authorities each injected pod is given.
+ * when it asks about a pod, and those with which the fleet serves sidecars, whose authorities each injected pod is
+ * given.
  */
 import type { Logger } from 'pino';
 import type { ApiKey } from '#crds/types.gen.ts';

@@ -1,6 +1,6 @@
 /**
- * [P] How long to wait before another try: twice as long after each failure, up to a limit, and never the same twice, so that a
- * fleet does not come back all at once.
+ * [P] How long to wait before another try: twice as long after each failure, up to a limit, and never the same twice,
+ * so that a fleet does not come back all at once.
  */
 
 export interface Backoff {

@@ -1,7 +1,7 @@
 /**
- * The Secrets with providers' credentials: each one that a ModelRoute names is watched by itself, with a field selector on its
- * name. So a rotated credential is in force as soon as its Secret is written, without a poll and without the right to read any
- * other Secret of the namespace: RBAC's resourceNames grants exactly such a watch.
+ * The Secrets with providers' credentials: each one that a ModelRoute names is watched by itself, with a field selector
+ * on its name. So a rotated credential is in force as soon as its Secret is written, without a poll and without the
+ * right to read any other Secret of the namespace: RBAC's resourceNames grants exactly such a watch.
  */
 import type { ModelRoute } from '#crds/types.gen.ts';
 import type { LiveSecrets } from '../store/live-secrets.ts';
@@ -19,7 +19,8 @@ interface CredentialWatches {
   stop(): Promise<void>;
 }
 
-interface CredentialWatchOptions extends Pick<ListWatchOptions, 'client' | 'clock' | 'meter' | 'log' | 'idleTimeoutMs'> {
+interface CredentialWatchOptions extends Pick<ListWatchOptions,
+  | 'client' | 'clock' | 'meter' | 'log' | 'idleTimeoutMs'> {
   readonly namespace: string;
   readonly secrets: LiveSecrets;
   /** It is known of one more Secret, or why it cannot be read. */
@@ -46,7 +47,9 @@ export function watchCredentials(options: CredentialWatchOptions): CredentialWat
     };
     const watch = startListWatch({
       ...options,
-      collection: { resource: 'secrets/credential', path: pathOfSecrets(namespace), fieldSelector: `metadata.name=${name}` },
+      collection: {
+        resource: 'secrets/credential', path: pathOfSecrets(namespace), fieldSelector: `metadata.name=${name}`,
+      },
       onReplace(objects) {
         secrets.replace(source, objects.map(parseSecretObject));
         answered();
@@ -73,7 +76,8 @@ export function watchCredentials(options: CredentialWatchOptions): CredentialWat
       for (const name of named) if (!watches.has(name)) start(name);
     },
     knows: (route) => secretNames(route).every((name) => watches.get(name)?.answered),
-    unreadable: () => new Map([...watches].flatMap(([name, { watch: { synced, problem } }]) => synced || problem === undefined ? [] : [[`${namespace}/${name}`, problem]])),
+    unreadable: () => new Map([...watches].flatMap(([name, { watch: { synced, problem } }]) =>
+      synced || problem === undefined ? [] : [[`${namespace}/${name}`, problem]])),
     async stop() {
       for (const [name, watched] of watches) end(name, watched);
       await Promise.all(ending);

@@ -1,6 +1,6 @@
 /**
- * What can go wrong between the operator and the API server, as errors that say what to do. Their messages never hold an
- * object's content.
+ * What can go wrong between the operator and the API server, as errors that say what to do. Their messages never hold
+ * an object's content.
  */
 
 /** One of the reasons in a metav1.Status. */
@@ -28,7 +28,10 @@ export class KubeError extends Error {
   readonly reason: string;
   /** The server's wish to be left alone for so long. */
   readonly retryAfterMs: number | undefined;
-  /** What the server itself says, without the request. They may tell a value that it refuses: for whoever sent it, not for logs. */
+  /**
+   * What the server itself says, without the request. They may tell a value that it refuses: for whoever sent it, not
+   * for logs.
+   */
   readonly words: string;
   readonly causes: readonly KubeCause[];
 

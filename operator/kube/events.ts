@@ -1,6 +1,6 @@
 /**
- * Events (events.k8s.io/v1): what `kubectl describe` shows people below an object. Hints only: the truth is in the status, so an
- * Event that cannot be written is dropped, and there are never more than a budget allows.
+ * Events (events.k8s.io/v1): what `kubectl describe` shows people below an object. Hints only: the truth is in the
+ * status, so an Event that cannot be written is dropped, and there are never more than a budget allows.
  */
 import type { Kind } from '#crds/types.gen.ts';
 import { API_VERSION } from '#crds/types.gen.ts';
@@ -53,7 +53,9 @@ export function createEventRecorder({ client, clock, meter, identity, allows }: 
   async function write(object: EventObject, note: EventNote): Promise<void> {
     const { namespace } = object;
     try {
-      await client.request({ method: 'POST', path: `/apis/events.k8s.io/v1/namespaces/${namespace}/events`, body: eventOf(object, note) });
+      await client.request({
+        method: 'POST', path: `/apis/events.k8s.io/v1/namespaces/${namespace}/events`, body: eventOf(object, note),
+      });
       count('ok');
     } catch {
       count('failed'); // the metric of requests has the status
@@ -70,7 +72,8 @@ export function createEventRecorder({ client, clock, meter, identity, allows }: 
     return {
       apiVersion: 'events.k8s.io/v1', kind: 'Event',
       metadata: { namespace, name: `${name.slice(0, MOST_NAME_CHARACTERS)}.${unique}` },
-      eventTime: microTime(nowMs), reportingController: CONTROLLER, reportingInstance: identity.slice(0, MOST_IDENTITY_CHARACTERS),
+      eventTime: microTime(nowMs), reportingController:
+        CONTROLLER, reportingInstance: identity.slice(0, MOST_IDENTITY_CHARACTERS),
       action: 'Reconcile', reason, note: note.slice(0, MOST_NOTE_CHARACTERS), type,
       regarding: { apiVersion: API_VERSION, kind, namespace, name, uid },
     };

@@ -1,7 +1,8 @@
 /**
- * Who leads: a Lease of coordination.k8s.io, as client-go's leader election has it. The holder renews it every few seconds; others
- * take it once it has not changed for its whole duration by their own clock (clocks are never compared), or at once where its
- * holder gave it back. A holder that cannot renew stops leading well before anybody else may begin.
+ * Who leads: a Lease of coordination.k8s.io, as client-go's leader election has it. The holder renews it every few
+ * seconds; others take it once it has not changed for its whole duration by their own clock (clocks are never
+ * compared), or at once where its holder gave it back. A holder that cannot renew stops leading well before anybody
+ * else may begin.
  */
 import type { Logger } from 'pino';
 import { createBackoff } from './backoff.ts';
@@ -110,14 +111,18 @@ class Election {
     } catch (error) {
       const lost = hasStatus(error, 409); // another replica was quicker
       if (lost) this.#lose();
-      else this.#options.log.warn({ problem: explainKube(error) }, this.#holding ? 'the lead cannot be renewed' : 'the Lease cannot be read or written');
+      else this.#options.log.warn({ problem: explainKube(error) }, this.#holding
+        ? 'the lead cannot be renewed'
+        : 'the Lease cannot be read or written');
       return lost;
     }
   }
 
   async #read(): Promise<LeaseModel | undefined> {
     try {
-      return await this.#options.client.request({ method: 'GET', path: this.#path(), timeoutMs: this.#options.retryMs * 2 });
+      return await this.#options.client.request({
+        method: 'GET', path: this.#path(), timeoutMs: this.#options.retryMs * 2,
+      });
     } catch (error) {
       if (hasStatus(error, 404) && !this.#stopped.signal.aborted) return undefined;
       throw error;
@@ -136,15 +141,22 @@ class Election {
 
   #next(before: LeaseModel | undefined): object {
     const { identity, namespace, name, durationMs, clock, address = '' } = this.#options;
-    const metadata = { ...before?.metadata, name, namespace, annotations: { ...before?.metadata.annotations, [ADDRESS_ANNOTATION]: address } };
-    const spec = { holderIdentity: identity, leaseDurationSeconds: Math.ceil(durationMs / 1000), renewTime: microTime(clock.nowMs()) };
-    return { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec: { ...historyOf(before?.spec, identity, spec.renewTime), ...spec } };
+    const metadata = { ...before?.metadata, name, namespace, annotations: {
+      ...before?.metadata.annotations, [ADDRESS_ANNOTATION]: address,
+    } };
+    const spec = {
+      holderIdentity: identity, leaseDurationSeconds: Math.ceil(durationMs / 1000), renewTime: microTime(clock.nowMs()),
+    };
+    return { apiVersion: 'coordination.k8s.io/v1', kind:
+      'Lease', metadata, spec: { ...historyOf(before?.spec, identity, spec.renewTime), ...spec } };
   }
 
   async #write(method: 'POST' | 'PUT', body: object, before?: LeaseModel): Promise<void> {
     const { client, clock, retryMs, log, identity } = this.#options;
     const askedMs = clock.nowMs(); // the lead counts from before the request
-    await client.request({ method, path: method === 'POST' ? this.#path('') : this.#path(), body, timeoutMs: retryMs * 2 });
+    await client.request({
+      method, path: method === 'POST' ? this.#path('') : this.#path(), body, timeoutMs: retryMs * 2,
+    });
     if (this.#stopped.signal.aborted) {
       this.#holding = true; // to be given back
       return;
@@ -192,12 +204,18 @@ class Election {
     if (!held) return;
     this.#tell(false, undefined);
     try {
-      const lease: LeaseModel = await this.#options.client.request({ method: 'GET', path: this.#path(), timeoutMs: this.#options.retryMs });
+      const lease: LeaseModel =
+        await this.#options.client.request({ method: 'GET', path: this.#path(), timeoutMs: this.#options.retryMs });
       if (lease.spec?.holderIdentity !== this.#options.identity) return;
-      const spec = { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime(this.#options.clock.nowMs()) };
-      await this.#options.client.request({ method: 'PUT', path: this.#path(), body: { ...lease, spec }, timeoutMs: this.#options.retryMs });
+      const spec = {
+        ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime(this.#options.clock.nowMs()),
+      };
+      await this.#options.client.request({
+        method: 'PUT', path: this.#path(), body: { ...lease, spec }, timeoutMs: this.#options.retryMs,
+      });
     } catch (error) {
-      this.#options.log.warn({ problem: explainKube(error) }, 'the Lease could not be given back; another replica takes it once it has run out');
+      this.#options.log.warn({ problem:
+        explainKube(error) }, 'the Lease could not be given back; another replica takes it once it has run out');
     }
   }
 
@@ -207,10 +225,14 @@ class Election {
 }
 
 /** Since when this holder has it, and how often it changed hands. */
-function historyOf(before: LeaseModel['spec'], identity: string, now: string): { readonly acquireTime: string; readonly leaseTransitions: number } {
+function historyOf(
+  before: LeaseModel['spec'], identity: string, now: string,
+): { readonly acquireTime: string; readonly leaseTransitions: number } {
   if (!before) return { acquireTime: now, leaseTransitions: 0 };
   const { acquireTime = now, leaseTransitions = 0, holderIdentity } = before;
-  return holderIdentity === identity ? { acquireTime, leaseTransitions } : { acquireTime: now, leaseTransitions: leaseTransitions + 1 };
+  return holderIdentity === identity
+    ? { acquireTime, leaseTransitions }
+    : { acquireTime: now, leaseTransitions: leaseTransitions + 1 };
 }
 
 /** A metav1.MicroTime. */

@@ -1,8 +1,8 @@
 /**
- * One collection of the API server, kept up to date: list in pages, then watch from there. A watch that ends goes on from the
- * last event or bookmark; only a forgotten version (410) leads to another list. A silent watch is taken for dead, since
- * bookmarks come every minute, and what fails is tried again with growing waits. Nothing that is known is given up because the
- * server cannot be asked.
+ * One collection of the API server, kept up to date: list in pages, then watch from there. A watch that ends goes on
+ * from the last event or bookmark; only a forgotten version (410) leads to another list. A silent watch is taken for
+ * dead, since bookmarks come every minute, and what fails is tried again with growing waits. Nothing that is known is
+ * given up because the server cannot be asked.
  */
 import type { Logger } from 'pino';
 import type { Meter } from '../metrics.ts';
@@ -90,7 +90,8 @@ class Loop {
 
   constructor(options: ListWatchOptions) {
     this.#options = options;
-    this.#backoff = createBackoff({ firstMs: FIRST_WAIT_MS, longestMs: LONGEST_WAIT_MS, random: () => options.clock.random() });
+    this.#backoff =
+      createBackoff({ firstMs: FIRST_WAIT_MS, longestMs: LONGEST_WAIT_MS, random: () => options.clock.random() });
   }
 
   stop(): void {
@@ -126,7 +127,8 @@ class Loop {
 
   /** Without a resourceVersion: what is true now, not what some cache remembers; a revoked key must not come back. */
   async #readPages(): Promise<{ readonly objects: readonly KubeObject[]; readonly version: string }> {
-    const limit: Readonly<Record<string, string>> = this.#paged ? { limit: String(this.#options.pageSize ?? PAGE_SIZE) } : {};
+    const limit: Readonly<Record<string, string>> =
+      this.#paged ? { limit: String(this.#options.pageSize ?? PAGE_SIZE) } : {};
     const objects: KubeObject[] = [];
     let page = await this.#readPage(limit);
     objects.push(...page.items);
@@ -159,16 +161,20 @@ class Loop {
       if (end === 'gone') this.#version = undefined;
       else throw error;
     } finally {
-      if (!this.#stopped.signal.aborted) meter.add('modelgateway_operator_watch_restarts_total', { resource: collection.resource, reason: end }, 1);
+      if (!this.#stopped.signal.aborted)
+        meter.add('modelgateway_operator_watch_restarts_total', { resource: collection.resource, reason: end }, 1);
     }
   }
 
   async #follow(): Promise<void> {
     const { client, clock, idleTimeoutMs = IDLE_TIMEOUT_MS } = this.#options;
     const seconds = Math.round(WATCH_SECONDS * (1 + clock.random()));
-    const path = this.#path({ watch: '1', allowWatchBookmarks: 'true', timeoutSeconds: String(seconds), resourceVersion: this.#version ?? '' });
+    const path = this.#path({
+      watch: '1', allowWatchBookmarks: 'true', timeoutSeconds: String(seconds), resourceVersion: this.#version ?? '',
+    });
     const idle = new AbortController();
-    const awaitSign = (): (() => void) => clock.after(idleTimeoutMs, () => idle.abort(new IdleWatch(`the watch said nothing for ${idleTimeoutMs / 1000} s`)));
+    const awaitSign = (): (() => void) => clock.after(idleTimeoutMs, () =>
+      idle.abort(new IdleWatch(`the watch said nothing for ${idleTimeoutMs / 1000} s`)));
     let forget = awaitSign();
     try {
       for await (const event of client.watch(path, AbortSignal.any([this.#stopped.signal, idle.signal]))) {
@@ -189,7 +195,8 @@ class Loop {
     const changed: KubeObject = object;
     if (type === 'DELETED') onDeleted(changed);
     else if (type !== 'BOOKMARK') onApplied(changed);
-    if (type !== 'BOOKMARK') meter.add('modelgateway_operator_watch_events_total', { resource: collection.resource }, 1);
+    if (type !== 'BOOKMARK')
+      meter.add('modelgateway_operator_watch_events_total', { resource: collection.resource }, 1);
     this.#version = changed.metadata.resourceVersion ?? this.#version;
     this.#works();
   }
@@ -206,7 +213,9 @@ class Loop {
     if (this.#stopped.signal.aborted) return;
     const { collection: { resource }, log, clock } = this.#options;
     const words = explainKube(error);
-    if (words !== this.problem) log.warn({ resource, problem: words }, 'cannot be read from the API server; it is tried again, and what is known stays in force');
+    if (words !== this.problem) log.warn({
+      resource, problem: words,
+    }, 'cannot be read from the API server; it is tried again, and what is known stays in force');
     this.problem = words;
     this.#options.onProblem?.(words);
     const wish = error instanceof KubeError ? error.retryAfterMs : undefined;
@@ -216,7 +225,9 @@ class Loop {
   #path(query: Readonly<Record<string, string>>): string {
     const { path, labelSelector, fieldSelector } = this.#options.collection;
     const all = new URLSearchParams({
-      ...query, ...labelSelector === undefined ? {} : { labelSelector }, ...fieldSelector === undefined ? {} : { fieldSelector },
+      ...query, ...labelSelector === undefined
+        ? {}
+        : { labelSelector }, ...fieldSelector === undefined ? {} : { fieldSelector },
     });
     return `${path}?${all.toString()}`;
   }
@@ -236,6 +247,8 @@ function endOf(error: unknown): WatchEnd {
   return hasStatus(error, 410) ? 'gone' : 'failed';
 }
 
-function errorOf({ code = 500, message = 'an error', reason = '' }: { readonly code?: number; readonly message?: string; readonly reason?: string }): KubeError {
+function errorOf({
+  code = 500, message = 'an error', reason = '',
+}: { readonly code?: number; readonly message?: string; readonly reason?: string }): KubeError {
   return new KubeError(`the watch: ${code} ${message}`, { status: code, reason });
 }

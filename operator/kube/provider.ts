@@ -1,7 +1,8 @@
 /**
- * Resources from a cluster: the five kinds, the namespaces' labels, the Secrets of ApiKeys by their label, and the Secrets that
- * ModelRoutes name, each by its name. Never all Secrets. With watchNamespaces everything stays within these namespaces and the
- * gateway's own; Namespaces, which belong to nobody, are then not read, and selectors see only a namespace's name.
+ * Resources from a cluster: the five kinds, the namespaces' labels, the Secrets of ApiKeys by their label, and the
+ * Secrets that ModelRoutes name, each by its name. Never all Secrets. With watchNamespaces everything stays within
+ * these namespaces and the gateway's own; Namespaces, which belong to nobody, are then not read, and selectors see only
+ * a namespace's name.
  */
 import { PLURALS } from '#crds/types.gen.ts';
 import type { Kind, ModelRoute } from '#crds/types.gen.ts';
@@ -19,7 +20,8 @@ import { watchNamespaces } from './namespace-watch.ts';
 import type { StartWatch } from './namespace-watch.ts';
 import { parseResource, parseSecretObject, pathOfKind, pathOfSecrets } from './parse-object.ts';
 
-interface ClusterProviderOptions extends Pick<ListWatchOptions, 'client' | 'clock' | 'meter' | 'log' | 'idleTimeoutMs' | 'pageSize'> {
+interface ClusterProviderOptions extends Pick<ListWatchOptions,
+  | 'client' | 'clock' | 'meter' | 'log' | 'idleTimeoutMs' | 'pageSize'> {
   readonly gatewayNamespace: string;
   readonly admit?: AdmitObject;
   /** Absent: all namespaces. */
@@ -40,7 +42,10 @@ export interface ClusterProvider {
   resources(): Resources;
   /** The answer to a write of an ApiKey's Secret; its watch tells of it later. */
   keySecretWritten(secret: SecretObject): void;
-  /** A Secret in the way of a key, which no watch tells of; only that it is there is kept. undefined: it is not in the way any more. */
+  /**
+   * A Secret in the way of a key, which no watch tells of; only that it is there is kept. undefined: it is not in the
+   * way any more.
+   */
   keySecretTaken(id: string, secret: SecretObject | undefined): void;
   /** What cannot be read at the moment, in words. */
   problems(): readonly string[];
@@ -53,7 +58,8 @@ const KINDS = ['Group', 'ModelRoute', 'PriceCatalog', 'Account', 'ApiKey'] as co
 /** Begins to read at once. */
 export function provideCluster(options: ClusterProviderOptions): ClusterProvider {
   const { gatewayNamespace, onResources, onLive } = options;
-  const scopes = options.watchNamespaces === undefined ? [undefined] : [...new Set([gatewayNamespace, ...options.watchNamespaces])];
+  const scopes =
+    options.watchNamespaces === undefined ? [undefined] : [...new Set([gatewayNamespace, ...options.watchNamespaces])];
   const ready = Promise.withResolvers<void>();
   const secrets = openLiveSecrets(onResources);
   const objects = openLiveObjects({
@@ -82,7 +88,8 @@ export function provideCluster(options: ClusterProviderOptions): ClusterProvider
 
   /** Also what a route's last version names, for as long as it is shown. */
   function followCredentials(): void {
-    credentials.follow([...routesOf(objects, gatewayNamespace), ...routes.shown().filter(({ metadata }) => metadata.namespace === gatewayNamespace)]);
+    credentials.follow([...routesOf(objects, gatewayNamespace), ...routes.shown().filter(({ metadata }) =>
+      metadata.namespace === gatewayNamespace)]);
   }
 
   function readRoutes(): readonly ModelRoute[] {
@@ -93,7 +100,8 @@ export function provideCluster(options: ClusterProviderOptions): ClusterProvider
 
   function advance(): void {
     onResources();
-    if (watches.every(({ synced }) => synced) && routesOf(objects, gatewayNamespace).every((route) => credentials.knows(route))) ready.resolve();
+    if (watches.every(({ synced }) => synced) &&
+      routesOf(objects, gatewayNamespace).every((route) => credentials.knows(route))) ready.resolve();
   }
 
   return {
@@ -156,7 +164,10 @@ interface SteadyRoutes {
   shown(): readonly ModelRoute[];
 }
 
-/** A route whose new Secret is still being read stays what it was: an edit must not take a channel away, if only for a moment. */
+/**
+ * A route whose new Secret is still being read stays what it was: an edit must not take a channel away, if only for a
+ * moment.
+ */
 function steadyRoutes(isKnown: (route: ModelRoute) => boolean): SteadyRoutes {
   let shown = new Map<string, ModelRoute>();
   let list: readonly ModelRoute[] = [];

@@ -1,7 +1,7 @@
 /**
- * The operator's loop in a cluster: something changed → translate → publish to the proxies → note what is to be said. Publishing
- * waits for nobody: keys are made beside it, and what proxies, providers and the ledger say is noted as it comes. Every replica
- * does this; making keys and writing statuses is the leader's.
+ * The operator's loop in a cluster: something changed → translate → publish to the proxies → note what is to be said.
+ * Publishing waits for nobody: keys are made beside it, and what proxies, providers and the ledger say is noted as it
+ * comes. Every replica does this; making keys and writing statuses is the leader's.
  */
 import type { Logger } from 'pino';
 import type { LedgerReader } from '#ledger/ledger.ts';
@@ -90,7 +90,8 @@ export class ClusterController {
     this.#minting = new Loop({ run: () => this.#mint(), holdOffMs: 0, timers, log });
     this.#spending = new Loop({ run: () => this.#readSpending(), holdOffMs, timers, log });
     this.#verdicts = new Verdicts({
-      clock: timers, book: this.#book, progress: (id) => options.proxies.progress(id), fault: (id) => this.#faults.get(id), onJudged: () => this.#flush(),
+      clock: timers, book: this.#book, progress: (id) =>
+        options.proxies.progress(id), fault: (id) => this.#faults.get(id), onJudged: () => this.#flush(),
     });
     this.#verdicts.settle(settleMs);
   }
@@ -121,7 +122,9 @@ export class ClusterController {
 
   refused({ route, channel, status }: UpstreamRefusal): void {
     const { gatewayNamespace, clock } = this.#options;
-    this.#book.refused(statusId({ kind: 'ModelRoute', namespace: gatewayNamespace, name: route }), { channel, status, atMs: clock.nowMs() });
+    this.#book.refused(statusId({ kind: 'ModelRoute', namespace: gatewayNamespace, name: route }), {
+      channel, status, atMs: clock.nowMs(),
+    });
     this.#flush();
   }
 
@@ -140,7 +143,9 @@ export class ClusterController {
     this.#verdicts.settle(settleMs);
     this.#verdicts.recheck();
     await this.#reconcile();
-    if (ledger) await Promise.race([this.#spending.start(), new Promise<void>((resolve) => { clock.after(FIRST_SPENDING_WITHIN_MS, resolve); })]);
+    if (ledger) await Promise.race([this.#spending.start(), new Promise<void>((resolve) => {
+      clock.after(FIRST_SPENDING_WITHIN_MS, resolve);
+    })]);
     if (!this.#isLeading()) return; // it may have ended meanwhile
     writer.start();
     for (const status of this.#book.list()) writer.changed(statusId(status));
@@ -176,12 +181,14 @@ export class ClusterController {
     const nowMs = clock.nowMs();
     try {
       const resources = provider.resources();
-      const { snapshot, statuses, nextChangeMs } = translate(resources, { gatewayNamespace, nowMs, mintFailures: this.#mintFailures });
+      const { snapshot, statuses, nextChangeMs } =
+        translate(resources, { gatewayNamespace, nowMs, mintFailures: this.#mintFailures });
       const good = publishable(snapshot, this.#lastGood);
       const faultsBefore = this.#faults;
       this.#faults = good ? wordsOf(good.faults) : new Map();
       if (good) proxies.publish(this.#lastGood = good.snapshot);
-      else this.#options.log.error('the configuration has faults that cannot be told apart; the last good one stays in force');
+      else this.#options.log.error('the configuration has faults that cannot be told apart; the last good one stays ' +
+        'in force');
       meter.observe('modelgateway_operator_reconcile_duration_seconds', {}, (clock.nowMs() - nowMs) / 1000);
       this.#book.observe(statuses, nowMs, (id) => provider.objects.live(id)?.status);
       this.#verdicts.judge([...this.#changed, ...faultsBefore.keys(), ...this.#faults.keys()]);
@@ -202,9 +209,11 @@ export class ClusterController {
     if (!this.#isLeading()) return { retry: false }; // the next leader makes what is missing
     for (const [apiKey, failure] of failures) {
       meter.add('modelgateway_operator_keys_made_total', { outcome: 'failed' }, 1);
-      if (this.#mintFailures.get(apiKey) !== failure) log.warn({ apiKey, failure }, 'a key could not be made; it is tried again');
+      if (this.#mintFailures.get(apiKey) !== failure)
+        log.warn({ apiKey, failure }, 'a key could not be made; it is tried again');
     }
-    const same = failures.size === this.#mintFailures.size && [...failures].every(([apiKey, failure]) => this.#mintFailures.get(apiKey) === failure);
+    const same = failures.size === this.#mintFailures.size &&
+      [...failures].every(([apiKey, failure]) => this.#mintFailures.get(apiKey) === failure);
     if (!same) {
       this.#mintFailures = failures;
       this.#loop.changed();

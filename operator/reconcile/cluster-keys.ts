@@ -1,7 +1,7 @@
 /**
- * Generated keys as Secrets of the cluster. Each step is one request that is right by itself: a Secret is created whole, a
- * rotation is one patch of exactly the version that was read, and whoever comes after an interrupted step finds either nothing
- * or all of it. A Secret that somebody else made is never written.
+ * Generated keys as Secrets of the cluster. Each step is one request that is right by itself: a Secret is created
+ * whole, a rotation is one patch of exactly the version that was read, and whoever comes after an interrupted step
+ * finds either nothing or all of it. A Secret that somebody else made is never written.
  */
 import type { ApiKey } from '#crds/types.gen.ts';
 import { MERGE_PATCH } from '../kube/client.ts';
@@ -39,7 +39,9 @@ export function clusterKeys(options: ClusterKeyOptions): KeySecrets {
 
   async function create(secret: SecretObject, apiKey: ApiKey): Promise<boolean> {
     try {
-      written(await client.request({ method: 'POST', path: pathOfSecrets(secret.namespace), body: manifestOf(secret, apiKey) }));
+      written(await client.request({
+        method: 'POST', path: pathOfSecrets(secret.namespace), body: manifestOf(secret, apiKey),
+      }));
       return true;
     } catch (error) {
       if (!hasStatus(error, 409)) throw error;
@@ -47,7 +49,10 @@ export function clusterKeys(options: ClusterKeyOptions): KeySecrets {
     }
   }
 
-  /** There is one already that no watch told of: not yet, or because its label is gone, or because it is somebody else's. */
+  /**
+   * There is one already that no watch told of: not yet, or because its label is gone, or because it is somebody
+   * else's.
+   */
   async function meet(secret: SecretObject, apiKey: ApiKey): Promise<boolean> {
     const found = parseSecretObject(await client.request({ method: 'GET', path: pathOf(secret) }));
     if (isMadeFor(found, apiKey)) {
@@ -55,7 +60,10 @@ export function clusterKeys(options: ClusterKeyOptions): KeySecrets {
       return false;
     }
     if (found.live?.ownerUid !== undefined && found.live.ownerUid === apiKey.metadata.uid) {
-      written(await client.request({ method: 'PATCH', path: pathOf(secret), contentType: MERGE_PATCH, body: { metadata: { ...precondition(found.live), labels: { [KEY_LABEL]: apiKey.metadata.name } } } }));
+      written(await client.request({
+        method: 'PATCH', path: pathOf(secret), contentType: MERGE_PATCH,
+        body: { metadata: { ...precondition(found.live), labels: { [KEY_LABEL]: apiKey.metadata.name } } },
+      }));
       return false;
     }
     if (isLeftOver(found, apiKey)) return replace(secret, { apiKey, before: found });
@@ -64,10 +72,14 @@ export function clusterKeys(options: ClusterKeyOptions): KeySecrets {
     throw new Error(`the Secret "${secret.name}" is there already and was not made for this ApiKey`);
   }
 
-  /** Of an ApiKey of the same name that is gone: not patched, since the cluster is about to remove it with its owner. */
+  /**
+   * Of an ApiKey of the same name that is gone: not patched, since the cluster is about to remove it with its owner.
+   */
   async function replace(secret: SecretObject, { apiKey, before }: SecretMaking): Promise<boolean> {
     try {
-      if (before?.live) await client.request({ method: 'DELETE', path: pathOf(secret), body: { preconditions: precondition(before.live) } });
+      if (before?.live) await client.request({
+        method: 'DELETE', path: pathOf(secret), body: { preconditions: precondition(before.live) },
+      });
     } catch (error) {
       if (!hasStatus(error, 404)) throw error;
     }
@@ -76,7 +88,9 @@ export function clusterKeys(options: ClusterKeyOptions): KeySecrets {
 
   async function rotate(secret: SecretObject, live: LiveSecret | undefined): Promise<boolean> {
     const path = pathOf(secret);
-    const body = { metadata: { ...live && precondition(live), annotations: annotationsOf(secret) }, data: encoded(secret) };
+    const body = {
+      metadata: { ...live && precondition(live), annotations: annotationsOf(secret) }, data: encoded(secret),
+    };
     written(await client.request({ method: 'PATCH', path, contentType: MERGE_PATCH, body }));
     return true;
   }
@@ -107,7 +121,9 @@ function pathOf({ namespace, name }: SecretObject): string {
 }
 
 /** Only exactly this version of exactly this object is written. */
-function precondition({ uid, resourceVersion }: LiveSecret): { readonly uid: string; readonly resourceVersion: string } {
+function precondition({
+  uid, resourceVersion,
+}: LiveSecret): { readonly uid: string; readonly resourceVersion: string } {
   return { uid, resourceVersion };
 }
 
@@ -125,7 +141,8 @@ function manifestOf(secret: SecretObject, { apiVersion, kind, metadata: { name, 
   return {
     apiVersion: 'v1', kind: 'Secret', type: 'Opaque',
     metadata: {
-      namespace: secret.namespace, name: secret.name, labels: { ...MADE_BY, ...secret.labels }, annotations: secret.annotations,
+      namespace:
+        secret.namespace, name: secret.name, labels: { ...MADE_BY, ...secret.labels }, annotations: secret.annotations,
       ownerReferences: [{ apiVersion, kind, name, uid, controller: true }],
     },
     data: encoded(secret),

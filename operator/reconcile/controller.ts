@@ -1,6 +1,6 @@
 /**
- * The operator's one loop on one machine: something changed → make the keys that are due → translate → publish → statuses. A
- * refused snapshot changes nothing at the proxy.
+ * The operator's one loop on one machine: something changed → make the keys that are due → translate → publish →
+ * statuses. A refused snapshot changes nothing at the proxy.
  */
 import type { Logger } from 'pino';
 import type { SnapshotFault } from '#snapshot/faults.ts';
@@ -12,7 +12,8 @@ import type { RunResult, Timers } from './loop.ts';
 import type { MintResult } from './mint-keys.ts';
 import type { StatusBook } from './status-book.ts';
 
-export type PublishResult = { readonly accepted: true } | { readonly accepted: false; readonly rejected: readonly SnapshotFault[] };
+export type PublishResult =
+  | { readonly accepted: true } | { readonly accepted: false; readonly rejected: readonly SnapshotFault[] };
 
 interface ControllerOptions {
   readonly gatewayNamespace: string;
@@ -64,7 +65,9 @@ export class Controller {
     const { mint, publish, book, timers, log, gatewayNamespace } = this.#options;
     const minted = await mint(this.#resources, timers.nowMs());
     const nowMs = timers.nowMs();
-    const { snapshot, statuses, nextChangeMs } = translate(minted.resources, { gatewayNamespace, nowMs, ...minted.failures.size > 0 && { mintFailures: minted.failures } });
+    const { snapshot, statuses, nextChangeMs } = translate(
+      minted.resources, { gatewayNamespace, nowMs, ...minted.failures.size > 0 && { mintFailures: minted.failures } },
+    );
     book.observe(statuses, nowMs);
     const result = await publish(snapshot);
     const answeredMs = timers.nowMs();

@@ -1,6 +1,7 @@
 /**
- * [P] A snapshot in which some objects would be refused → one that can be given out: these objects stay as they were last
- * accepted, or are left out where they never were, and all others go their way. One tenant's mistake holds up nobody else.
+ * [P] A snapshot in which some objects would be refused → one that can be given out: these objects stay as they were
+ * last accepted, or are left out where they never were, and all others go their way. One tenant's mistake holds up
+ * nobody else.
  */
 import type { SnapshotFault } from '#snapshot/faults.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
@@ -37,7 +38,8 @@ export function publishable(wanted: Snapshot, lastGood: Snapshot | undefined): P
 }
 
 function holdBack(snapshot: Snapshot, faulty: ReadonlySet<string>, lastGood: Snapshot | undefined): Snapshot {
-  const held = <O extends Named>(kind: SnapshotFault['kind'], objects: readonly O[], before: readonly O[] | undefined): O[] => {
+  const held = <O extends Named>(kind: SnapshotFault['kind'], objects: readonly O[], before:
+    | readonly O[] | undefined): O[] => {
     const isFaulty = ({ namespace, name }: O): boolean => faulty.has(statusId({ kind, namespace, name }));
     const kept = (before ?? []).filter(isFaulty);
     return [...objects.filter((object) => !isFaulty(object)), ...kept].sort(compareNamed);

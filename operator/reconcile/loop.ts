@@ -1,6 +1,6 @@
 /**
- * One piece of work, done whenever something has changed: after a moment's wait for more, one run at a time, and once more for
- * what came meanwhile. It wakes itself for what time changes, and tries again, later and later, what failed.
+ * One piece of work, done whenever something has changed: after a moment's wait for more, one run at a time, and once
+ * more for what came meanwhile. It wakes itself for what time changes, and tries again, later and later, what failed.
  */
 import type { Logger } from 'pino';
 

@@ -1,11 +1,15 @@
 /**
- * Makes the keys of ApiKeys of type Generated: where their Secret is missing, and again where spec.key.rotation has grown. A key
- * exists once its Secret is durable, and is told once. Provided keys, and Secrets that others made, are never written.
+ * Makes the keys of ApiKeys of type Generated: where their Secret is missing, and again where spec.key.rotation has
+ * grown. A key exists once its Secret is durable, and is told once. Provided keys, and Secrets that others made, are
+ * never written.
  */
 import { hash, randomInt } from 'node:crypto';
 import type { ApiKey } from '#crds/types.gen.ts';
 import { compareSeniority } from '../translate/conflicts.ts';
-import { KEY_ENTRY, KEY_LABEL, PREVIOUS_ANNOTATION, ROTATION_ANNOTATION, formatPreviousKeys, isLeftOver, isMadeFor, previousKeysOf, rotationOf, secretIdOf, secretNameOf } from '../store/key-secret.ts';
+import {
+  KEY_ENTRY, KEY_LABEL, PREVIOUS_ANNOTATION, ROTATION_ANNOTATION, formatPreviousKeys, isLeftOver, isMadeFor,
+  previousKeysOf, rotationOf, secretIdOf, secretNameOf,
+} from '../store/key-secret.ts';
 import type { PreviousKey } from '../store/key-secret.ts';
 import { namespacedName } from '../store/resources.ts';
 import type { Resources, SecretObject } from '../store/resources.ts';
@@ -28,7 +32,10 @@ export interface KeySecrets {
   find(id: string, resources: Resources): SecretObject | undefined;
   /** Why this Secret cannot be written, in words; undefined: it can. */
   obstacle(id: string, resources: Resources): string | undefined;
-  /** Resolves when the Secret is durable, with false where this key has another one already. On rejection nothing has changed. */
+  /**
+   * Resolves when the Secret is durable, with false where this key has another one already. On rejection nothing has
+   * changed.
+   */
   write(secret: SecretObject, made: SecretMaking): Promise<boolean>;
 }
 
@@ -133,7 +140,9 @@ function replaced({ spec }: ApiKey, secret: SecretObject, nowMs: number): Previo
   return [{ sha256: hash('sha256', old, 'hex'), notAfterMs: nowMs + spec.key.overlapSeconds * MS }];
 }
 
-async function carryOut({ apiKey, previous, before }: Plan, failures: Map<string, string>, { minted, onMinted }: MintOptions): Promise<void> {
+async function carryOut({
+  apiKey, previous, before,
+}: Plan, failures: Map<string, string>, { minted, onMinted }: MintOptions): Promise<void> {
   const { namespace, name } = apiKey.metadata;
   const key = generateKey();
   const secret: SecretObject = {

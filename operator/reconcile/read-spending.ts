@@ -1,7 +1,7 @@
 /**
- * Reads from the ledger what every key and account has spent, and enters it into the status book. It is read again and again, and
- * of a hundred thousand keys nearly all have spent nothing since: a ledger that can tell whose spending has changed is asked for
- * theirs alone, and only what differs from what was read last is put into words.
+ * Reads from the ledger what every key and account has spent, and enters it into the status book. It is read again and
+ * again, and of a hundred thousand keys nearly all have spent nothing since: a ledger that can tell whose spending has
+ * changed is asked for theirs alone, and only what differs from what was read last is put into words.
  */
 import { setImmediate } from 'node:timers/promises';
 import type { Account, ApiKey } from '#crds/types.gen.ts';
@@ -46,7 +46,8 @@ export function createSpendingReader(book: StatusBook, gatewayNamespace: string)
   }
 
   /** Unless the book knows it. */
-  function enter(object: ApiKey | Account, spending: KeySpending | AccountSpending, words: () => SpendingStatus, nowMs: number): void {
+  function enter(object:
+    | ApiKey | Account, spending: KeySpending | AccountSpending, words: () => SpendingStatus, nowMs: number): void {
     const id = statusId({ kind: object.kind, ...object.metadata });
     const before = known.get(object);
     if (before && isSame(before, spending) && book.knowsSpending(id)) return;
@@ -55,10 +56,12 @@ export function createSpendingReader(book: StatusBook, gatewayNamespace: string)
     else due.again(object); // it is not observed yet, and nothing was noted
   }
 
-  async function readAll<T extends ApiKey | Account>(objects: readonly T[], readOne: (object: T) => Promise<void>): Promise<void> {
+  async function readAll<T extends
+    | ApiKey | Account>(objects: readonly T[], readOne: (object: T) => Promise<void>): Promise<void> {
     for (let at = 0; at < objects.length; at += READS_AT_ONCE) {
       await setImmediate();
-      const counting = objects.slice(at, at + READS_AT_ONCE).filter(({ spec }) => spec.gatewayNamespace === gatewayNamespace);
+      const counting =
+        objects.slice(at, at + READS_AT_ONCE).filter(({ spec }) => spec.gatewayNamespace === gatewayNamespace);
       await Promise.all(counting.map((object) => readOne(object)));
     }
   }

@@ -1,6 +1,6 @@
 /**
- * What is said of every object at this moment: the last findings, the proxies' answer and the last known spending, joined into
- * conditions whose transition times live on from one reconciliation to the next.
+ * What is said of every object at this moment: the last findings, the proxies' answer and the last known spending,
+ * joined into conditions whose transition times live on from one reconciliation to the next.
  */
 import type { Condition } from '#crds/types.gen.ts';
 import type { SnapshotFault } from '#snapshot/faults.ts';
@@ -22,8 +22,8 @@ export interface ObjectStatus {
 
 export interface StatusBook {
   /**
-   * Replaces all findings; objects that are not among them are forgotten. What is published is on its way again. `before`: what
-   * the live status says of an object that the book does not know yet, so that it goes on from there.
+   * Replaces all findings; objects that are not among them are forgotten. What is published is on its way again.
+   * `before`: what the live status says of an object that the book does not know yet, so that it goes on from there.
    */
   observe(findings: readonly Findings[], nowMs: number, before?: (id: string) => StatusBefore | undefined): void;
   /** The proxies have what was observed last. */
@@ -38,7 +38,10 @@ export interface StatusBook {
   refused(id: string, refusal: Refusal): void;
   /** Forgets refusals that have not come again for long. */
   expire(nowMs: number): void;
-  /** What the proxies say of some objects: told of what was said last of those that they are given, and gives back what is to be said now. */
+  /**
+   * What the proxies say of some objects: told of what was said last of those that they are given, and gives back what
+   * is to be said now.
+   */
   judge(ids: Iterable<string>, verdict: (id: string, before: Programming) => Programming, nowMs: number): void;
   /** All statuses, sorted by kind, namespace and name. */
   list(): ObjectStatus[];
@@ -66,9 +69,12 @@ interface Entry {
 }
 
 /** Of an accepted object that the proxies are given nothing of: its key is not there yet. */
-const NOTHING_TO_PROGRAM: Programming = { status: 'Unknown', reason: 'Pending', message: 'There is nothing yet that the proxies could have in force.' };
+const NOTHING_TO_PROGRAM: Programming = {
+  status: 'Unknown', reason: 'Pending', message: 'There is nothing yet that the proxies could have in force.',
+};
 const HELD_UP: Programming = {
-  status: 'False', reason: 'Reconciling', message: 'Other objects were refused; the proxies go on with the last good state, which this version is not part of.',
+  status: 'False', reason: 'Reconciling', message:
+    'Other objects were refused; the proxies go on with the last good state, which this version is not part of.',
 };
 
 /** "Kind namespace/name". */
@@ -86,12 +92,16 @@ export function openStatusBook(onChanged: (id: string) => void = () => undefined
   function update(id: string, entry: Entry, nowMs: number): void {
     const { findings, programming, spending, refusals = [] } = entry;
     const refusal = refusalCondition(refusals);
-    const desired = [...conditionsOf(findings, programming, spending?.spent), ...spending?.conditions ?? [], ...refusal ? [refusal] : []];
-    entries.set(id, { ...entry, conditions: mergeConditions(entry.conditions, desired, { generation: findings.generation, nowMs }) });
+    const desired = [...conditionsOf(findings, programming, spending?.spent), ...spending?.conditions ??
+      [], ...refusal ? [refusal] : []];
+    entries.set(id, {
+      ...entry, conditions: mergeConditions(entry.conditions, desired, { generation: findings.generation, nowMs }),
+    });
     onChanged(id);
   }
 
-  function observeOne(id: string, found: Findings, nowMs: number, before?: (id: string) => StatusBefore | undefined): void {
+  function observeOne(id: string, found: Findings, nowMs: number, before?: (id: string) =>
+    | StatusBefore | undefined): void {
     const known = entries.get(id);
     if (known?.findings === found) return;
     if (known && isUnchanged(known, found)) entries.set(id, { ...known, findings: found });
@@ -137,7 +147,9 @@ export function openStatusBook(onChanged: (id: string) => void = () => undefined
     knowsSpending: (id) => entries.get(id)?.spending !== undefined,
     refused(id, refusal) {
       const entry = entries.get(id);
-      if (entry) update(id, { ...entry, refusals: freshRefusals([...entry.refusals ?? [], refusal], refusal.atMs) }, refusal.atMs);
+      if (entry) update(
+        id, { ...entry, refusals: freshRefusals([...entry.refusals ?? [], refusal], refusal.atMs) }, refusal.atMs,
+      );
       refused.add(id);
     },
     expire(nowMs) {
@@ -165,7 +177,8 @@ function listStatuses(observed: readonly Findings[], entries: ReadonlyMap<string
 }
 
 /** `message`: what the proxies refused about the object itself. */
-function programmingAfterRejection({ programmedGeneration, findings }: Entry, message: string | undefined): Programming {
+function programmingAfterRejection({ programmedGeneration, findings }: Entry, message:
+  | string | undefined): Programming {
   if (message !== undefined) return { status: 'False', reason: 'Rejected', message };
   return programmedGeneration === findings.generation ? PROGRAMMED : HELD_UP;
 }
@@ -175,14 +188,20 @@ function isProgrammed({ programming, programmedGeneration, findings }: Entry): b
   return programming.status !== 'True' || programmedGeneration === findings.generation;
 }
 
-/** What an object's entry becomes with new findings. A refusal that was heard of another generation may have been mended. */
+/**
+ * What an object's entry becomes with new findings. A refusal that was heard of another generation may have been
+ * mended.
+ */
 function nextEntry(findings: Findings, old: Entry | undefined): Entry {
   const edited = old?.findings.generation !== findings.generation;
-  return { conditions: [], ...old, findings, programming: programmingBefore(findings, old), ...edited ? { refusals: [] } : {} };
+  return {
+    conditions: [], ...old, findings, programming: programmingBefore(findings, old), ...edited ? { refusals: [] } : {},
+  };
 }
 
 function entryWith(entry: Entry, programming: Programming): Entry {
-  return { ...entry, ...programming.status === 'True' && { programmedGeneration: entry.findings.generation }, programming };
+  return { ...entry, ...programming.status === 'True' &&
+    { programmedGeneration: entry.findings.generation }, programming };
 }
 
 function isUnchanged(entry: Entry, findings: Findings): boolean {
@@ -191,7 +210,9 @@ function isUnchanged(entry: Entry, findings: Findings): boolean {
 
 function statusOf({ findings, spending, conditions }: Entry): ObjectStatus {
   const { kind, namespace, name, generation, fields } = findings;
-  return { kind, namespace, name, status: { observedGeneration: generation, ...fields, ...spending?.fields, conditions } };
+  return {
+    kind, namespace, name, status: { observedGeneration: generation, ...fields, ...spending?.fields, conditions },
+  };
 }
 
 /** Goes on from what a live status says: transition times live on, and what the proxies had is taken to be still so. */
@@ -200,13 +221,15 @@ function entryBefore(findings: Findings, before: StatusBefore | undefined): Entr
   const { conditions, observedGeneration = 0 } = before;
   const spending = spendingBefore(conditions);
   const known = { findings: { ...findings, generation: observedGeneration }, conditions, ...spending && { spending } };
-  const programmed = conditions.find(({ type, status, observedGeneration: generation }) => type === 'Programmed' && status === 'True' && generation === findings.generation);
+  const programmed = conditions.find(({ type, status, observedGeneration: generation }) =>
+    type === 'Programmed' && status === 'True' && generation === findings.generation);
   if (!programmed) return { ...known, programming: ON_THE_WAY };
   const programming: Programming = { status: 'True', reason: 'Programmed', message: programmed.message };
   return { ...known, programming, programmedGeneration: findings.generation };
 }
 
-const WARNINGS = { QuotaLow: 'AboveThreshold', QuotaExhausted: 'LimitReached', BalanceLow: 'AboveThreshold', BalanceExhausted: 'LimitReached' } as const;
+const WARNINGS = { QuotaLow: 'AboveThreshold', QuotaExhausted:
+  'LimitReached', BalanceLow: 'AboveThreshold', BalanceExhausted: 'LimitReached' } as const;
 
 function isWarning(type: string): type is keyof typeof WARNINGS {
   return Object.hasOwn(WARNINGS, type);
@@ -214,13 +237,17 @@ function isWarning(type: string): type is keyof typeof WARNINGS {
 
 /** Warnings about spending hold until the ledger has been read; of its figures nothing is said until then. */
 function spendingBefore(conditions: readonly Condition[]): SpendingStatus | undefined {
-  const warnings = conditions.flatMap(({ type, status, message }) => isWarning(type) ? [{ type, status, reason: WARNINGS[type], message }] : []);
+  const warnings = conditions.flatMap(({ type, status, message }) =>
+    isWarning(type) ? [{ type, status, reason: WARNINGS[type], message }] : []);
   const exhausted = warnings.find(({ reason }) => reason === 'LimitReached');
   if (warnings.length === 0) return undefined;
-  return { fields: {}, conditions: warnings, ...exhausted && { spent: { reason: 'LimitReached', message: exhausted.message } } };
+  return { fields: {}, conditions: warnings, ...exhausted &&
+    { spent: { reason: 'LimitReached', message: exhausted.message } } };
 }
 
-/** What the proxies had before stays said while nothing of the object has changed, so that Programmed does not flicker. */
+/**
+ * What the proxies had before stays said while nothing of the object has changed, so that Programmed does not flicker.
+ */
 function programmingBefore({ generation, published }: Findings, old: Entry | undefined): Programming {
   if (!published) return NOTHING_TO_PROGRAM;
   return old?.programmedGeneration === generation ? old.programming : ON_THE_WAY;

@@ -1,6 +1,7 @@
 /**
- * What is said of `Programmed`, from what the proxies have acknowledged, with the patience that it takes: proxies come and go, and
- * what was in force stays said to be for a moment. Of many objects, some are judged at a time, so that an edit does not wait for them.
+ * What is said of `Programmed`, from what the proxies have acknowledged, with the patience that it takes: proxies come
+ * and go, and what was in force stays said to be for a moment. Of many objects, some are judged at a time, so that an
+ * edit does not wait for them.
  */
 import type { Clock } from '../kube/clock.ts';
 import { ON_THE_WAY } from '../status/conditions.ts';
@@ -80,7 +81,8 @@ export class Verdicts {
 
   #verdict(id: string, before: Programming): Programming {
     const fault = this.#deps.fault(id);
-    if (fault !== undefined) return { status: 'False', reason: 'Rejected', message: `Not given to the proxies, which go on with the last good version: ${fault}` };
+    if (fault !== undefined) return { status: 'False', reason:
+      'Rejected', message: `Not given to the proxies, which go on with the last good version: ${fault}` };
     const now = programmingOf(this.#deps.progress(id));
     if (now.status === 'True') {
       this.#late.delete(id);

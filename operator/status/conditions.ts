@@ -1,7 +1,7 @@
 /**
- * [P] Conditions: findings and the proxies' word → what a status says, in the API's own closed list of types and reasons.
- * Ready sums up the others. Reconciling and Stalled (kstatus) and the warnings are there only while they hold, and a
- * condition's transition time moves only when its status does.
+ * [P] Conditions: findings and the proxies' word → what a status says, in the API's own closed list of types and
+ * reasons. Ready sums up the others. Reconciling and Stalled (kstatus) and the warnings are there only while they hold,
+ * and a condition's transition time moves only when its status does.
  */
 import { CONDITIONS, REASONS } from '#crds/conditions.ts';
 import type { ConditionType, Reason, ReasonOf } from '#crds/conditions.ts';
@@ -29,7 +29,9 @@ export const PROGRAMMED: Programming = { status: 'True', reason: 'Programmed', m
 const MOST_MESSAGE_CHARACTERS = 2048;
 
 /** The conditions of one object, in the order in which people read them. `spent`: its money is used up. */
-export function conditionsOf(findings: Findings, programming: Programming, spent?: Finding<ReasonOf<'Ready'>>): DesiredCondition[] {
+export function conditionsOf(
+  findings: Findings, programming: Programming, spent?: Finding<ReasonOf<'Ready'>>,
+): DesiredCondition[] {
   const accepted = acceptedOf(findings);
   const programmed = findings.refused ? notProgrammed() : { type: 'Programmed', ...programming } as const;
   const resolved = resolvedOf(findings);
@@ -37,8 +39,14 @@ export function conditionsOf(findings: Findings, programming: Programming, spent
   return [accepted, ...resolved, programmed, ready, ...progressOf(ready), ...unpricedOf(findings)].map(bounded);
 }
 
-/** Conditions with generation and times: those of before are kept where nothing is new, and the order is the desired one. */
-export function mergeConditions(before: readonly Condition[], desired: readonly DesiredCondition[], at: { readonly generation: number; readonly nowMs: number }): Condition[] {
+/**
+ * Conditions with generation and times: those of before are kept where nothing is new, and the order is the desired
+ * one.
+ */
+export function mergeConditions(
+  before: readonly Condition[], desired: readonly DesiredCondition[],
+  at: { readonly generation: number; readonly nowMs: number },
+): Condition[] {
   return desired.map((condition) => {
     const old = before.find(({ type }) => type === condition.type);
     const lastTransitionTime = old?.status === condition.status ? old.lastTransitionTime : formatTime(at.nowMs);
@@ -73,7 +81,8 @@ function notProgrammed(): DesiredCondition {
 }
 
 /** The first thing that is wrong, in the order: the object, what it refers to, the proxies, its use. */
-function readyOf(own: readonly DesiredCondition[], notReady: Finding | undefined, programmed: DesiredCondition): DesiredCondition {
+function readyOf(own: readonly DesiredCondition[], notReady:
+  | Finding | undefined, programmed: DesiredCondition): DesiredCondition {
   const fault = own.find(({ status }) => status !== 'True') ?? (programmed.status === 'False' ? programmed : undefined);
   if (fault) return { ...fault, type: 'Ready' };
   if (notReady) return { type: 'Ready', status: 'False', ...notReady };
@@ -85,7 +94,8 @@ function readyOf(own: readonly DesiredCondition[], notReady: Finding | undefined
 function progressOf({ status, reason, message }: DesiredCondition): DesiredCondition[] {
   if (status === 'True') return [];
   for (const type of ['Reconciling', 'Stalled'] as const)
-    if ((CONDITIONS[type].reasons as readonly Reason[]).includes(reason)) return [{ type, status: 'True', reason, message }];
+    if ((CONDITIONS[type].reasons as readonly Reason[]).includes(reason))
+      return [{ type, status: 'True', reason, message }];
   return [];
 }
 

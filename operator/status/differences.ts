@@ -1,6 +1,7 @@
 /**
- * [P] What has to be written so that a live status says what it should. A status has two owners, each with a field manager of
- * its own: one for what the operator finds, one for what was spent, so that the frequent figures never touch the conditions.
+ * [P] What has to be written so that a live status says what it should. A status has two owners, each with a field
+ * manager of its own: one for what the operator finds, one for what was spent, so that the frequent figures never touch
+ * the conditions.
  */
 import type { ConditionType } from '#crds/conditions.ts';
 import type { Condition } from '#crds/types.gen.ts';
@@ -15,8 +16,10 @@ export interface StatusBody {
   readonly [field: string]: unknown;
 }
 
-const SPENDING_FIELDS: ReadonlySet<string> = new Set(['periodStartTime', 'spentUsd', 'totalSpentUsd', 'remainingUsd', 'lastUsedTime', 'heldUsd', 'balanceUsd']);
-const SPENDING_CONDITIONS: ReadonlySet<string> = new Set<ConditionType>(['QuotaLow', 'QuotaExhausted', 'BalanceLow', 'BalanceExhausted']);
+const SPENDING_FIELDS: ReadonlySet<string> =
+  new Set(['periodStartTime', 'spentUsd', 'totalSpentUsd', 'remainingUsd', 'lastUsedTime', 'heldUsd', 'balanceUsd']);
+const SPENDING_CONDITIONS: ReadonlySet<string> =
+  new Set<ConditionType>(['QuotaLow', 'QuotaExhausted', 'BalanceLow', 'BalanceExhausted']);
 
 /** The part of a status that one owner answers for; without conditions where it has none. */
 export function partOf(status: StatusBody, owner: StatusOwner): StatusBody {
@@ -46,7 +49,8 @@ export function movesLimit(desired: StatusBody, live: StatusBody): boolean {
 
 /** What is spent and what is left, together; undefined where that cannot be said. */
 function limitOf(status: StatusBody): bigint | undefined {
-  const [spent, left] = [status['spentUsd'], status['balanceUsd'] ?? status['remainingUsd']].map((text) => typeof text === 'string' ? parseDecimal(text) : undefined);
+  const [spent, left] = [status['spentUsd'], status['balanceUsd'] ?? status['remainingUsd']].map((text) =>
+    typeof text === 'string' ? parseDecimal(text) : undefined);
   return spent === undefined || left === undefined ? undefined : spent + left;
 }
 
@@ -60,8 +64,10 @@ export function removalsFrom(live: StatusBody, desired: StatusBody, owner: Statu
   const [should, is] = [partOf(desired, owner), partOf(live, owner)];
   const wanted = byType(should);
   const fields = Object.keys(is).filter((name) => name !== 'conditions' && should[name] === undefined);
-  const conditions = (live.conditions ?? []).flatMap(({ type }, index) => byType(is)[type] && !wanted[type] ? [index] : []);
-  return [...fields.map((name) => `/status/${name}`), ...conditions.toReversed().map((index) => `/status/conditions/${index}`)]
+  const conditions =
+    (live.conditions ?? []).flatMap(({ type }, index) => byType(is)[type] && !wanted[type] ? [index] : []);
+  return [...fields.map((name) =>
+    `/status/${name}`), ...conditions.toReversed().map((index) => `/status/conditions/${index}`)]
     .map((path) => ({ op: 'remove', path }));
 }
 

@@ -1,9 +1,11 @@
 /**
- * [P] What is to be said about one object before it is known whether the proxies have it: translate writes findings, and
- * conditions.ts turns them into the conditions of a status.
+ * [P] What is to be said about one object before it is known whether the proxies have it: translate writes findings,
+ * and conditions.ts turns them into the conditions of a status.
  */
 import type { Reason, ReasonOf } from '#crds/conditions.ts';
-import type { AccountStatus, ApiKeyStatus, GroupStatus, Kind, ModelRouteStatus, PriceCatalogStatus, Resource } from '#crds/types.gen.ts';
+import type {
+  AccountStatus, ApiKeyStatus, GroupStatus, Kind, ModelRouteStatus, PriceCatalogStatus, Resource,
+} from '#crds/types.gen.ts';
 
 /** One thing that is to be said, with a reason from the closed list. */
 export interface Finding<R extends Reason = Reason> {
@@ -12,7 +14,8 @@ export interface Finding<R extends Reason = Reason> {
 }
 
 /** The fields of a status that translate knows: counts, hashes, credit. */
-export type StatusFields = Omit<ApiKeyStatus & AccountStatus & GroupStatus & ModelRouteStatus & PriceCatalogStatus, 'conditions' | 'observedGeneration'>;
+export type StatusFields = Omit<ApiKeyStatus & AccountStatus & GroupStatus & ModelRouteStatus & PriceCatalogStatus,
+  | 'conditions' | 'observedGeneration'>;
 
 export interface Findings {
   readonly kind: Kind;

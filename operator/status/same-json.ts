@@ -1,4 +1,7 @@
-/** [P] Whether two JSON values say the same; the order of fields does not count, and a field that is undefined is not there. */
+/**
+ * [P] Whether two JSON values say the same; the order of fields does not count, and a field that is undefined is not
+ * there.
+ */
 export function sameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;

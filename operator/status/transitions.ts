@@ -1,6 +1,6 @@
 /**
- * [P] What a change of a status is worth telling as an Event: an object became ready or ceased to be, or a warning appeared.
- * What is only on its way is not told.
+ * [P] What a change of a status is worth telling as an Event: an object became ready or ceased to be, or a warning
+ * appeared. What is only on its way is not told.
  */
 import type { Condition } from '#crds/types.gen.ts';
 import type { StatusBody } from './differences.ts';
@@ -12,7 +12,8 @@ export interface Transition {
 }
 
 /** Warnings that are there only while they hold. */
-const WARNINGS: ReadonlySet<string> = new Set(['QuotaLow', 'QuotaExhausted', 'BalanceLow', 'BalanceExhausted', 'UpstreamRefused', 'UnpricedModels']);
+const WARNINGS: ReadonlySet<string> =
+  new Set(['QuotaLow', 'QuotaExhausted', 'BalanceLow', 'BalanceExhausted', 'UpstreamRefused', 'UnpricedModels']);
 /** Why an object is not ready although all goes as it should. */
 const ON_THE_WAY: ReadonlySet<string> = new Set(['Pending', 'Reconciling', 'SecretPending', 'NoProxies']);
 
@@ -22,7 +23,8 @@ export function transitionsOf(before: StatusBody, now: StatusBody): Transition[]
   return (now.conditions ?? []).flatMap((condition) => {
     const last = old.get(condition.type);
     if (condition.type === 'Ready') return readiness(condition, last);
-    return WARNINGS.has(condition.type) && last?.status !== 'True' ? [{ type: 'Warning', reason: condition.type, note: condition.message }] : [];
+    return WARNINGS.has(condition.type) &&
+      last?.status !== 'True' ? [{ type: 'Warning', reason: condition.type, note: condition.message }] : [];
   });
 }
 

@@ -1,7 +1,8 @@
 /**
- * Statuses as they should be → the live objects, until both are equal: server-side apply, an owner at a time, within a budget.
- * What is equal is not written. Whatever changes on either side has an object looked at again; a failed write is tried again,
- * later and later. Spending is written at most once per object in half a minute, and at once when it crosses a threshold.
+ * Statuses as they should be → the live objects, until both are equal: server-side apply, an owner at a time, within a
+ * budget. What is equal is not written. Whatever changes on either side has an object looked at again; a failed write
+ * is tried again, later and later. Spending is written at most once per object in half a minute, and at once when it
+ * crosses a threshold.
  */
 import type { Logger } from 'pino';
 import type { Kind } from '#crds/types.gen.ts';
@@ -74,7 +75,8 @@ export class StatusWriter {
     this.#options = options;
     const perSecond = options.writesPerSecond ?? WRITES_PER_SECOND;
     this.#budget = createWriteBudget({ perSecond, burst: perSecond * 2 });
-    this.#spendingBudget = createWriteBudget({ perSecond: perSecond / SPENDING_SHARE, burst: perSecond / SPENDING_SHARE });
+    this.#spendingBudget =
+      createWriteBudget({ perSecond: perSecond / SPENDING_SHARE, burst: perSecond / SPENDING_SHARE });
   }
 
   /** From now on statuses are written: this replica leads. */
@@ -97,7 +99,8 @@ export class StatusWriter {
 
   /** Either side of it may have changed. `afterMs`: it is about to change again. */
   changed(id: string, afterMs = 0): void {
-    if (!this.#writing || (this.#failures.has(id) && this.#delayed.has(id))) return; // what fails waits for its next try, whatever changes
+    // what fails waits for its next try, whatever changes
+    if (!this.#writing || (this.#failures.has(id) && this.#delayed.has(id))) return;
     if (afterMs > 0) this.#later(id, afterMs);
     else this.#now(id);
   }
@@ -213,7 +216,9 @@ export class StatusWriter {
     const target = this.#options.live(id);
     if (!target) return this.#forget(id);
     this.#count(target.kind, 'operator', 'failed');
-    if ((this.#failures.get(id) ?? 0) === 0) this.#options.log.warn({ object: id, problem: error instanceof Error ? error.message : String(error) }, 'a status cannot be written; it is tried again');
+    if ((this.#failures.get(id) ?? 0) === 0) this.#options.log.warn({
+      object: id, problem: error instanceof Error ? error.message : String(error),
+    }, 'a status cannot be written; it is tried again');
     this.#retry(id);
   }
 

@@ -1,6 +1,6 @@
 /**
- * [P] The Secret of an ApiKey: its name, its entry, and what the operator writes beside a key that it made. The same in a
- * cluster and in the data folder.
+ * [P] The Secret of an ApiKey: its name, its entry, and what the operator writes beside a key that it made. The same in
+ * a cluster and in the data folder.
  */
 import { isJsonObject, parseJson } from '#crds/json.ts';
 import type { ApiKey } from '#crds/types.gen.ts';
@@ -45,7 +45,8 @@ export function isMadeFor(secret: SecretObject, apiKey: ApiKey): boolean {
 /** Whether it was made for an ApiKey of the same name that was deleted; the cluster has only not removed it yet. */
 export function isLeftOver({ labels, live }: SecretObject, { metadata }: ApiKey): boolean {
   const owner = live?.ownerUid;
-  return labels[KEY_LABEL] === metadata.name && owner !== undefined && metadata.uid !== undefined && owner !== metadata.uid;
+  return labels[KEY_LABEL] === metadata.name && owner !== undefined && metadata.uid !== undefined &&
+    owner !== metadata.uid;
 }
 
 /** The rotation that made the key; 1 where the Secret does not say. */
@@ -59,7 +60,9 @@ export function hasPreviousKeys(secret: SecretObject): boolean {
   return secret.annotations[PREVIOUS_ANNOTATION] !== undefined;
 }
 
-/** The replaced keys that still work at this moment; the latest to end come first. What cannot be read opens nothing. */
+/**
+ * The replaced keys that still work at this moment; the latest to end come first. What cannot be read opens nothing.
+ */
 export function previousKeysOf(secret: SecretObject, nowMs: number): readonly PreviousKey[] {
   const text = secret.annotations[PREVIOUS_ANNOTATION];
   if (text === undefined) return NONE;
@@ -71,7 +74,8 @@ export function previousKeysOf(secret: SecretObject, nowMs: number): readonly Pr
 
 /** The annotation's text. */
 export function formatPreviousKeys(keys: readonly PreviousKey[]): string {
-  return JSON.stringify(keys.map(({ sha256, notAfterMs }) => ({ sha256, notAfter: new Date(notAfterMs).toISOString() })));
+  return JSON.stringify(keys.map(({ sha256, notAfterMs }) =>
+    ({ sha256, notAfter: new Date(notAfterMs).toISOString() })));
 }
 
 function parsePrevious(text: string): PreviousKey[] {

@@ -1,7 +1,7 @@
 /**
- * What the API server has of the five kinds at this moment, from any number of watches. Two views of each object are kept apart:
- * the one that translate reads, which stays the same as long as nothing changes that matters to it, and the live status, which
- * is compared with what it should be.
+ * What the API server has of the five kinds at this moment, from any number of watches. Two views of each object are
+ * kept apart: the one that translate reads, which stays the same as long as nothing changes that matters to it, and the
+ * live status, which is compared with what it should be.
  */
 import type { Kind, ObjectMeta, Resource } from '#crds/types.gen.ts';
 import { differsForTranslate, isLeaving, isNewer } from './relevance.ts';
@@ -28,8 +28,8 @@ export interface LiveObjects {
   /** By "Kind namespace/name". */
   live(id: string): LiveObject | undefined;
   /**
-   * An object that counts, as people see it: with its latest status, labels and annotations. Its generation is that of the spec
-   * beside it, also where a later one is known already: whoever changes it must have seen what they change.
+   * An object that counts, as people see it: with its latest status, labels and annotations. Its generation is that of
+   * the spec beside it, also where a later one is known already: whoever changes it must have seen what they change.
    */
   current(id: string): Resource | undefined;
   /** Those of a kind that count, the same list as long as nothing has changed. */
@@ -68,7 +68,9 @@ interface Entry {
   readonly counts: boolean;
 }
 
-export function openLiveObjects({ onSpecs, onLive, onChange = () => undefined, admit = (object) => ({ object, faults: [] }) }: LiveObjectsOptions): LiveObjects {
+export function openLiveObjects({
+  onSpecs, onLive, onChange = () => undefined, admit = (object) => ({ object, faults: [] }),
+}: LiveObjectsOptions): LiveObjects {
   const sources = new Map<string, Map<string, Entry>>();
   const counted = openCounted();
 
@@ -85,7 +87,9 @@ export function openLiveObjects({ onSpecs, onLive, onChange = () => undefined, a
     const matters = !before || differsForTranslate(before.spec, object);
     const overtaken = before && !isNewer(object.metadata.resourceVersion, before.live.resourceVersion);
     const view = matters ? viewOf(admit(object)) : { ...before, malformed: undefined };
-    entries.set(id, { spec: view.spec, counts: view.counts, ...overtaken ? { live: before.live, metadata: before.metadata } : { live: liveOf(object), metadata: object.metadata } });
+    entries.set(id, { spec: view.spec, counts: view.counts, ...overtaken
+      ? { live: before.live, metadata: before.metadata }
+      : { live: liveOf(object), metadata: object.metadata } });
     onChange(id);
     if (matters) {
       counted.put(id, view);
@@ -122,7 +126,8 @@ export function openLiveObjects({ onSpecs, onLive, onChange = () => undefined, a
     written(object) {
       const id = objectId(object);
       const [entries, entry] = find(id) ?? [];
-      if (!entries || !entry || entry.live.uid !== object.metadata.uid || !isNewer(object.metadata.resourceVersion, entry.live.resourceVersion)) return;
+      if (!entries || !entry || entry.live.uid !== object.metadata.uid ||
+        !isNewer(object.metadata.resourceVersion, entry.live.resourceVersion)) return;
       entries.set(id, { ...entry, live: liveOf(object), metadata: object.metadata });
       onChange(id);
     },
@@ -151,7 +156,9 @@ function viewOf({ object, faults, gatewayNamespace }: Admitted): View {
   const isFaulty = faults.length > 0;
   return {
     spec, counts: stays && !isFaulty,
-    malformed: stays && isFaulty ? { kind: spec.kind, metadata: spec.metadata, faults, ...gatewayNamespace !== undefined && { gatewayNamespace } } : undefined,
+    malformed: stays && isFaulty
+      ? { kind: spec.kind, metadata: spec.metadata, faults, ...gatewayNamespace !== undefined && { gatewayNamespace } }
+      : undefined,
   };
 }
 
@@ -162,7 +169,10 @@ interface Counted extends Pick<LiveObjects, 'ofKind' | 'malformed'> {
 }
 
 function openCounted(): Counted {
-  const lists: { readonly [K in Kind]: ObjectList<Resource> } = { Account: openList<Resource>(), ApiKey: openList<Resource>(), Group: openList<Resource>(), ModelRoute: openList<Resource>(), PriceCatalog: openList<Resource>() };
+  const lists: { readonly [K in Kind]: ObjectList<Resource> } = {
+    Account: openList<Resource>(), ApiKey: openList<Resource>(), Group: openList<Resource>(),
+    ModelRoute: openList<Resource>(), PriceCatalog: openList<Resource>(),
+  };
   const malformed = openList<MalformedObject>();
   return {
     put(id, view) {
@@ -184,7 +194,9 @@ function openCounted(): Counted {
 }
 
 /** Of a list that nothing but one kind's objects are put into. */
-export function isOfKind<K extends Kind>(list: readonly Resource[], kind: K): list is readonly Extract<Resource, { kind: K }>[] {
+export function isOfKind<K extends Kind>(
+  list: readonly Resource[], kind: K,
+): list is readonly Extract<Resource, { kind: K }>[] {
   return list[0] === undefined || list[0].kind === kind;
 }
 
@@ -234,7 +246,9 @@ function openList<T>(): ObjectList<T> {
 
 function currentOf({ spec, live, metadata }: Entry): Resource {
   const { generation } = spec.metadata;
-  const current: unknown = { ...spec, metadata: { ...metadata, ...generation !== undefined && { generation } }, status: live.status };
+  const current: unknown = {
+    ...spec, metadata: { ...metadata, ...generation !== undefined && { generation } }, status: live.status,
+  };
   return isSameKind(current, spec) ? current : spec;
 }
 

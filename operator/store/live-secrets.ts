@@ -1,6 +1,6 @@
 /**
- * The Secrets that watches and our own writes tell of, by name. A write is known at once; what a watch tells of an earlier
- * version is passed over.
+ * The Secrets that watches and our own writes tell of, by name. A write is known at once; what a watch tells of an
+ * earlier version is passed over.
  */
 import { isNewer } from './relevance.ts';
 import { namespacedName } from './resources.ts';
@@ -67,7 +67,8 @@ export function openLiveSecrets(onChange: () => void): LiveSecrets {
     replace(source, secrets) {
       const before = secretsOf(source);
       const now = new Map(secrets.map((secret) => [namespacedName(secret), secret]));
-      const same = before.size === now.size && secrets.every((secret) => before.get(namespacedName(secret))?.live?.resourceVersion === secret.live?.resourceVersion);
+      const same = before.size === now.size && secrets.every((secret) =>
+        before.get(namespacedName(secret))?.live?.resourceVersion === secret.live?.resourceVersion);
       sources.set(source, now);
       if (!same) changed([...before.keys(), ...now.keys()]);
     },

@@ -1,6 +1,7 @@
 /**
- * [P] Does a change of an object matter to the configuration? Statuses, managed fields and annotations don't: the API server
- * counts a generation for each change of the spec, and labels are looked at only where something selects by them.
+ * [P] Does a change of an object matter to the configuration? Statuses, managed fields and annotations don't: the API
+ * server counts a generation for each change of the spec, and labels are looked at only where something selects by
+ * them.
  */
 import type { Resource } from '#crds/types.gen.ts';
 import type { Labels } from './resources.ts';
@@ -23,8 +24,8 @@ export function sameLabels(a: Labels, b: Labels): boolean {
 }
 
 /**
- * Whether the first of two versions of one object is the newer one. Versions are numbers that only grow; where a server has
- * others, what came last counts.
+ * Whether the first of two versions of one object is the newer one. Versions are numbers that only grow; where a server
+ * has others, what came last counts.
  */
 export function isNewer(version: string | undefined, than: string | undefined): boolean {
   if (version === undefined || than === undefined) return true;

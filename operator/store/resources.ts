@@ -1,6 +1,7 @@
 /**
- * Everything the operator has read, as one frozen view: the five kinds with their defaults filled in, the Secrets they may
- * name, and the namespaces' labels. A folder of manifests and a cluster's list-watch both produce it; translate reads it.
+ * Everything the operator has read, as one frozen view: the five kinds with their defaults filled in, the Secrets they
+ * may name, and the namespaces' labels. A folder of manifests and a cluster's list-watch both produce it; translate
+ * reads it.
  */
 import type { Account, ApiKey, Group, Kind, ModelRoute, ObjectMeta, PriceCatalog, Resource } from '#crds/types.gen.ts';
 
@@ -79,7 +80,9 @@ export function accountIdOf({ metadata: { namespace }, spec: { accountRef: { nam
 }
 
 /** "Kind namespace/name", unique over all objects. */
-export function objectId({ kind, metadata }: { readonly kind: Kind; readonly metadata: Pick<ObjectMeta, 'namespace' | 'name'> }): string {
+export function objectId({
+  kind, metadata,
+}: { readonly kind: Kind; readonly metadata: Pick<ObjectMeta, 'namespace' | 'name'> }): string {
   return `${kind} ${namespacedName(metadata)}`;
 }
 
@@ -92,7 +95,8 @@ export function labelsOfNamespace(namespaces: ReadonlyMap<string, Labels>, name:
 export function buildResources({ objects, secrets, namespaces }: ResourceParts): Resources {
   const all = [...objects];
   for (const object of all) freezeDeep(object);
-  const ofKind = <K extends Kind>(kind: K) => Object.freeze(all.filter((object): object is Extract<Resource, { kind: K }> => object.kind === kind));
+  const ofKind = <K extends Kind>(kind: K) =>
+    Object.freeze(all.filter((object): object is Extract<Resource, { kind: K }> => object.kind === kind));
   return Object.freeze({
     apiKeys: ofKind('ApiKey'),
     accounts: ofKind('Account'),

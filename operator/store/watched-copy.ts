@@ -1,6 +1,7 @@
 /**
- * What the operator has read of the cluster, as people see it: objects with their latest statuses. It says nothing of who may see
- * what. Lists are kept, and only what has changed since is looked at again: ten thousand objects cost what one costs.
+ * What the operator has read of the cluster, as people see it: objects with their latest statuses. It says nothing of
+ * who may see what. Lists are kept, and only what has changed since is looked at again: ten thousand objects cost what
+ * one costs.
  */
 import type { Kind, Resource } from '#crds/types.gen.ts';
 import { isOfKind } from './live-objects.ts';
@@ -40,7 +41,9 @@ interface KeptKind {
 }
 
 /** `changed` and `complete` are for whoever reads the cluster. */
-export function openWatchedCopy({ objects, namespaces, covers, after }: WatchedCopyOptions): WatchedCopy & { changed(id: string): void; complete(): void } {
+export function openWatchedCopy({
+  objects, namespaces, covers, after,
+}: WatchedCopyOptions): WatchedCopy & { changed(id: string): void; complete(): void } {
   const kinds = new Map<string, KeptKind>();
   let dirty = new Set<string>();
   const waiting = new Map<string, Set<() => void>>();
@@ -93,7 +96,8 @@ export function openWatchedCopy({ objects, namespaces, covers, after }: WatchedC
     },
     namespaces() {
       const known = new Set(namespaces());
-      for (const kind of ['ApiKey', 'Account'] as const) for (const { metadata } of objects.ofKind(kind)) known.add(metadata.namespace);
+      for (const kind of ['ApiKey', 'Account'] as const)
+        for (const { metadata } of objects.ofKind(kind)) known.add(metadata.namespace);
       return known;
     },
     async has(id, { uid, resourceVersion }) {

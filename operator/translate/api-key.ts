@@ -1,6 +1,6 @@
 /**
- * [P] ApiKey → who may call what, and with whose money. First the checks, each a named function that says what is wrong or
- * nothing; a key that fails one stays in the snapshot with the reason, so that its holder is told why.
+ * [P] ApiKey → who may call what, and with whose money. First the checks, each a named function that says what is wrong
+ * or nothing; a key that fails one stays in the snapshot with the reason, so that its holder is told why.
  */
 import type { ApiKey, Group } from '#crds/types.gen.ts';
 import { Period, WhenShort } from '#snapshot/snapshot.gen.ts';
@@ -140,11 +140,14 @@ function readLimits({ spec }: ApiKey, fields: FieldReader): KeyLimits {
   const { limitUsd } = spec.quota;
   return {
     limitNanoUsd: limitUsd === UNLIMITED ? undefined : fields.decimal('spec.quota.limitUsd', limitUsd),
-    expirationMs: spec.expirationTime === undefined ? undefined : fields.time('spec.expirationTime', spec.expirationTime),
+    expirationMs:
+      spec.expirationTime === undefined ? undefined : fields.time('spec.expirationTime', spec.expirationTime),
   };
 }
 
-function keyMessage({ apiKey, account, material }: GatheredKey, { limitNanoUsd, expirationMs }: KeyLimits, { hashes, refusal }: Pick<Key, 'hashes' | 'refusal'>): Key {
+function keyMessage({
+  apiKey, account, material,
+}: GatheredKey, { limitNanoUsd, expirationMs }: KeyLimits, { hashes, refusal }: Pick<Key, 'hashes' | 'refusal'>): Key {
   const { spec } = apiKey;
   const { uid, namespace, name, generation } = findingsOf(apiKey);
   return {
@@ -173,13 +176,16 @@ function hashesInForce({ material }: GatheredKey, { lost }: Circumstances): KeyH
   const { sha256, previous } = material;
   return [
     { sha256 },
-    ...previous.filter((old) => old.sha256 !== sha256).map((old) => ({ sha256: old.sha256, notAfterMs: BigInt(old.notAfterMs) })),
+    ...previous.filter((old) => old.sha256 !== sha256).map((old) =>
+      ({ sha256: old.sha256, notAfterMs: BigInt(old.notAfterMs) })),
   ].filter((hash) => !lost?.has(hash.sha256));
 }
 
 function checkFields({ faults }: FieldReader): Refused[] {
   if (faults.length === 0) return [];
-  return [{ reason: 'Invalid', message: `${faults.join('; ')}.`, refusal: 'its ApiKey has a value that is not valid.' }];
+  return [{
+    reason: 'Invalid', message: `${faults.join('; ')}.`, refusal: 'its ApiKey has a value that is not valid.',
+  }];
 }
 
 function checkStrength({ material }: GatheredKey): Refused | undefined {
@@ -193,7 +199,8 @@ function checkConflict({ material }: GatheredKey, { lost }: Circumstances): Refu
   if (!winner) return undefined;
   return {
     reason: 'Conflicted',
-    message: `The ApiKey ${namespacedName(winner.metadata)} has the same key and goes before this one (the older first, then by name). Give this one a key of its own.`,
+    message: `The ApiKey ${namespacedName(winner.metadata)} has the same key and goes before this one (the older ` +
+      `first, then by name). Give this one a key of its own.`,
     refusal: 'another ApiKey has the same key.',
   };
 }
@@ -202,19 +209,27 @@ function checkGroup({ apiKey }: GatheredKey, { group, groupMalformed, admitted }
   const { name } = apiKey.spec.groupRef;
   const { namespace } = apiKey.metadata;
   if (!group && !groupMalformed)
-    return { reason: 'GroupNotFound', message: `The Group "${name}" does not exist.`, refusal: `its group "${name}" does not exist. Whoever manages this key can name another one.` };
+    return { reason: 'GroupNotFound', message: `The Group "${name}" does not exist.`, refusal:
+      `its group "${name}" does not exist. Whoever manages this key can name another one.` };
   if (!group) return groupNotAccepted(name);
   if (!admitted)
-    return { reason: 'NamespaceNotAllowed', message: `The Group "${name}" does not admit ApiKeys of the namespace "${namespace}"${howAdmitted(group.group)}.`, refusal: `its group "${name}" does not admit the namespace "${namespace}".` };
+    return {
+      reason: 'NamespaceNotAllowed',
+      message: `The Group "${name}" does not admit ApiKeys of the namespace "${namespace}"${howAdmitted(group.group)}.`,
+      refusal: `its group "${name}" does not admit the namespace "${namespace}".`,
+    };
   return group.findings.refused ? groupNotAccepted(name) : undefined;
 }
 
 function groupNotAccepted(name: string): Refused {
-  return { reason: 'GroupNotAccepted', message: `The Group "${name}" is not Accepted itself.`, refusal: `its group "${name}" is not in force.` };
+  return { reason: 'GroupNotAccepted', message:
+    `The Group "${name}" is not Accepted itself.`, refusal: `its group "${name}" is not in force.` };
 }
 
 function howAdmitted({ spec }: Group): string {
-  return spec.allowedNamespaces.from === 'Same' ? '; its allowedNamespaces is Same, the gateway\'s own namespace only' : '; its allowedNamespaces selects others';
+  return spec.allowedNamespaces.from === 'Same'
+    ? '; its allowedNamespaces is Same, the gateway\'s own namespace only'
+    : '; its allowedNamespaces selects others';
 }
 
 function checkAccount({ apiKey }: GatheredKey, { account }: Circumstances): Refused | undefined {
@@ -222,11 +237,17 @@ function checkAccount({ apiKey }: GatheredKey, { account }: Circumstances): Refu
   switch (account) {
     case 'Accepted': return undefined;
     case 'NotAccepted':
-      return { reason: 'AccountNotAccepted', message: `The Account "${name}" is not Accepted itself.`, refusal: `its account "${name}" is not in force.` };
+      return { reason: 'AccountNotAccepted', message:
+        `The Account "${name}" is not Accepted itself.`, refusal: `its account "${name}" is not in force.` };
     case 'OtherGateway':
-      return { reason: 'OtherGateway', message: `The Account "${name}" belongs to another gateway; its gatewayNamespace says which.`, refusal: `its account "${name}" belongs to another gateway.` };
+      return { reason: 'OtherGateway', message: `The Account "${name}" belongs to another gateway; its ` +
+        `gatewayNamespace says which.`, refusal: `its account "${name}" belongs to another gateway.` };
     case 'NotFound':
-      return { reason: 'AccountNotFound', message: `The Account "${name}" does not exist in the namespace "${apiKey.metadata.namespace}".`, refusal: `its account "${name}" does not exist. Whoever manages this key can create it.` };
+      return {
+        reason: 'AccountNotFound',
+        message: `The Account "${name}" does not exist in the namespace "${apiKey.metadata.namespace}".`,
+        refusal: `its account "${name}" does not exist. Whoever manages this key can create it.`,
+      };
   }
 }
 
@@ -235,20 +256,25 @@ function sayModels({ spec }: ApiKey, { group }: Circumstances): Pick<Findings, '
   if (!spec.models || !group || group.findings.refused) return undefined;
   const missing = spec.models.filter((name) => !group.models.has(name));
   if (missing.length === 0) return undefined;
-  const finding = { reason: 'ModelNotFound', message: `The Group "${spec.groupRef.name}" has no model ${listNames(missing)}, which spec.models names.` } as const;
+  const finding = { reason: 'ModelNotFound', message:
+    `The Group "${spec.groupRef.name}" has no model ${listNames(missing)}, which spec.models names.` } as const;
   return missing.length === spec.models.length ? { remark: finding, notReady: finding } : { remark: finding };
 }
 
 /** Why a key that may be used cannot be used now. */
-function sayReadiness({ apiKey, material }: GatheredKey, { expired, mintFailure: failure }: Circumstances): Findings['notReady'] {
+function sayReadiness({
+  apiKey, material,
+}: GatheredKey, { expired, mintFailure: failure }: Circumstances): Findings['notReady'] {
   if (material.state === 'Missing') {
     if (failure === undefined || material.finding.reason !== 'SecretPending') return material.finding;
-    return { reason: 'SecretPending', message: `${material.finding.message} It could not be written: ${failure}. It is tried again.` };
+    return { reason:
+      'SecretPending', message: `${material.finding.message} It could not be written: ${failure}. It is tried again.` };
   }
   if (!apiKey.spec.enabled) return { reason: 'Disabled', message: 'spec.enabled is false.' };
   if (expired) return { reason: 'Expired', message: `The key expired at ${apiKey.spec.expirationTime}.` };
   if (failure === undefined) return undefined;
-  return { reason: 'SecretPending', message: `The new key of rotation ${apiKey.spec.key.rotation} could not be written: ${failure}. It is tried again; until then the old key works.` };
+  return { reason: 'SecretPending', message: `The new key of rotation ${apiKey.spec.key.rotation} could not be ` +
+    `written: ${failure}. It is tried again; until then the old key works.` };
 }
 
 function keyFields(material: KeyMaterial): StatusFields {
@@ -258,6 +284,7 @@ function keyFields(material: KeyMaterial): StatusFields {
     keyHash: sha256,
     keyPrefix: prefix,
     ...rotation !== undefined && { keyRotation: rotation },
-    ...previous.length > 0 && { previousKeys: previous.map((old) => ({ keyHash: old.sha256, expirationTime: formatTime(old.notAfterMs) })) },
+    ...previous.length > 0 &&
+      { previousKeys: previous.map((old) => ({ keyHash: old.sha256, expirationTime: formatTime(old.notAfterMs) })) },
   };
 }

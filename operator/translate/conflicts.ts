@@ -1,6 +1,6 @@
 /**
- * [P] Who wins when two objects claim one thing: the older one, then the one whose namespace and name come first. Objects
- * without a creation time (a folder's manifests) are the youngest, and go by namespace and name alone.
+ * [P] Who wins when two objects claim one thing: the older one, then the one whose namespace and name come first.
+ * Objects without a creation time (a folder's manifests) are the youngest, and go by namespace and name alone.
  */
 import type { Resource } from '#crds/types.gen.ts';
 import { compareText } from './words.ts';
@@ -21,7 +21,9 @@ export function compareName({ metadata: a }: Claimant, { metadata: b }: Claimant
 }
 
 /** Finds the most senior claimant of each thing, and notes what the others lose to it. */
-export function findLosses<T extends Claimant>(claimants: readonly T[], claimsOf: (claimant: T) => readonly string[]): Losses<T> {
+export function findLosses<T extends Claimant>(
+  claimants: readonly T[], claimsOf: (claimant: T) => readonly string[],
+): Losses<T> {
   const owners = new Map<string, T>();
   const contested = new Set<string>();
   for (const claimant of claimants)

@@ -1,6 +1,6 @@
 /**
- * [P] An ApiKey's Secret → the hashes that open the gateway. Only SHA-256 and a short prefix leave this file; a key that is too
- * weak leaves nothing at all, because its hash could be guessed back.
+ * [P] An ApiKey's Secret → the hashes that open the gateway. Only SHA-256 and a short prefix leave this file; a key
+ * that is too weak leaves nothing at all, because its hash could be guessed back.
  */
 import { hash } from 'node:crypto';
 import type { ApiKey } from '#crds/types.gen.ts';
@@ -36,11 +36,14 @@ export function readKeyMaterial(apiKey: ApiKey, secret: SecretObject | undefined
   const name = secretNameOf(apiKey);
   if (!secret) return missing('SecretPending', generated
     ? `The key is not made yet; it will be in the Secret "${name}".`
-    : `Waiting for the Secret "${name}" with the key in its entry "${KEY_ENTRY}"; in a cluster it also needs the label ${KEY_LABEL}: ${apiKey.metadata.name}.`);
+    : `Waiting for the Secret "${name}" with the key in its entry "${KEY_ENTRY}"; in a cluster it also needs the ` +
+      `label ${KEY_LABEL}: ${apiKey.metadata.name}.`);
   if (generated && !isMadeFor(secret, apiKey))
-    return missing('SecretTaken', `The Secret "${name}" exists, but was not made for this ApiKey. Name another one in spec.key.secretRef, or use type Provided.`);
+    return missing('SecretTaken', `The Secret "${name}" exists, but was not made for this ApiKey. Name another one ` +
+      `in spec.key.secretRef, or use type Provided.`);
   const key = secret.data.get(KEY_ENTRY);
-  if (key === undefined || key === '') return missing('SecretInvalid', `The Secret "${name}" has no entry "${KEY_ENTRY}" with a key in it.`);
+  if (key === undefined || key === '')
+    return missing('SecretInvalid', `The Secret "${name}" has no entry "${KEY_ENTRY}" with a key in it.`);
   const fault = faultOfKey(key);
   if (fault !== undefined) return { state: 'Weak', message: `The key in the Secret "${name}" is refused: ${fault}.` };
   return {
@@ -57,7 +60,8 @@ export function rememberedKeyMaterial(apiKey: ApiKey, nowMs: number): KeyMateria
   const { keyHash, keyPrefix = '', keyRotation, previousKeys = [] } = apiKey.status ?? {};
   if (keyHash === undefined) return missing('SecretPending', `The Secret "${secretNameOf(apiKey)}" is not read yet.`);
   const previous = previousKeys.map((old) => ({ sha256: old.keyHash, notAfterMs: Date.parse(old.expirationTime) }));
-  return { state: 'Present', sha256: keyHash, prefix: keyPrefix, rotation: keyRotation, previous: previous.filter(({ notAfterMs }) => notAfterMs > nowMs) };
+  return { state: 'Present', sha256: keyHash, prefix:
+    keyPrefix, rotation: keyRotation, previous: previous.filter(({ notAfterMs }) => notAfterMs > nowMs) };
 }
 
 /** What makes a key unfit, in words that do not repeat it; undefined: nothing. */

@@ -36,8 +36,11 @@ export function gatherCatalog(catalog: PriceCatalog): GatheredCatalog {
 function readCatalog(catalog: PriceCatalog): GatheredCatalog {
   const fields = new FieldReader();
   const ratioBaseUsdE9 = fields.decimal('spec.ratioBaseUsd', catalog.spec.ratioBaseUsd);
-  fields.expect(ratioBaseUsdE9 > 0n, 'spec.ratioBaseUsd must be above 0; to give models away, set their modelRatio to "0"');
-  const prices = catalog.spec.models.map((model) => readPrice(fields, model)).sort((a, b) => compareText(a.name, b.name));
+  fields.expect(
+    ratioBaseUsdE9 > 0n, 'spec.ratioBaseUsd must be above 0; to give models away, set their modelRatio to "0"',
+  );
+  const prices =
+    catalog.spec.models.map((model) => readPrice(fields, model)).sort((a, b) => compareText(a.name, b.name));
   return { metadata: catalog.metadata, catalog, ratioBaseUsdE9, prices, faults: fields.faults };
 }
 
@@ -47,25 +50,33 @@ export function claimedModels({ prices, faults }: GatheredCatalog): string[] {
 }
 
 /** `lost`: the models that older catalogs price, and which. */
-export function translateCatalog(catalog: GatheredCatalog, lost?: ReadonlyMap<string, GatheredCatalog>): Translated<PriceCatalogMessage> {
+export function translateCatalog(
+  catalog: GatheredCatalog, lost?: ReadonlyMap<string, GatheredCatalog>,
+): Translated<PriceCatalogMessage> {
   return translated(catalog, [lost], () => pricesOf(catalog, lost ?? new Map()));
 }
 
-function pricesOf({ catalog, ratioBaseUsdE9, prices, faults }: GatheredCatalog, lost: ReadonlyMap<string, GatheredCatalog>): Translated<PriceCatalogMessage> {
+function pricesOf({
+  catalog, ratioBaseUsdE9, prices, faults,
+}: GatheredCatalog, lost: ReadonlyMap<string, GatheredCatalog>): Translated<PriceCatalogMessage> {
   const findings = findingsOf(catalog);
   if (faults.length > 0) return refuseInvalid(findings, faults);
   const models = prices.filter(({ name }) => !lost.has(name));
   const counted = { ...withConflicts(findings, lost, models.length), fields: { models: models.length } };
   if (models.length === 0) return { findings: counted };
   const { namespace, name, generation } = findings;
-  return { message: { namespace, name, generation: BigInt(generation), ratioBaseUsdE9, models }, findings: { ...counted, published: true } };
+  return { message: {
+    namespace, name, generation: BigInt(generation), ratioBaseUsdE9, models,
+  }, findings: { ...counted, published: true } };
 }
 
 function withConflicts(findings: Findings, lost: ReadonlyMap<string, GatheredCatalog>, kept: number): Findings {
   if (lost.size === 0) return findings;
   const message = `${sayWinners(lost)} Still priced from here: ${kept} of ${kept + lost.size} models.`;
   if (kept === 0) return { ...findings, refused: { reason: 'Conflicted', message } };
-  return { ...findings, remark: { reason: 'PartiallyConflicted', message }, notReady: { reason: 'Conflicted', message } };
+  return {
+    ...findings, remark: { reason: 'PartiallyConflicted', message }, notReady: { reason: 'Conflicted', message },
+  };
 }
 
 /** One sentence for each catalog that won something. */
@@ -76,7 +87,8 @@ function sayWinners(lost: ReadonlyMap<string, GatheredCatalog>): string {
     byWinner.set(id, [...byWinner.get(id) ?? [], model]);
   }
   return [...byWinner].sort(([a], [b]) => compareText(a, b))
-    .map(([winner, models]) => `The PriceCatalog ${winner} goes before this one (the older first, then by name) and prices ${listNames(models)}.`).join(' ');
+    .map(([winner, models]) => `The PriceCatalog ${winner} goes before this one (the older first, then by name) and ` +
+      `prices ${listNames(models)}.`).join(' ');
 }
 
 function readPrice(fields: FieldReader, model: PriceCatalogModel): Price {

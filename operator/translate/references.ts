@@ -19,19 +19,24 @@ export type SecretsToLookIn = Pick<Resources, 'secrets' | 'unreadable'>;
 const HEADER_VALUE = /^[\x21-\x7e]+$/;
 
 /** Looks a channel's credential up in the Secrets of its namespace. */
-export function findCredential({ secrets, unreadable }: SecretsToLookIn, namespace: string, { auth }: ModelRouteChannel): Credential {
+export function findCredential({
+  secrets, unreadable,
+}: SecretsToLookIn, namespace: string, { auth }: ModelRouteChannel): Credential {
   const ref = auth?.secretRef;
   if (!ref) return { found: true };
   const id = namespacedName({ namespace, name: ref.name });
   const secret = secrets.get(id);
   const problem = unreadable?.get(id);
-  if (!secret) return notFound('SecretNotFound', problem === undefined ? `the Secret "${ref.name}" does not exist in ${namespace}.` : `the Secret "${ref.name}" cannot be read: ${problem}.`);
+  if (!secret) return notFound('SecretNotFound', problem === undefined
+    ? `the Secret "${ref.name}" does not exist in ${namespace}.`
+    : `the Secret "${ref.name}" cannot be read: ${problem}.`);
   // editors and `echo` end a file with a line break, which no provider's key has
   const value = secret.data.get(ref.key)?.replace(/\r?\n$/, '');
   if (value === undefined) return notFound('SecretInvalid', `the Secret "${ref.name}" has no entry "${ref.key}".`);
   if (value === '') return notFound('SecretInvalid', `the entry "${ref.key}" of the Secret "${ref.name}" is empty.`);
   if (!HEADER_VALUE.test(value))
-    return notFound('SecretInvalid', `the entry "${ref.key}" of the Secret "${ref.name}" has spaces, line breaks or characters that no header can carry.`);
+    return notFound('SecretInvalid', `the entry "${ref.key}" of the Secret "${ref.name}" has spaces, line breaks or ` +
+      `characters that no header can carry.`);
   return { found: true, value };
 }
 
@@ -45,7 +50,9 @@ export function secretsNamedBy({ metadata, spec }: ModelRoute, { secrets, unread
 }
 
 /** Whether a Group lets ApiKeys of a namespace name it. */
-export function admitsNamespace({ metadata, spec }: Group, namespace: string, namespaces: ReadonlyMap<string, Labels>): boolean {
+export function admitsNamespace({
+  metadata, spec,
+}: Group, namespace: string, namespaces: ReadonlyMap<string, Labels>): boolean {
   const { from, selector } = spec.allowedNamespaces;
   if (from === 'All') return true;
   if (from === 'Same') return namespace === metadata.namespace;

@@ -35,13 +35,16 @@ export function translate(resources: Resources, options: TranslateOptions): Tran
   const input = gather(resources, options);
   const lostModels = findLosses(input.catalogs, claimedModels);
   const catalogs = input.catalogs.map((catalog) => translateCatalog(catalog, lostModels.get(catalog)));
-  const priced = new Map(catalogs.flatMap(({ message }) => message?.models ?? []).map(({ name, quotaType }) => [name, quotaType]));
+  const priced =
+    new Map(catalogs.flatMap(({ message }) => message?.models ?? []).map(({ name, quotaType }) => [name, quotaType]));
 
   const routes = input.routes.map((route) => translateRoute(route, { lookup: resources, priced }));
   const refusedGroups = namesOf(input, 'Group');
   const groups = translateGroups(input.groups, {
     accepted: input.routes.filter((_, index) => routes[index]?.message),
-    refused: new Set([...routes.filter(({ message }) => !message).map(({ findings }) => findings.name), ...namesOf(input, 'ModelRoute')]),
+    refused: new Set([
+      ...routes.filter(({ message }) => !message).map(({ findings }) => findings.name), ...namesOf(input, 'ModelRoute'),
+    ]),
     refusedGroups,
   });
 
@@ -52,7 +55,8 @@ export function translate(resources: Resources, options: TranslateOptions): Tran
     groups: new Map<string, TranslatedGroup>(groups.map((group) => [group.findings.name, group])),
     refusedGroups,
     accounts: new Map([
-      ...input.malformed.filter(({ kind }) => kind === 'Account').map((findings) => [namespacedName(findings), false] as const),
+      ...input.malformed.filter(({ kind }) => kind === 'Account').map((findings) =>
+        [namespacedName(findings), false] as const),
       ...accounts.map(({ findings, message }) => [namespacedName(findings), message !== undefined] as const),
     ]),
     foreignAccounts: input.foreignAccounts,
@@ -61,7 +65,9 @@ export function translate(resources: Resources, options: TranslateOptions): Tran
   };
   const keys = input.keys.map((key) => translateKey(key, keyContext));
 
-  return assemble({ catalogs, routes, groups, accounts, keys, priced, leftOut: [...input.misplaced, ...input.malformed] }, options.nowMs);
+  return assemble({
+    catalogs, routes, groups, accounts, keys, priced, leftOut: [...input.misplaced, ...input.malformed],
+  }, options.nowMs);
 }
 
 /** Names of the objects of a kind that today's schema refuses. */

@@ -12,7 +12,10 @@ export interface Translated<Message> {
   readonly findings: Findings;
 }
 
-/** Reads fields exactly and notes every one that cannot be read, so that an object is refused with all its faults at once. One for each object. */
+/**
+ * Reads fields exactly and notes every one that cannot be read, so that an object is refused with all its faults at
+ * once. One for each object.
+ */
 export class FieldReader {
   readonly #faults: string[] = [];
 

@@ -1,6 +1,7 @@
 /**
- * Whom the API server trusts when it asks the webhook: the caBundle of the MutatingWebhookConfiguration that the chart installs. The
- * leader owns this one field, by server-side apply, and puts it right again when the object is made anew or somebody changes it.
+ * Whom the API server trusts when it asks the webhook: the caBundle of the MutatingWebhookConfiguration that the chart
+ * installs. The leader owns this one field, by server-side apply, and puts it right again when the object is made anew
+ * or somebody changes it.
  */
 import type { Logger } from 'pino';
 import { APPLY_PATCH } from '../kube/client.ts';
@@ -38,7 +39,9 @@ const FIELD_MANAGER = 'model-gateway-webhook';
 const LOOK_MS = 5_000;
 
 /** Starts at once; writes nothing before it knows whom to trust. */
-export function keepConfiguration({ client, name, clock, meter, log, leading }: ConfigurationOptions): KeptConfiguration {
+export function keepConfiguration({
+  client, name, clock, meter, log, leading,
+}: ConfigurationOptions): KeptConfiguration {
   let wanted: string | undefined;
   let live: Configuration | undefined;
   let writing: Promise<void> | undefined;
@@ -49,7 +52,8 @@ export function keepConfiguration({ client, name, clock, meter, log, leading }: 
     const webhooks = configuration.webhooks?.map((each) => ({ name: each.name, clientConfig: { caBundle } }));
     await client.request({
       method: 'PATCH', path: `${PATH}/${name}?fieldManager=${FIELD_MANAGER}&force=true`, contentType: APPLY_PATCH,
-      body: { apiVersion: 'admissionregistration.k8s.io/v1', kind: 'MutatingWebhookConfiguration', metadata: { name }, webhooks },
+      body: { apiVersion:
+        'admissionregistration.k8s.io/v1', kind: 'MutatingWebhookConfiguration', metadata: { name }, webhooks },
     });
     log.info({ name }, 'the API server is told whom to trust for the webhook');
   }
@@ -61,7 +65,8 @@ export function keepConfiguration({ client, name, clock, meter, log, leading }: 
     if (wanted === undefined || !live || writing || !leading()) return;
     if (live.webhooks?.every(({ clientConfig }) => clientConfig?.caBundle === wanted) ?? true) return;
     writing = write(live, wanted)
-      .catch((error: unknown) => log.warn({ name }, `the API server cannot be told whom to trust for the webhook: ${explainKube(error)}`))
+      .catch((error: unknown) =>
+        log.warn({ name }, `the API server cannot be told whom to trust for the webhook: ${explainKube(error)}`))
       .finally(() => { writing = undefined; });
   }
 
@@ -70,7 +75,9 @@ export function keepConfiguration({ client, name, clock, meter, log, leading }: 
     look();
   };
   const watch = startListWatch({
-    client, clock, meter, log, collection: { resource: 'mutatingwebhookconfigurations', path: PATH, fieldSelector: `metadata.name=${name}` },
+    client, clock, meter, log, collection: {
+      resource: 'mutatingwebhookconfigurations', path: PATH, fieldSelector: `metadata.name=${name}`,
+    },
     onReplace: (all) => become(all[0]), onApplied: become, onDeleted: () => become(undefined),
   });
   return {

@@ -1,6 +1,7 @@
 /**
- * [P] One question of the API server's about a pod → the answer: whether the pod asks for a sidecar, with which key, and how it gets
- * one. A pod that asks and cannot have one is refused with what to do, because its app would fail later and say less.
+ * [P] One question of the API server's about a pod → the answer: whether the pod asks for a sidecar, with which key,
+ * and how it gets one. A pod that asks and cannot have one is refused with what to do, because its app would fail later
+ * and say less.
  */
 import { isJsonObject } from '#crds/json.ts';
 import type { ApiKey } from '#crds/types.gen.ts';
@@ -44,10 +45,14 @@ export async function review({ namespace, pod }: ReviewRequest, context: ReviewC
   const unfit = unfitness(pod);
   if (unfit !== undefined) return { outcome: 'skipped', warnings: [`no Model Gateway sidecar was injected: ${unfit}`] };
   const name = pod.metadata.annotations?.[API_KEY_ANNOTATION];
-  if (name === undefined) return denied(`the label ${INJECT_LABEL} asks for a sidecar, and no annotation ${API_KEY_ANNOTATION} says whose key it uses. Add it with the name of an ApiKey of this namespace, or remove the label.`);
-  if (!NAME.test(name)) return denied(`the annotation ${API_KEY_ANNOTATION} must be the name of an ApiKey of this namespace.`);
+  if (name === undefined) return denied(
+    `the label ${INJECT_LABEL} asks for a sidecar, and no annotation ${API_KEY_ANNOTATION} says whose key it uses. ` +
+    `Add it with the name of an ApiKey of this namespace, or remove the label.`);
+  if (!NAME.test(name))
+    return denied(`the annotation ${API_KEY_ANNOTATION} must be the name of an ApiKey of this namespace.`);
   const apiKey = await context.findApiKey(namespace, name);
-  if (!apiKey) return denied(`there is no ApiKey ${name} in the namespace ${namespace}. Create it first: a Deployment or Job tries again by itself.`);
+  if (!apiKey) return denied(`there is no ApiKey ${name} in the namespace ${namespace}. Create it first: a ` +
+    `Deployment or Job tries again by itself.`);
   return reviewWith(pod, apiKey, context);
 }
 
@@ -56,7 +61,9 @@ function reviewWith(pod: Pod, apiKey: ApiKey, context: ReviewContext): Verdict {
   if (apiKey.spec.gatewayNamespace !== context.gatewayNamespace) return { outcome: 'unchanged' };
   const injection = inject(pod, { ...context, secret: { name: secretNameOf(apiKey), entry: KEY_ENTRY } });
   if ('problems' in injection) return denied(`${injection.problems.join('; ')}.`);
-  return injection.patch.length === 0 ? { outcome: 'unchanged' } : { outcome: 'injected', patch: injection.patch, warnings: doubts(apiKey) };
+  return injection.patch.length === 0
+    ? { outcome: 'unchanged' }
+    : { outcome: 'injected', patch: injection.patch, warnings: doubts(apiKey) };
 }
 
 function denied(message: string): Verdict {
@@ -68,8 +75,10 @@ const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 
 /** Why a pod of this make cannot have a sidecar. */
 function unfitness({ metadata, spec }: Pod): string | undefined {
-  if (metadata?.annotations?.[MIRROR_ANNOTATION] !== undefined) return 'the pod only mirrors a static one, which runs as its node\'s file says';
-  if (spec.hostNetwork) return 'the pod uses its node\'s network, where every process of the node could call with its key';
+  if (metadata?.annotations?.[MIRROR_ANNOTATION] !== undefined)
+    return 'the pod only mirrors a static one, which runs as its node\'s file says';
+  if (spec.hostNetwork)
+    return 'the pod uses its node\'s network, where every process of the node could call with its key';
   if (spec.os?.name === 'windows') return 'there is none for Windows';
   return undefined;
 }
@@ -88,12 +97,14 @@ export function parseReview(body: unknown): ReviewRequest | { readonly uid: stri
   if (apiVersion !== 'admission.k8s.io/v1' || kind !== 'AdmissionReview' || !isJsonObject(request)) return undefined;
   const { uid, namespace, operation, object } = request;
   if (typeof uid !== 'string') return undefined;
-  return operation === 'CREATE' && typeof namespace === 'string' && NAME.test(namespace) && isPod(object) ? { uid, namespace, pod: object } : { uid };
+  return operation === 'CREATE' && typeof namespace === 'string' && NAME.test(namespace) &&
+    isPod(object) ? { uid, namespace, pod: object } : { uid };
 }
 
 /** The API server has validated it by its own schema; this is to tell it from other kinds. */
 function isPod(object: unknown): object is Pod {
-  return isJsonObject(object) && object['kind'] === 'Pod' && isJsonObject(object['spec']) && Array.isArray(object['spec']['containers']);
+  return isJsonObject(object) && object['kind'] === 'Pod' && isJsonObject(object['spec']) &&
+    Array.isArray(object['spec']['containers']);
 }
 
 /** The answer as the API server reads it. */

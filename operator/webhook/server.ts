@@ -1,6 +1,6 @@
 /**
- * The webhook's HTTPS server: the API server asks it about each new pod that wants a sidecar. Its certificates are handed in and
- * replaced under way; what is answered is decided in review.ts.
+ * The webhook's HTTPS server: the API server asks it about each new pod that wants a sidecar. Its certificates are
+ * handed in and replaced under way; what is answered is decided in review.ts.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
@@ -43,9 +43,12 @@ const REQUEST_MS = 10_000;
 /** Resolves once it listens. */
 export async function startWebhookServer(options: WebhookServerOptions): Promise<WebhookServer> {
   const { listen, certificates, log } = options;
-  const secured = ({ certificate, key }: { readonly certificate: string; readonly key: string }) => ({ cert: certificate, key, minVersion: 'TLSv1.2' } as const);
+  const secured = ({ certificate, key }: { readonly certificate: string; readonly key: string }) =>
+    ({ cert: certificate, key, minVersion: 'TLSv1.2' } as const);
   const room: Room = { bytes: MOST_HELD_BYTES };
-  const server = createServer({ ...secured(certificates.current()), requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (request, response) => {
+  const server = createServer({
+    ...secured(certificates.current()), requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS,
+  }, (request, response) => {
     answer(options, request, room).catch((error: unknown): Answer => {
       options.meter.add('modelgateway_operator_injections_total', { outcome: 'failed' }, 1);
       log.warn({ err: error }, 'a pod could not be looked at; the webhook\'s failure policy decides');
@@ -84,7 +87,9 @@ interface Room {
   bytes: number;
 }
 
-async function answer({ context, meter, log }: WebhookServerOptions, request: IncomingMessage, room: Room): Promise<Answer> {
+async function answer({
+  context, meter, log,
+}: WebhookServerOptions, request: IncomingMessage, room: Room): Promise<Answer> {
   if (request.url?.split('?', 1)[0] !== INJECT_PATH) return { status: 404, body: 'not found\n' };
   if (request.method !== 'POST') return { status: 405, body: 'only POST\n' };
   const body = await readBody(request, room);
@@ -93,7 +98,8 @@ async function answer({ context, meter, log }: WebhookServerOptions, request: In
   if (!question) return { status: 400, body: 'an AdmissionReview of admission.k8s.io/v1 was expected\n' };
   const verdict: Verdict = 'pod' in question ? await review(question, context()) : { outcome: 'unchanged' };
   meter.add('modelgateway_operator_injections_total', { outcome: verdict.outcome }, 1);
-  if (verdict.outcome === 'denied' && 'pod' in question) log.info({ namespace: question.namespace, reason: verdict.message }, 'a pod was denied');
+  if (verdict.outcome === 'denied' && 'pod' in question)
+    log.info({ namespace: question.namespace, reason: verdict.message }, 'a pod was denied');
   return { status: 200, body: formatReview(question.uid, verdict) };
 }
 
@@ -128,6 +134,8 @@ async function readBody(request: IncomingMessage, room: Room): Promise<Buffer | 
 
 function send(response: ServerResponse, { status, body }: Answer): void {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  response.writeHead(status, { 'content-type': typeof body === 'string' ? 'text/plain; charset=utf-8' : 'application/json', 'content-length': Buffer.byteLength(text) });
+  response.writeHead(status, { 'content-type': typeof body === 'string'
+    ? 'text/plain; charset=utf-8'
+    : 'application/json', 'content-length': Buffer.byteLength(text) });
   response.end(text);
 }

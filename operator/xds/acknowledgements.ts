@@ -1,7 +1,8 @@
 /**
- * [P] What the fleet holds: for each object how many of the connected proxies have its version of now, which refuse it, and how
- * long it took. Counted from the streams as they are, not from what they have been, so a proxy that is gone counts no more.
- * A proxy counts once it has answered a whole configuration: one that has just started serves nobody yet.
+ * [P] What the fleet holds: for each object how many of the connected proxies have its version of now, which refuse it,
+ * and how long it took. Counted from the streams as they are, not from what they have been, so a proxy that is gone
+ * counts no more. A proxy counts once it has answered a whole configuration: one that has just started serves nobody
+ * yet.
  */
 import type { AcknowledgementDigest, ObjectDigest } from '#snapshot/fleet.gen.ts';
 import { RESOURCE_TYPES } from '#snapshot/resources.ts';
@@ -71,7 +72,9 @@ export class Acknowledgements {
         const id = objectId(typeUrl, name);
         if (id === undefined) continue;
         this.#touched.add(id);
-        if (this.#cache.get(typeUrl, name)) this.#publications.set(id, { atMs: nowMs, lastAnswerMs: nowMs, convergedMs: undefined });
+        if (this.#cache.get(
+          typeUrl, name,
+        )) this.#publications.set(id, { atMs: nowMs, lastAnswerMs: nowMs, convergedMs: undefined });
         else this.#publications.delete(id);
       }
     }
@@ -142,7 +145,8 @@ export class Acknowledgements {
     }
     const connected = this.connected + this.remote;
     const publication = this.#publications.get(id);
-    if (publication && publication.convergedMs === undefined && connected > 0 && acknowledged === connected) publication.convergedMs = publication.lastAnswerMs - publication.atMs;
+    if (publication && publication.convergedMs === undefined && connected > 0 && acknowledged === connected)
+      publication.convergedMs = publication.lastAnswerMs - publication.atMs;
     return { version: resource.version, connected, acknowledged, rejected, convergedMs: publication?.convergedMs };
   }
 

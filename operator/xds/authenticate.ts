@@ -1,7 +1,8 @@
 /**
- * Who calls: a ServiceAccount token that the Kubernetes API server vouches for (TokenReview). The token must have been made for
- * this server (its audience), so that one that was made for another program opens nothing here. Answers are kept for a moment,
- * under the token's hash: a fleet that comes back after a restart asks the API server once per proxy, not once per attempt.
+ * Who calls: a ServiceAccount token that the Kubernetes API server vouches for (TokenReview). The token must have been
+ * made for this server (its audience), so that one that was made for another program opens nothing here. Answers are
+ * kept for a moment, under the token's hash: a fleet that comes back after a restart asks the API server once per
+ * proxy, not once per attempt.
  */
 import { createHash } from 'node:crypto';
 
@@ -23,7 +24,10 @@ export interface AuthenticationRefusal {
 export type Authenticate = (token: string) => Promise<Identity | AuthenticationRefusal>;
 
 interface TokenReviewerOptions {
-  /** Posts JSON to a path of the API server and resolves with the answer's JSON; rejects where there is none, or a status that is not 2xx. */
+  /**
+   * Posts JSON to a path of the API server and resolves with the answer's JSON; rejects where there is none, or a
+   * status that is not 2xx.
+   */
   readonly post: (path: string, body: object) => Promise<unknown>;
   /** What the tokens must have been made for. */
   readonly audience: string;
@@ -48,7 +52,9 @@ export function createTokenReviewer({ post, audience, nowMs }: TokenReviewerOpti
 
   async function review(token: string): Promise<Identity | AuthenticationRefusal> {
     try {
-      const answer = await post(PATH, { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token, audiences: [audience] } });
+      const answer = await post(
+        PATH, { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token, audiences: [audience] } },
+      );
       return readReview(answer, audience);
     } catch {
       // its words may hold the request's body, and with it the token
@@ -78,17 +84,21 @@ export function createTokenReviewer({ post, audience, nowMs }: TokenReviewerOpti
 /** A TokenReview's answer. Everything in it is doubted: it comes from outside. */
 export function readReview(answer: unknown, audience: string): Identity | AuthenticationRefusal {
   const status = field(answer, 'status');
-  if (field(status, 'authenticated') !== true) return { refused: 'Unauthenticated', message: 'the token is not valid for this server, or has expired' };
-  if (!strings(field(status, 'audiences')).includes(audience)) return { refused: 'Unauthenticated', message: `the token was not made for the audience ${audience}` };
+  if (field(status, 'authenticated') !== true)
+    return { refused: 'Unauthenticated', message: 'the token is not valid for this server, or has expired' };
+  if (!strings(field(status, 'audiences')).includes(audience))
+    return { refused: 'Unauthenticated', message: `the token was not made for the audience ${audience}` };
   const user = field(status, 'user');
   const username = field(user, 'username');
   const [, namespace, serviceAccount] = (typeof username === 'string' && USER.exec(username)) || [];
-  if (namespace === undefined || serviceAccount === undefined) return { refused: 'Unauthenticated', message: 'the token is not a ServiceAccount\'s' };
+  if (namespace === undefined || serviceAccount === undefined)
+    return { refused: 'Unauthenticated', message: 'the token is not a ServiceAccount\'s' };
   return { namespace, serviceAccount, podName: strings(field(field(user, 'extra'), POD_NAME))[0] };
 }
 
 function field(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
+  return typeof value === 'object' && value !== null &&
+    Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
 }
 
 function strings(value: unknown): readonly string[] {

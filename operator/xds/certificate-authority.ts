@@ -50,7 +50,9 @@ export async function createAuthority(nowMs: number, lifetimeMs: number, purpose
 }
 
 /** Issues a certificate for a server of these DNS names; the first one is its subject. */
-export async function issueServing(authority: KeyPair, dnsNames: readonly string[], validity: Validity): Promise<KeyPair> {
+export async function issueServing(
+  authority: KeyPair, dnsNames: readonly string[], validity: Validity,
+): Promise<KeyPair> {
   const keys = await generateKeys();
   const issuer = new ParsedCertificate(authority.certificate);
   const certificate = await X509CertificateGenerator.create({

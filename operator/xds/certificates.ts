@@ -1,7 +1,8 @@
 /**
- * The server's certificates: an authority of the operator's own and a serving certificate that it signs, kept where all replicas
- * find them, made anew long before they end. Who connects trusts the published authorities, so a new authority is published
- * first and signs only when every client has had the time to read it; the one before stays trusted until it ends.
+ * The server's certificates: an authority of the operator's own and a serving certificate that it signs, kept where all
+ * replicas find them, made anew long before they end. Who connects trusts the published authorities, so a new authority
+ * is published first and signs only when every client has had the time to read it; the one before stays trusted until
+ * it ends.
  */
 import type { Logger } from 'pino';
 import { validityOf, createAuthority, issueServing, dnsNamesOf } from './certificate-authority.ts';
@@ -22,9 +23,14 @@ export interface StoredCertificates {
 
 interface CertificateStore {
   load(): Promise<StoredCertificates | undefined>;
-  /** Stores what was made from `before`; false: somebody else has stored since `before` was loaded, and nothing was written. */
+  /**
+   * Stores what was made from `before`; false: somebody else has stored since `before` was loaded, and nothing was
+   * written.
+   */
   store(next: StoredCertificates, before: StoredCertificates | undefined): Promise<boolean>;
-  /** Tells clients whom to trust: PEM, all authorities. Called again and again; the same text need not be written twice. */
+  /**
+   * Tells clients whom to trust: PEM, all authorities. Called again and again; the same text need not be written twice.
+   */
   publishAuthorities(pem: string): Promise<void>;
 }
 
@@ -146,9 +152,13 @@ function materialOf(stored: StoredCertificates, nowMs: number): ServingMaterial 
 }
 
 /** What clients trust: the one that signs, the one that will, the one that did. */
-function authoritiesOf({ caCertificate, nextCaCertificate, previousCaCertificate }: StoredCertificates, nowMs: number): string {
-  const previous = previousCaCertificate !== undefined && validityOf(previousCaCertificate).untilMs > nowMs ? previousCaCertificate : undefined;
-  return [caCertificate, nextCaCertificate, previous].filter((pem) => pem !== undefined).map((pem) => `${pem.trim()}\n`).join('');
+function authoritiesOf({
+  caCertificate, nextCaCertificate, previousCaCertificate,
+}: StoredCertificates, nowMs: number): string {
+  const previous = previousCaCertificate !== undefined &&
+    validityOf(previousCaCertificate).untilMs > nowMs ? previousCaCertificate : undefined;
+  return [caCertificate, nextCaCertificate, previous].filter((pem) => pem !== undefined).map((pem) => `${pem.trim()}\n`)
+    .join('');
 }
 
 interface Naming {
@@ -159,26 +169,34 @@ interface Naming {
 }
 
 /** What should be stored instead; undefined: nothing is due. */
-export async function renew(stored: StoredCertificates | undefined, naming: Naming): Promise<StoredCertificates | undefined> {
+export async function renew(stored:
+  | StoredCertificates | undefined, naming: Naming): Promise<StoredCertificates | undefined> {
   const { nowMs, of, lifetimes = LIFETIMES } = naming;
   if (!stored) return signedBy(await createAuthority(nowMs, lifetimes.caMs, of), naming);
   const { caCertificate, caKey, nextCaCertificate, nextCaKey } = stored;
   // every client has had the time to read of it
-  if (nextCaCertificate !== undefined && nextCaKey !== undefined && (nowMs >= validityOf(nextCaCertificate).fromMs + lifetimes.overlapMs || validityOf(caCertificate).untilMs <= nowMs)) {
-    return { ...await signedBy({ certificate: nextCaCertificate, key: nextCaKey }, naming), previousCaCertificate: caCertificate };
+  if (nextCaCertificate !== undefined && nextCaKey !== undefined && (nowMs >= validityOf(nextCaCertificate).fromMs +
+    lifetimes.overlapMs || validityOf(caCertificate).untilMs <= nowMs)) {
+    return { ...await signedBy({ certificate: nextCaCertificate, key: nextCaKey }, naming), previousCaCertificate:
+      caCertificate };
   }
   if (nextCaCertificate === undefined && due(caCertificate, nowMs)) {
     const next = await createAuthority(nowMs, lifetimes.caMs, of);
     return { ...stored, nextCaCertificate: next.certificate, nextCaKey: next.key };
   }
-  return servingDue(stored, naming) ? { ...stored, ...await signedBy({ certificate: caCertificate, key: caKey }, naming) } : undefined;
+  return servingDue(stored, naming)
+    ? { ...stored, ...await signedBy({ certificate: caCertificate, key: caKey }, naming) }
+    : undefined;
 }
 
-async function signedBy(authority: KeyPair, { serverNames, nowMs, lifetimes = LIFETIMES }: Naming): Promise<StoredCertificates> {
+async function signedBy(authority: KeyPair, {
+  serverNames, nowMs, lifetimes = LIFETIMES,
+}: Naming): Promise<StoredCertificates> {
   // a certificate must not outlive its authority
   const untilMs = Math.min(nowMs + lifetimes.servingMs, validityOf(authority.certificate).untilMs);
   const made = await issueServing(authority, serverNames, { fromMs: nowMs, untilMs });
-  return { caCertificate: authority.certificate, caKey: authority.key, servingCertificate: made.certificate, servingKey: made.key };
+  return { caCertificate:
+    authority.certificate, caKey: authority.key, servingCertificate: made.certificate, servingKey: made.key };
 }
 
 function servingDue({ servingCertificate }: StoredCertificates, { serverNames, nowMs }: Naming): boolean {

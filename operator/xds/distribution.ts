@@ -1,6 +1,7 @@
 /**
- * The fleet's configuration, given out: what is published reaches every connected proxy over xDS, and what the proxies say of
- * it comes back as progress per object. Every operator replica has one; followers tell the leader what their proxies hold.
+ * The fleet's configuration, given out: what is published reaches every connected proxy over xDS, and what the proxies
+ * say of it comes back as progress per object. Every operator replica has one; followers tell the leader what their
+ * proxies hold.
  */
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
@@ -25,17 +26,29 @@ export interface UpstreamRefusal {
 }
 
 export interface Distribution {
-  /** Gives the snapshot out; validates nothing, never blocks. What has the content of before is not sent again. Until the first one, callers wait. */
+  /**
+   * Gives the snapshot out; validates nothing, never blocks. What has the content of before is not sent again. Until
+   * the first one, callers wait.
+   */
   publish(snapshot: Snapshot): void;
-  /** Gives out resources of another type (Envoy's own): all that there are of it. Callers are answered after the first publish. */
+  /**
+   * Gives out resources of another type (Envoy's own): all that there are of it. Callers are answered after the first
+   * publish.
+   */
   publishResources(typeUrl: string, resources: readonly RawResource[]): void;
   /** By "Kind namespace/name"; undefined: it is not published. */
   progress(id: string): ObjectProgress | undefined;
   /** Told, at most every few milliseconds, whose progress has changed. Returns how to stop that. */
   onProgress(listener: (ids: ReadonlySet<string>) => void): () => void;
-  /** Told of refusals that proxies report, on the leader also of those that other replicas heard. Returns how to stop that. */
+  /**
+   * Told of refusals that proxies report, on the leader also of those that other replicas heard. Returns how to stop
+   * that.
+   */
   onRefusal(listener: (refusal: UpstreamRefusal) => void): () => void;
-  /** Where the leader's port is ("host:port"), so that it hears what this replica's proxies hold; undefined: this replica leads. */
+  /**
+   * Where the leader's port is ("host:port"), so that it hears what this replica's proxies hold; undefined: this
+   * replica leads.
+   */
   leaderAt(address: string | undefined): void;
   /** For metrics. */
   figures(): FleetFigures;
@@ -66,7 +79,10 @@ export type DistributionSecurity =
     readonly token: () => Promise<string>;
     /** The name that this service's certificates are made for. */
     readonly serverName: string;
-    /** ServiceAccounts that may take configuration, or send acknowledgements of other replicas; absent: any of the namespace. */
+    /**
+     * ServiceAccounts that may take configuration, or send acknowledgements of other replicas; absent: any of the
+     * namespace.
+     */
     readonly serviceAccounts?: { readonly proxies?: readonly string[]; readonly operators?: readonly string[] };
   }
   /** Neither TLS nor tokens: for tests, and for one machine whose loopback is trusted. */
@@ -100,7 +116,8 @@ export async function startDistribution(options: DistributionOptions): Promise<D
       leader = address;
       fleet.digests?.stop();
       fleet.digests = address === undefined ? undefined : new DigestStream({
-        address, replica, acknowledgements: fleet.acknowledgements, log, secure: security.insecure ? undefined : security,
+        address, replica, acknowledgements:
+          fleet.acknowledgements, log, secure: security.insecure ? undefined : security,
       });
     },
     figures: () => fleet.figures(),

@@ -1,5 +1,6 @@
 /**
- * The fleet as one replica sees it: what is given out, the streams that it goes to, and what has been said of it in return.
+ * The fleet as one replica sees it: what is given out, the streams that it goes to, and what has been said of it in
+ * return.
  */
 import type { Logger } from 'pino';
 import type { DeltaDiscoveryRequest } from '#snapshot/discovery.gen.ts';
@@ -100,12 +101,15 @@ export class Fleet {
   publishResources(typeUrl: string, resources: readonly RawResource[]): void {
     const wanted = new Map(resources.map(({ name, value }) => [name, value]));
     const names = new Set([...this.#cache.all(typeUrl).keys(), ...wanted.keys()]);
-    this.#publish([{ typeUrl, names: [...names].filter((name) => this.#cache.set(typeUrl, name, wanted.get(name))), urgent: new Set() }]);
+    this.#publish([{
+      typeUrl, names: [...names].filter((name) => this.#cache.set(typeUrl, name, wanted.get(name))), urgent: new Set(),
+    }]);
   }
 
   figures(): FleetFigures {
     const { connected, remote } = this.acknowledgements;
-    return { connectedProxies: connected, remoteProxies: remote, resources: this.#cache.size, snapshotBytes: this.#cache.bytes, pushesTotal: this.#pushes, rejectionsTotal: this.#rejections };
+    return { connectedProxies: connected, remoteProxies: remote, resources: this.#cache.size, snapshotBytes:
+      this.#cache.bytes, pushesTotal: this.#pushes, rejectionsTotal: this.#rejections };
   }
 
   #publish(changes: readonly ResourceChanges[]): void {
@@ -175,7 +179,9 @@ export class Fleet {
     const nowMs = performance.now();
     this.#onAcknowledged?.(nowMs - settled.sent.atMs);
     this.#rejections += settled.faults.size;
-    for (const [name, message] of settled.faults) this.#log.warn({ proxy, typeUrl: settled.typeUrl, name, message }, 'a proxy refuses a resource and goes on with the one of before');
+    for (const [name, message] of settled.faults) this.#log.warn({
+      proxy, typeUrl: settled.typeUrl, name, message,
+    }, 'a proxy refuses a resource and goes on with the one of before');
     this.acknowledgements.settled(proxy, session, settled, nowMs);
     // others than our proxies are served too, but hold none of our objects
     if (session.caughtUp && session.subscription(CHECKPOINT_TYPE)) this.acknowledgements.joined(proxy, session, nowMs);
@@ -201,7 +207,10 @@ export class Fleet {
     };
   }
 
-  /** A proxy of this replica reports it. What other replicas report is not handed on: while the lead moves, two may take each other for the leader. */
+  /**
+   * A proxy of this replica reports it. What other replicas report is not handed on: while the lead moves, two may take
+   * each other for the leader.
+   */
   refused(refusal: Refusal): void {
     this.digests?.refused(refusal);
     this.#tellRefusal(refusal);

@@ -1,7 +1,7 @@
 /**
- * [P] One client's stream: its subscriptions, and which response goes out next. Nothing is ever queued: what has changed is
- * noted by name, and a response is made, from what holds then, when the client has answered the one before and the connection
- * takes more. So a slow client gets fewer and larger steps, and costs no memory.
+ * [P] One client's stream: its subscriptions, and which response goes out next. Nothing is ever queued: what has
+ * changed is noted by name, and a response is made, from what holds then, when the client has answered the one before
+ * and the connection takes more. So a slow client gets fewer and larger steps, and costs no memory.
  */
 import type { DeltaDiscoveryRequest, DeltaDiscoveryResponse, Status } from '#snapshot/discovery.gen.ts';
 import { ResourceFault } from '#snapshot/fleet.gen.ts';
@@ -66,7 +66,8 @@ export class Session {
     const faults = sent && errorDetail ? faultsOf(errorDetail, sent) : NO_FAULTS;
     if (sent) subscription.settle(responseNonce, faults);
     subscription.subscribe(request);
-    if (sent && !this.#caughtUp) this.#caughtUp = this.#subscriptions.has(this.#order.last) ? typeUrl === this.#order.last : this.#quiet();
+    if (sent && !this.#caughtUp)
+      this.#caughtUp = this.#subscriptions.has(this.#order.last) ? typeUrl === this.#order.last : this.#quiet();
     return sent && { typeUrl, sent, faults };
   }
 
@@ -108,8 +109,9 @@ export class Session {
   }
 
   /**
-   * A client that knows rounds answers at their end: until that is sent nothing may wait for an answer, or both would wait for
-   * each other; after it, everything does. Another client answers each response, so each type waits for its own.
+   * A client that knows rounds answers at their end: until that is sent nothing may wait for an answer, or both would
+   * wait for each other; after it, everything does. Another client answers each response, so each type waits for its
+   * own.
    */
   #mayGo(subscription: Subscription): boolean {
     const awaited = this.#subscriptions.get(this.#order.last) ?? subscription;
@@ -118,7 +120,9 @@ export class Session {
     return true;
   }
 
-  #send(subscription: Subscription, { resources, removed, versions, atMs }: { resources: readonly Uint8Array[]; removed: readonly string[] } & Sent): DeltaDiscoveryResponse {
+  #send(subscription: Subscription, {
+    resources, removed, versions, atMs,
+  }: { resources: readonly Uint8Array[]; removed: readonly string[] } & Sent): DeltaDiscoveryResponse {
     const nonce = String(this.#nonce += 1);
     subscription.sent(nonce, { versions, atMs });
     if (subscription.typeUrl === this.#order.last) this.#turn.clear();
@@ -130,7 +134,8 @@ export class Session {
     const { parentsFirst, last } = this.#order;
     const known = parentsFirst.flatMap((typeUrl) => this.#subscriptions.get(typeUrl) ?? []);
     if (known.length + Number(this.#subscriptions.has(last)) < this.#subscriptions.size) {
-      for (const each of this.#subscriptions.values()) if (each.typeUrl !== last && !parentsFirst.includes(each.typeUrl)) known.push(each);
+      for (const each of this.#subscriptions.values())
+        if (each.typeUrl !== last && !parentsFirst.includes(each.typeUrl)) known.push(each);
     }
     return known;
   }

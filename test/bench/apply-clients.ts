@@ -1,6 +1,7 @@
 /**
  * The light clients of apply.ts, in a process of their own: each has its own connection and the whole protocol, its
- * acknowledgements included, and puts what it gets in force as a proxy does. Arguments: the operator's address, how many, how many keys.
+ * acknowledgements included, and puts what it gets in force as a proxy does. Arguments: the operator's address, how
+ * many, how many keys.
  */
 import { hash } from 'node:crypto';
 import { compileEdit } from '../../dataplane/state/compile-edit.ts';

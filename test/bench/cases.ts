@@ -1,7 +1,7 @@
 /**
- * What is measured: each case is one kind of call at one number of connections. All requests and answers have about 1 KB, or
- * 50 events; nothing in them is made easy for the gateway: no output limit and no stream usage is asked for in OpenAI's
- * dialect, so that it edits the request and takes the usage event out again.
+ * What is measured: each case is one kind of call at one number of connections. All requests and answers have about 1
+ * KB, or 50 events; nothing in them is made easy for the gateway: no output limit and no stream usage is asked for in
+ * OpenAI's dialect, so that it edits the request and takes the usage event out again.
  */
 
 type Shape =
@@ -9,9 +9,15 @@ type Shape =
   | 'json'
   /** 50 events, each written by itself, as quickly as they are taken. */
   | 'stream'
-  /** 50 events, one every 10 ms on each stream: every event arrives alone. Throughput is given; the CPU per event is what counts. */
+  /**
+   * 50 events, one every 10 ms on each stream: every event arrives alone. Throughput is given; the CPU per event is
+   * what counts.
+   */
   | 'paced'
-  /** 50 events, five every 10 ms on each stream, in one write: as many reads for everybody, however quick it is. Again the CPU counts. */
+  /**
+   * 50 events, five every 10 ms on each stream, in one write: as many reads for everybody, however quick it is. Again
+   * the CPU counts.
+   */
   | 'burst';
 
 export type Dialect = 'openai' | 'anthropic';
@@ -20,7 +26,10 @@ export interface BenchCase {
   /** dialect-shape-connections, or dialect-provider-shape-connections where the two differ: what --only chooses by. */
   readonly name: string;
   readonly dialect: Dialect;
-  /** The protocol of the model's provider: the gateway converts where it is not the client's. The floor cannot, and passes on. */
+  /**
+   * The protocol of the model's provider: the gateway converts where it is not the client's. The floor cannot, and
+   * passes on.
+   */
   readonly provider: Dialect;
   readonly shape: Shape;
   readonly connections: number;
@@ -39,7 +48,9 @@ export const EVENTS_PER_BURST = 5;
 
 const CONNECTIONS = [1, 16, 64, 256] as const;
 
-/** The whole table. Anthropic's dialect differs little on the way through, so one number of connections stands for it. */
+/**
+ * The whole table. Anthropic's dialect differs little on the way through, so one number of connections stands for it.
+ */
 export const CASES: readonly BenchCase[] = [
   ...CONNECTIONS.map((connections) => benchCase('openai', 'json', connections)),
   ...CONNECTIONS.map((connections) => benchCase('openai', 'stream', connections)),
@@ -47,11 +58,13 @@ export const CASES: readonly BenchCase[] = [
   benchCase('openai', 'paced', 256),
   benchCase('anthropic', 'json', 64),
   benchCase('anthropic', 'stream', 64),
-  ...(['openai', 'anthropic'] as const).flatMap((dialect) => (['openai', 'anthropic'] as const).map((provider) => benchCase(dialect, 'burst', 64, provider))),
+  ...(['openai', 'anthropic'] as const).flatMap((dialect) =>
+    (['openai', 'anthropic'] as const).map((provider) => benchCase(dialect, 'burst', 64, provider))),
 ];
 
 /** What --quick leaves. */
-export const QUICK_CASES: ReadonlySet<string> = new Set(['openai-json-1', 'openai-json-64', 'openai-stream-64', 'openai-paced-64']);
+export const QUICK_CASES: ReadonlySet<string> =
+  new Set(['openai-json-1', 'openai-json-64', 'openai-stream-64', 'openai-paced-64']);
 
 export const MODELS: Readonly<Record<Dialect, string>> = { openai: 'bench-gpt', anthropic: 'bench-claude' };
 /** The mock provider knows by the name that it is to take its time. */
@@ -95,5 +108,7 @@ export function callOf({ dialect, provider, shape }: Pick<BenchCase, 'dialect' |
   const body = write(QUESTION.repeat(20).slice(0, REQUEST_BYTES - write('').length));
   return dialect === 'openai'
     ? { path: '/v1/chat/completions', body, headers: { 'content-type': 'application/json' } }
-    : { path: '/v1/messages', body, headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' } };
+    : {
+      path: '/v1/messages', body, headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
+    };
 }

@@ -17,7 +17,8 @@ const ROUND: Measured = {
 
 describe('figures', () => {
   it('words quantiles', () => {
-    assert.equal(quantilesOf(Array.from({ length: 100 }, (_none, index) => 100 - index)), 'p50 51.0 ms, p90 91.0 ms, p99 100.0 ms, longest 100.0 ms (100)');
+    assert.equal(quantilesOf(Array.from({ length: 100 }, (_none, index) =>
+      100 - index)), 'p50 51.0 ms, p90 91.0 ms, p99 100.0 ms, longest 100.0 ms (100)');
   });
   it('takes the middle, or the mean of two', () => {
     assert.equal(median([3, 1, 2]), 2);
@@ -64,18 +65,26 @@ describe('cases', () => {
   });
   it('of conversions are measured in turns with what passes through, and told as a ratio of the same round', () => {
     const burst = chooseCases(CASES, ['burst']);
-    assert.deepEqual(groupCases(burst).map((group) => group.map(({ name }) => name)), [['openai-burst-64', 'openai-anthropic-burst-64'], ['anthropic-openai-burst-64', 'anthropic-burst-64']]);
-    const costs: Readonly<Record<string, readonly number[]>> = { 'openai-burst-64': [10, 20], 'openai-anthropic-burst-64': [11, 22], 'anthropic-burst-64': [10, 20], 'anthropic-openai-burst-64': [12, 24] };
+    assert.deepEqual(groupCases(burst).map((group) => group.map(({ name }) => name)), [
+      ['openai-burst-64', 'openai-anthropic-burst-64'], ['anthropic-openai-burst-64', 'anthropic-burst-64'],
+    ]);
+    const costs: Readonly<Record<string, readonly number[]>> = { 'openai-burst-64': [
+      10, 20,
+    ], 'openai-anthropic-burst-64': [11, 22], 'anthropic-burst-64': [10, 20], 'anthropic-openai-burst-64': [12, 24] };
     const measured = (cpuMicrosPerEvent: number): Measured => ({ ...ROUND, cpuMicrosPerEvent });
-    const lines = conversionLines(burst.map((benchCase) => ({ benchCase, rounds: { gateway: (costs[benchCase.name] ?? []).map(measured) } })));
-    assert.deepEqual(lines.map((line) => [line.slice(0, 7), line.slice(-4)]), [['reached', '1.10'], ['MISSED ', '1.20']]);
+    const lines = conversionLines(burst.map((benchCase) =>
+      ({ benchCase, rounds: { gateway: (costs[benchCase.name] ?? []).map(measured) } })));
+    assert.deepEqual(lines.map((line) =>
+      [line.slice(0, 7), line.slice(-4)]), [['reached', '1.10'], ['MISSED ', '1.20']]);
     assert.deepEqual(conversionLines(burst.slice(1, 2).map((benchCase) => ({ benchCase, rounds: {} }))), []);
   });
   it('are compared with a large configuration round by round', () => {
     const [benchCase] = CASES;
     assert.ok(benchCase);
-    const rounds = (...all: readonly number[]): Measured[] => all.map((requestsPerSecond) => ({ ...ROUND, requestsPerSecond, p99Ms: 1000 / requestsPerSecond }));
-    const told = (large: readonly Measured[] | undefined): readonly string[] => largeLines([{ benchCase, rounds: { gateway: rounds(100, 200, 400), ...large && { large } } }]);
+    const rounds = (...all: readonly number[]): Measured[] =>
+      all.map((requestsPerSecond) => ({ ...ROUND, requestsPerSecond, p99Ms: 1000 / requestsPerSecond }));
+    const told = (large: readonly Measured[] | undefined): readonly string[] =>
+      largeLines([{ benchCase, rounds: { gateway: rounds(100, 200, 400), ...large && { large } } }]);
     assert.deepEqual(told(undefined), []);
     assert.match(told(rounds(98, 196, 100)).join(), /^reached .* 98\.0 %, CPU 1\.000 times, p99 1\.02 times$/);
     assert.match(told(rounds(96, 192, 400)).join(), /^MISSED .* 96\.0 %/);
@@ -88,7 +97,8 @@ describe('cases', () => {
 });
 
 describe('stages', () => {
-  const frame = (id: number, functionName: string, url: string, children: number[] = []): CpuProfile['nodes'][number] => ({ id, callFrame: { functionName, url, lineNumber: 0 }, children });
+  const frame = (id: number, functionName: string, url: string, children: number[] = []): CpuProfile['nodes'][number] =>
+    ({ id, callFrame: { functionName, url, lineNumber: 0 }, children });
   const profile: CpuProfile = {
     nodes: [
       frame(1, '(root)', '', [2, 3, 6, 7]),

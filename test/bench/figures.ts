@@ -1,4 +1,7 @@
-/** [P] Arithmetic of measurements: machines drift, so that ratios are taken within a round, and their median over the rounds. */
+/**
+ * [P] Arithmetic of measurements: machines drift, so that ratios are taken within a round, and their median over the
+ * rounds.
+ */
 
 /** The value below which so many percent lie; 0 of nothing. */
 export function percentile(values: readonly number[], percent: number): number {
@@ -21,7 +24,8 @@ export function median(values: readonly number[]): number | undefined {
 }
 
 /** The median over the rounds of value / base, both of the same round; rounds that lack one are left out. */
-export function medianRatio<R>(values: readonly R[], bases: readonly R[], read: (round: R) => number | undefined): number | undefined {
+export function medianRatio<R>(values: readonly R[], bases: readonly R[], read: (round: R) => number | undefined):
+  | number | undefined {
   const ratios = values.flatMap((value, round) => {
     const base = bases[round];
     const [above, below] = [read(value), base === undefined ? undefined : read(base)];

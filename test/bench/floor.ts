@@ -1,6 +1,7 @@
 /**
- * The floor: the quickest proxy that fastify and undici make in Node. Body buffered, reply hijacked, one dispatch on a pool,
- * back-pressure both ways; it checks nothing and counts nothing. What the gateway costs more than this is the gateway's own.
+ * The floor: the quickest proxy that fastify and undici make in Node. Body buffered, reply hijacked, one dispatch on a
+ * pool, back-pressure both ways; it checks nothing and counts nothing. What the gateway costs more than this is the
+ * gateway's own.
  */
 import type { AddressInfo } from 'node:net';
 import type { ServerResponse } from 'node:http';
@@ -20,7 +21,8 @@ class Relay implements Dispatcher.DispatchHandler {
 
   onRequestStart(): void { /* nothing to note */ }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Record<string, string | string[] | undefined>): void {
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Record<string,
+    | string | string[] | undefined>): void {
     const kept: Record<string, string | string[]> = {};
     for (const name of Object.keys(headers)) {
       const value = headers[name];

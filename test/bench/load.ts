@@ -1,4 +1,7 @@
-/** Load from a process of its own: wrk where it is installed, else autocannon with a worker. Both keep their connections. */
+/**
+ * Load from a process of its own: wrk where it is installed, else autocannon with a worker. Both keep their
+ * connections.
+ */
 import { execFile, execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -56,20 +59,26 @@ async function runWrk({ url, call, keys, connections, seconds, core, folder }: L
   const line = /^RESULT (.+)$/m.exec(stdout)?.[1];
   if (line === undefined) throw new Error(`wrk printed no result:\n${stdout}`);
   const { requests, durationUs, p50Us, p99Us, maxUs, errors } = JSON.parse(line) as Record<string, number>;
-  return figures({ requests, seconds: Number(durationUs) / 1e6, p50Ms: Number(p50Us) / 1e3, p99Ms: Number(p99Us) / 1e3, maxMs: Number(maxUs) / 1e3, errors });
+  return figures({ requests, seconds: Number(durationUs) / 1e6, p50Ms:
+    Number(p50Us) / 1e3, p99Ms: Number(p99Us) / 1e3, maxMs: Number(maxUs) / 1e3, errors });
 }
 
 /** It takes one set of headers, so that all of its calls have one key. */
 async function runAutocannon({ url, call, keys, connections, seconds, core }: Load): Promise<LoadResult> {
   const headers = { ...call.headers, authorization: `Bearer ${keys[0] ?? ''}` };
   const { stdout } = await execute('taskset', [
-    '-c', String(core), process.execPath, AUTOCANNON, '--json', '--no-progress', '-w', '1', '-c', String(connections), '-d', String(seconds), '-m', 'POST',
+    '-c', String(core), process.execPath, AUTOCANNON, '--json', '--no-progress', '-w', '1', '-c', String(
+      connections,
+    ), '-d', String(seconds), '-m', 'POST',
     ...Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}=${value}`]), '-b', call.body, url + call.path,
   ]);
-  const result = JSON.parse(stdout) as { readonly duration: number; readonly non2xx: number; readonly errors: number; readonly timeouts: number;
+  const result = JSON.parse(
+    stdout,
+  ) as { readonly duration: number; readonly non2xx: number; readonly errors: number; readonly timeouts: number;
     readonly requests: { readonly total: number }; readonly latency: Record<string, number> };
   const { p50, p99, max } = result.latency;
-  return figures({ requests: result.requests.total, seconds: result.duration, p50Ms: p50, p99Ms: p99, maxMs: max, errors: result.non2xx + result.errors });
+  return figures({ requests: result.requests.total, seconds:
+    result.duration, p50Ms: p50, p99Ms: p99, maxMs: max, errors: result.non2xx + result.errors });
 }
 
 function figures(read: Readonly<Record<keyof LoadResult, number | undefined>>): LoadResult {

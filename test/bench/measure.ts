@@ -28,7 +28,9 @@ export interface Measured {
   readonly peakBytes: number | undefined;
   readonly errors: number;
   readonly requests: number;
-  /** How much of the target's core others had meanwhile, 0 to 1: more than a few per cent spoils throughput and latency. */
+  /**
+   * How much of the target's core others had meanwhile, 0 to 1: more than a few per cent spoils throughput and latency.
+   */
   readonly foreignShare: number | undefined;
 }
 
@@ -52,10 +54,12 @@ export async function measure(bench: Bench, benchCase: BenchCase, target: Target
   const timer = setInterval(sample, SAMPLE_MS);
   const before = readUse(pid, core);
   const storeBefore = storePid === undefined ? 0 : cpuSeconds(storePid);
-  const load = await generator.run({ url: target.url, call: callOf(benchCase), keys: target.keys, connections: benchCase.connections, seconds, core: loadCore, folder })
+  const load = await generator.run({ url: target.url, call:
+    callOf(benchCase), keys: target.keys, connections: benchCase.connections, seconds, core: loadCore, folder })
     .finally(() => clearInterval(timer));
   const after = readUse(pid, core);
-  const store = storePid === undefined || load.requests === 0 ? undefined : (cpuSeconds(storePid) - storeBefore) * 1e6 / load.requests;
+  const store = storePid === undefined ||
+    load.requests === 0 ? undefined : (cpuSeconds(storePid) - storeBefore) * 1e6 / load.requests;
   sample();
   const first = benchCase.shape === 'json' ? undefined : await firstEvents(bench, benchCase, target);
   const cpu = pid === undefined || target.name === 'mock' ? undefined : after.cpu - before.cpu;
@@ -67,7 +71,8 @@ export async function measure(bench: Bench, benchCase: BenchCase, target: Target
     eventsPerSecond: events && load.requests * events / load.seconds,
     p50Ms: load.p50Ms, p99Ms: load.p99Ms, maxMs: load.maxMs,
     cpuMicrosPerRequest,
-    cpuMicrosPerEvent: events === undefined || cpuMicrosPerRequest === undefined ? undefined : cpuMicrosPerRequest / events,
+    cpuMicrosPerEvent: events === undefined ||
+      cpuMicrosPerRequest === undefined ? undefined : cpuMicrosPerRequest / events,
     ...store !== undefined && { storeMicrosPerRequest: store },
     firstEventP50Ms: first?.p50Ms, firstEventP99Ms: first?.p99Ms,
     peakBytes: pid === undefined ? undefined : peakBytes,
@@ -88,17 +93,24 @@ function readUse(pid: number | undefined, core: number): Use {
 }
 
 async function firstEvents({ loadCore }: Bench, benchCase: BenchCase, { url, keys }: Target): Promise<FirstEvents> {
-  const load: FirstEventLoad = { url, call: callOf(benchCase), key: keys[0] ?? '', connections: benchCase.connections, seconds: FIRST_EVENT_SECONDS };
-  const { stdout } = await execute('taskset', ['-c', String(loadCore), process.execPath, join(import.meta.dirname, 'first-event.ts'), JSON.stringify(load)]);
+  const load: FirstEventLoad = { url, call: callOf(benchCase), key: keys[0] ??
+    '', connections: benchCase.connections, seconds: FIRST_EVENT_SECONDS };
+  const { stdout } = await execute('taskset', [
+    '-c', String(loadCore), process.execPath, join(import.meta.dirname, 'first-event.ts'), JSON.stringify(load),
+  ]);
   return JSON.parse(stdout) as FirstEvents;
 }
 
 /** One call as a client makes it: says at once where a target does not do what is measured. */
 export async function assertAnswers(benchCase: BenchCase, target: Target): Promise<void> {
   const { path, body, headers } = callOf(benchCase);
-  const response = await fetch(target.url + path, { method: 'POST', body, headers: { ...headers, authorization: `Bearer ${target.keys[0] ?? ''}` } });
+  const response = await fetch(target.url +
+    path, { method: 'POST', body, headers: { ...headers, authorization: `Bearer ${target.keys[0] ?? ''}` } });
   const text = await response.text();
-  if (response.status !== 200) throw new Error(`${target.name} answers ${benchCase.name} with ${response.status}: ${text.slice(0, 500)}`);
-  if (benchCase.shape !== 'json' && !/\[DONE\]|message_stop/.test(text)) throw new Error(`${target.name} does not stream ${benchCase.name}: ${text.slice(0, 500)}`);
-  if ((target.name === 'gateway' || target.name === 'valkey') && benchCase.shape === 'json' && response.headers.get('x-modelgateway-cost-usd') === null) throw new Error('the gateway does not bill');
+  if (response.status !== 200)
+    throw new Error(`${target.name} answers ${benchCase.name} with ${response.status}: ${text.slice(0, 500)}`);
+  if (benchCase.shape !== 'json' && !/\[DONE\]|message_stop/.test(text))
+    throw new Error(`${target.name} does not stream ${benchCase.name}: ${text.slice(0, 500)}`);
+  if ((target.name === 'gateway' || target.name === 'valkey') && benchCase.shape === 'json' &&
+    response.headers.get('x-modelgateway-cost-usd') === null) throw new Error('the gateway does not bill');
 }

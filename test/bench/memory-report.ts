@@ -1,6 +1,6 @@
 /**
- * Loaded into a measured gateway (--import, with --expose-gc): on SIGUSR2 it collects garbage and writes what the process holds
- * to the file that MEMORY_REPORT names.
+ * Loaded into a measured gateway (--import, with --expose-gc): on SIGUSR2 it collects garbage and writes what the
+ * process holds to the file that MEMORY_REPORT names.
  */
 import { renameSync, writeFileSync } from 'node:fs';
 

@@ -1,7 +1,7 @@
 /**
- * The mock provider, a process of its own: a raw socket server that does as little as possible for a request, so that it is
- * never what is measured. It takes requests as load generators and undici send them (a content-length, one at a time), answers
- * with bytes made beforehand, and knows by the body whether a stream is wanted and at which pace.
+ * The mock provider, a process of its own: a raw socket server that does as little as possible for a request, so that
+ * it is never what is measured. It takes requests as load generators and undici send them (a content-length, one at a
+ * time), answers with bytes made beforehand, and knows by the body whether a stream is wanted and at which pace.
  */
 import { createServer } from 'node:net';
 import type { Socket } from 'node:net';
@@ -45,7 +45,8 @@ setInterval(() => {
 }, 1);
 
 function burstsOf(chunks: readonly Buffer[]): Buffer[] {
-  return Array.from({ length: EVENTS_PER_STREAM / EVENTS_PER_BURST }, (_none, index) => Buffer.concat(chunks.slice(index * EVENTS_PER_BURST, (index + 1) * EVENTS_PER_BURST)));
+  return Array.from({ length: EVENTS_PER_STREAM / EVENTS_PER_BURST }, (_none, index) =>
+    Buffer.concat(chunks.slice(index * EVENTS_PER_BURST, (index + 1) * EVENTS_PER_BURST)));
 }
 
 function startStream(socket: Socket, chunks: readonly Buffer[], paced: boolean): void {

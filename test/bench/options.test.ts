@@ -15,14 +15,17 @@ const NONSENSE: readonly [flags: readonly string[], said: string][] = [
 ];
 
 describe('npm run bench', () => {
-  for (const [flags, message] of NONSENSE) test(flags.join(' '), () => assert.throws(() => parseBenchOptions(flags), { name: 'TypeError', message }));
+  for (const [flags, message] of NONSENSE)
+    test(flags.join(' '), () => assert.throws(() => parseBenchOptions(flags), { name: 'TypeError', message }));
 
   test('--no-such', () => assert.throws(() => parseBenchOptions(['--no-such']), TypeError));
 
   test('defaults that --quick shortens, and others', () => {
     const options = parseBenchOptions(['--quick', '--cores', '2,3', '--compare', 'http://127.0.0.1:1/']);
     assert.ok(options !== 'help');
-    assert.deepEqual([options.rounds, options.seconds, options.loadCore, options.core, options.compare?.url], [3, 3, 2, 3, 'http://127.0.0.1:1']);
+    assert.deepEqual([
+      options.rounds, options.seconds, options.loadCore, options.core, options.compare?.url,
+    ], [3, 3, 2, 3, 'http://127.0.0.1:1']);
     const others = parseBenchOptions(['--quick', '--rounds', '2', '--seconds', '1', '--mock-port', '0']);
     assert.ok(others !== 'help');
     assert.deepEqual([others.rounds, others.seconds, others.mockPort], [2, 1, 0]);
@@ -31,9 +34,11 @@ describe('npm run bench', () => {
 });
 
 describe('npm run bench:together', () => {
-  for (const [flags, message] of [...NONSENSE.filter(([[, value]]) => value === 'x' || value === '0'), [['--warm-up=-1'], '--warm-up: -1 is less than 0'] as const]) {
+  for (const [flags, message] of [...NONSENSE.filter(([[, value]]) => value === 'x' ||
+    value === '0'), [['--warm-up=-1'], '--warm-up: -1 is less than 0'] as const]) {
     test(flags.join(' '), () => {
-      const { status, stdout, stderr } = spawnSync(process.execPath, [join(import.meta.dirname, 'together.ts'), ...flags], { encoding: 'utf8' });
+      const { status, stdout, stderr } =
+        spawnSync(process.execPath, [join(import.meta.dirname, 'together.ts'), ...flags], { encoding: 'utf8' });
       assert.deepEqual({ status, stdout }, { status: 64, stdout: '' });
       assert.ok(stderr.startsWith(message), stderr);
     });

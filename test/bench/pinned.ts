@@ -30,7 +30,9 @@ const STOP_MS = 30_000;
 /** `taskset` executes the command in its own place, so that the pid is the command's. */
 export function startPinned(command: readonly string[], { core, outputFile, cwd }: PinnedOptions): PinnedProcess {
   const output = openSync(outputFile, 'w');
-  const child = spawn('taskset', ['-c', String(core), ...command], { stdio: ['ignore', output, output], env: inheritedEnvironment(), ...(cwd ? { cwd } : {}) });
+  const child = spawn('taskset', [
+    '-c', String(core), ...command,
+  ], { stdio: ['ignore', output, output], env: inheritedEnvironment(), ...(cwd ? { cwd } : {}) });
   closeSync(output);
   const { pid } = child;
   if (pid === undefined) throw new Error('taskset is not installed: it is part of util-linux');
@@ -43,7 +45,8 @@ export async function untilSaid<T>(started: PinnedProcess, find: (output: string
   while (performance.now() < endAt) {
     const found = find(started.output());
     if (found !== undefined) return found;
-    if (!isRunning(started.pid)) throw new Error(`a process ended before it was ready:\n${started.output().slice(-4000)}`);
+    if (!isRunning(started.pid))
+      throw new Error(`a process ended before it was ready:\n${started.output().slice(-4000)}`);
     await delay(POLL_MS);
   }
   throw new Error(`a process did not become ready:\n${started.output().slice(-4000)}`);

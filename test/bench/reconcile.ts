@@ -1,6 +1,7 @@
 /**
- * What one edit among many keys costs the operator, from the watch's event to the snapshot that is given out, and until all is quiet
- * again: the whole provider and controller in this process, with an API server that is only a list and a pipe, and no proxies.
+ * What one edit among many keys costs the operator, from the watch's event to the snapshot that is given out, and until
+ * all is quiet again: the whole provider and controller in this process, with an API server that is only a list and a
+ * pipe, and no proxies.
  *   node --expose-gc test/bench/reconcile.ts [--keys 10000] [--edits 200] [--kind apikeys|secrets|accounts]
  */
 import { setTimeout as delay } from 'node:timers/promises';
@@ -21,7 +22,9 @@ import { createSnapshotChanges } from '../../operator/xds/snapshot-changes.ts';
 import { quantilesOf } from './figures.ts';
 import { ownCpuMs } from './proc.ts';
 
-const { values } = parseArgs({ options: { keys: { type: 'string', default: '10000' }, edits: { type: 'string', default: '200' }, kind: { type: 'string', default: 'apikeys' } } });
+const { values } = parseArgs({ options: { keys: {
+  type: 'string', default: '10000',
+}, edits: { type: 'string', default: '200' }, kind: { type: 'string', default: 'apikeys' } } });
 const keyCount = Number(values.keys);
 const edits = Number(values.edits);
 const GATEWAY = 'model-gateway';
@@ -39,14 +42,17 @@ function meta(name: string, namespace: string, generation = 1): Meta {
 }
 
 function object(kind: string, metadata: Meta, spec: object): Manifest {
-  return { apiVersion: API, kind, metadata: { ...metadata, creationTimestamp: '2026-01-01T00:00:00Z', managedFields: [] } as never, spec };
+  return { apiVersion:
+    API, kind, metadata: { ...metadata, creationTimestamp: '2026-01-01T00:00:00Z', managedFields: [] } as never, spec };
 }
 
 function keyOf(n: number, generation: number, enabled: boolean): Manifest {
   const namespace = `team-${n % 100}`;
   return object('ApiKey', meta(`key-${n}`, namespace, generation), {
     gatewayNamespace: GATEWAY, enabled, groupRef: { name: `group-${n % 10}` }, accountRef: { name: namespace },
-    quota: { limitUsd: '25', period: 'Monthly', whenShort: 'Lower' }, key: { type: 'Generated', rotation: 1, overlapSeconds: 0 },
+    quota: {
+      limitUsd: '25', period: 'Monthly', whenShort: 'Lower',
+    }, key: { type: 'Generated', rotation: 1, overlapSeconds: 0 },
   });
 }
 
@@ -59,18 +65,28 @@ function secretOf(n: number, edit = 0): Manifest {
 }
 
 function platform(): Map<string, Manifest[]> {
-  const teams = Array.from({ length: 100 }, (_, n) => object('Account', meta(`team-${n}`, `team-${n}`), { gatewayNamespace: GATEWAY, grants: [{ name: 'g', usd: '100' }] }));
+  const teams = Array.from({ length: 100 }, (_, n) => object(
+    'Account', meta(`team-${n}`, `team-${n}`), { gatewayNamespace: GATEWAY, grants: [{ name: 'g', usd: '100' }] },
+  ));
   const groups = Array.from({ length: 10 }, (_, n) => object('Group', meta(`group-${n}`, GATEWAY), {
     type: 'Direct', priceRatio: '1', allowedNamespaces: { from: 'All' }, routes: [{ routeSelector: {} }],
   }));
   const models = (route: number): string[] => Array.from({ length: 20 }, (_, n) => `model-${route * 20 + n}`);
   const routes = Array.from({ length: 10 }, (_, r) => object('ModelRoute', meta(`route-${r}`, GATEWAY), {
-    models: models(r).map((name) => ({ name, endpoints: ['Chat'], inputs: ['Text'], contextTokens: 1000, maxOutputTokens: 100, imageTokens: 1, outputLimitField: 'max_tokens', allow: [] })), clientDisconnect: 'Cancel', retry: { attempts: 1 },
-    channels: [{ name: 'one', protocol: 'OpenAI', baseUrl: 'https://api.test/v1', priority: 0, weight: 1, timeouts: { connectSeconds: 1, firstByteSeconds: 9, wholeSeconds: 9, idleSeconds: 9 } }],
+    models: models(r).map((name) => ({
+      name, endpoints: ['Chat'], inputs: ['Text'], contextTokens: 1000, maxOutputTokens: 100, imageTokens: 1,
+      outputLimitField: 'max_tokens', allow: [],
+    })), clientDisconnect: 'Cancel', retry: { attempts: 1 },
+    channels: [{ name: 'one', protocol: 'OpenAI', baseUrl: 'https://api.test/v1', priority:
+      0, weight: 1, timeouts: { connectSeconds: 1, firstByteSeconds: 9, wholeSeconds: 9, idleSeconds: 9 } }],
   }));
-  const catalog = object('PriceCatalog', meta('all', GATEWAY), { ratioBaseUsd: '2', models: routes.flatMap((_, r) => models(r)).map((name) => ({ name, vendor: 'v', quotaType: 'Token', modelRatio: '1' })) });
-  const namespaces = Array.from({ length: 100 }, (_, n) => ({ metadata: { ...meta(`team-${n}`, ''), labels: {} } as never }));
-  return new Map([['accounts', teams], ['groups', groups], ['modelroutes', routes], ['pricecatalogs', [catalog]], ['namespaces', namespaces]]);
+  const catalog = object('PriceCatalog', meta('all', GATEWAY), { ratioBaseUsd: '2', models:
+    routes.flatMap((_, r) => models(r)).map((name) => ({ name, vendor: 'v', quotaType: 'Token', modelRatio: '1' })) });
+  const namespaces =
+    Array.from({ length: 100 }, (_, n) => ({ metadata: { ...meta(`team-${n}`, ''), labels: {} } as never }));
+  return new Map([[
+    'accounts', teams,
+  ], ['groups', groups], ['modelroutes', routes], ['pricecatalogs', [catalog]], ['namespaces', namespaces]]);
 }
 
 /** Events of one collection, as they come. */
@@ -98,7 +114,8 @@ collections.set('secrets', Array.from({ length: keyCount }, (_, n) => secretOf(n
 const pipes = new Map([...collections.keys()].map((name) => [name, pipe()]));
 const collectionOf = (path: string): string => (path.split('?')[0] ?? '').split('/').at(-1) ?? '';
 const client = {
-  request: async ({ path }: { readonly path: string }) => ({ metadata: { resourceVersion: String(version) }, items: collections.get(collectionOf(path)) ?? [] }) as never,
+  request: async ({ path }: { readonly path: string }) =>
+    ({ metadata: { resourceVersion: String(version) }, items: collections.get(collectionOf(path)) ?? [] }) as never,
   watch: (path: string, signal: AbortSignal) => (pipes.get(collectionOf(path)) ?? pipe()).events(signal),
 };
 
@@ -109,7 +126,8 @@ const takeSnapshot = createSnapshotChanges(cache);
 let onPublished = (_changes: number): void => undefined;
 let writes = 0;
 const provider = provideCluster({
-  client, clock: SYSTEM_CLOCK, meter: METER, log: LOG, gatewayNamespace: GATEWAY, admit: admitObjects(loadApiKindsSync()),
+  client, clock:
+    SYSTEM_CLOCK, meter: METER, log: LOG, gatewayNamespace: GATEWAY, admit: admitObjects(loadApiKindsSync()),
   onResources: () => controller.resourcesChanged(), onLive: (id) => controller.liveChanged(id),
 });
 const writer = new StatusWriter({
@@ -119,7 +137,8 @@ const writer = new StatusWriter({
   apply: async (target, _owner, part) => written(target, part), remove: async () => 'Written',
 });
 const controller: ClusterController = new ClusterController({
-  gatewayNamespace: GATEWAY, provider, writer, clock: SYSTEM_CLOCK, meter: METER, log: LOG, onMinted: () => undefined, settleMs: 0,
+  gatewayNamespace:
+    GATEWAY, provider, writer, clock: SYSTEM_CLOCK, meter: METER, log: LOG, onMinted: () => undefined, settleMs: 0,
   keys: clusterKeys({ client, provider, nowMs: () => Date.now(), leading: () => true }),
   proxies: {
     publish(snapshot) { onPublished(takeSnapshot(snapshot).reduce((sum, { names }) => sum + names.length, 0)); },
@@ -130,15 +149,18 @@ const controller: ClusterController = new ClusterController({
 /** What an API server does: the object's next version, in the answer and in the watch. */
 function written(target: StatusTarget, part: StatusBody): 'Written' {
   writes += 1;
-  provider.objects.written({ apiVersion: API, kind: target.kind, metadata: { ...target, resourceVersion: String(++version) }, spec: {}, status: part } as never);
+  provider.objects.written({ apiVersion: API, kind:
+    target.kind, metadata: { ...target, resourceVersion: String(++version) }, spec: {}, status: part } as never);
   return 'Written';
 }
 
 await provider.ready;
 await controller.start();
-const refused = controller.statuses().filter(({ status }) => status.conditions.some(({ type, status: holds }) => type === 'Ready' && holds !== 'True'));
+const refused = controller.statuses().filter(({ status }) =>
+  status.conditions.some(({ type, status: holds }) => type === 'Ready' && holds !== 'True'));
 if (refused.length > 0) throw new Error(`not all is ready: ${JSON.stringify(refused[0])}`);
-console.log(`start → first snapshot with ${keyCount} keys: ${(performance.now() - startedAt).toFixed(0)} ms, CPU ${(ownCpuMs() - startCpu).toFixed(0)} ms`);
+console.log(`start → first snapshot with ${keyCount} keys: ${(performance.now() - startedAt).toFixed(0)} ms, CPU ` +
+  `${(ownCpuMs() - startCpu).toFixed(0)} ms`);
 await controller.lead(true);
 while (writer.waiting > 0) await delay(20);
 await delay(500);
@@ -148,7 +170,8 @@ console.log(`${writes} statuses written, CPU ${(ownCpuMs() - startCpu).toFixed(0
 function editOf(index: number, n: number): Manifest {
   if (values.kind === 'secrets') return secretOf(index, n + 1);
   const team = `team-${index % 100}`;
-  if (values.kind === 'accounts') return object('Account', meta(team, team, n + 2), { gatewayNamespace: GATEWAY, grants: [{ name: 'g', usd: String(200 + n) }] });
+  if (values.kind === 'accounts') return object('Account', meta(team, team, n +
+    2), { gatewayNamespace: GATEWAY, grants: [{ name: 'g', usd: String(200 + n) }] });
   return keyOf(index, n + 2, n % 2 === 0);
 }
 
@@ -179,5 +202,6 @@ console.log(`event → published, wall: ${quantilesOf(wall)}`);
 console.log(`CPU, event → all quiet: ${quantilesOf(whole)}`);
 globalThis.gc?.();
 const { rss, heapUsed } = process.memoryUsage();
-console.log(`${writes} statuses written; resident ${(rss / 2 ** 20).toFixed(0)} MiB, heap ${(heapUsed / 2 ** 20).toFixed(0)} MiB`);
+console.log(`${writes} statuses written; resident ${(rss / 2 ** 20).toFixed(0)} MiB, heap ` +
+  `${(heapUsed / 2 ** 20).toFixed(0)} MiB`);
 await Promise.all([controller.stop(), provider.stop()]);

@@ -1,4 +1,7 @@
-/** Scripts of this folder, each in a process of its own, that say on which port they listen: the mock provider and the floor. */
+/**
+ * Scripts of this folder, each in a process of its own, that say on which port they listen: the mock provider and the
+ * floor.
+ */
 import { join } from 'node:path';
 import { startPinned, untilSaid } from './pinned.ts';
 import type { PinnedProcess } from './pinned.ts';
@@ -14,8 +17,11 @@ interface ScriptPlace {
 export const ANY_KEY = `sk-${'0'.repeat(48)}`;
 
 /** It is not ready yet; whoever starts it ends it. */
-export function startScript(name: 'mock' | 'floor', args: readonly string[], { core, folder }: ScriptPlace): PinnedProcess {
-  return startPinned([process.execPath, join(import.meta.dirname, `${name}.ts`), ...args], { core, outputFile: join(folder, `${name}.log`) });
+export function startScript(name:
+  | 'mock' | 'floor', args: readonly string[], { core, folder }: ScriptPlace): PinnedProcess {
+  return startPinned([
+    process.execPath, join(import.meta.dirname, `${name}.ts`), ...args,
+  ], { core, outputFile: join(folder, `${name}.log`) });
 }
 
 /** Resolves once it listens. Rejects where it ends before. */

@@ -1,6 +1,7 @@
 /**
- * [P] From a CPU profile to stages: each sample belongs to the first frame, from its innermost outwards, that a rule knows.
- * Frames that serve everybody (sockets, buffers, promises) are known to no rule, so that their time goes to whom they served.
+ * [P] From a CPU profile to stages: each sample belongs to the first frame, from its innermost outwards, that a rule
+ * knows. Frames that serve everybody (sockets, buffers, promises) are known to no rule, so that their time goes to whom
+ * they served.
  */
 
 /** What V8 writes: a tree of frames, and which of them ran at each sample. Times in microseconds. */
@@ -41,15 +42,18 @@ const RULES: readonly Rule[] = [
   { stage: 'parse body', matches: /dataplane\/(?:protocol\/(?:parse-body|json-scan|fields|content-counts|(?:openai|anthropic)\/(?:facts|content-facts|tool-types))|pipeline\/endpoints\/)/ },
   { stage: 'route', matches: /dataplane\/(?:pipeline\/route|state\/|upstream\/pick)/ },
   { stage: 'ledger: journal', matches: /dataplane\/ledger\/(?:journal|recent-calls|embedded-(?:committer|journal|folding|rows|thread|messages))|internal\/(?:worker|per_context\/messageport)/ },
-  { stage: 'ledger: books', matches: /dataplane\/ledger\/(?:embedded|ledger-core|books|slots|amounts|deadlines|periods|jobs)/ },
+  { stage: 'ledger: books', matches:
+    /dataplane\/ledger\/(?:embedded|ledger-core|books|slots|amounts|deadlines|periods|jobs)/ },
   { stage: 'lease', matches: /dataplane\/ledger\/lease/ },
-  { stage: 'admit: bounds and price', matches: /dataplane\/(?:pipeline\/(?:admit|bounds|consumption)|ledger\/price|protocol\/estimate)/ },
+  { stage: 'admit: bounds and price', matches:
+    /dataplane\/(?:pipeline\/(?:admit|bounds|consumption)|ledger\/price|protocol\/estimate)/ },
   { stage: 'settle', matches: /dataplane\/pipeline\/settle/ },
   { stage: 'convert, meter', matches: /dataplane\/protocol\// },
   { stage: 'upstream: exchange', matches: /dataplane\/upstream\// },
   { stage: 'upstream: undici', matches: /node_modules\/undici\// },
   { stage: 'metrics', matches: /dataplane\/telemetry\/(?:metrics|call-metrics|recorder)|node_modules\/prom-client/ },
-  { stage: 'log', matches: /dataplane\/telemetry\/|node_modules\/(?:pino|sonic-boom|thread-stream|safe-stable-stringify)/ },
+  { stage:
+    'log', matches: /dataplane\/telemetry\/|node_modules\/(?:pino|sonic-boom|thread-stream|safe-stable-stringify)/ },
   { stage: 'write the answer', matches: /dataplane\/(?:server\/reply|pipeline\/answer)/ },
   { stage: 'report', matches: /dataplane\/pipeline\/report/ },
   { stage: 'pipeline, relay', matches: /dataplane\/pipeline\// },

@@ -1,6 +1,6 @@
 /**
- * What is measured, each in a process of its own: the mock directly, the floor, the gateway with its ledger in a file, with a large
- * configuration and on Valkey, and any other by its URL. Valkey shares the core of the load.
+ * What is measured, each in a process of its own: the mock directly, the floor, the gateway with its ledger in a file,
+ * with a large configuration and on Valkey, and any other by its URL. Valkey shares the core of the load.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -43,7 +43,8 @@ export async function startScene(options: BenchOptions, folder: string): Promise
   const script = async (name: 'mock' | 'floor', args: readonly string[], core: number): Promise<Target> => {
     const started = startScript(name, args, { core, folder });
     processes.push(started);
-    return { name, url: await urlOf(started), keys: [ANY_KEY], pid: started.pid, restBytes: residentBytes(started.pid), readyMs: undefined };
+    return { name, url: await urlOf(started), keys: [ANY_KEY], pid:
+      started.pid, restBytes: residentBytes(started.pid), readyMs: undefined };
   };
   try {
     const mock = await script('mock', [String(options.mockPort)], options.loadCore);
@@ -67,10 +68,14 @@ interface Stage {
   readonly processes: PinnedProcess[];
 }
 
-async function gateway(name: 'gateway' | 'large' | 'valkey', { options, folder, mockUrl, processes }: Stage, ledgerUrl?: string): Promise<Target> {
+async function gateway(name: 'gateway' | 'large' | 'valkey', {
+  options, folder, mockUrl, processes,
+}: Stage, ledgerUrl?: string): Promise<Target> {
   const place = join(folder, name);
   mkdirSync(place);
-  const started = await startGateway({ folder: place, mockUrl, core: options.core, large: name === 'large', ...ledgerUrl !== undefined && { ledgerUrl } });
+  const started = await startGateway({
+    folder: place, mockUrl, core: options.core, large: name === 'large', ...ledgerUrl !== undefined && { ledgerUrl },
+  });
   processes.push(started.process);
   const { pid } = started.process;
   return { name, url: started.url, keys: started.keys, pid, restBytes: residentBytes(pid), readyMs: started.readyMs };
@@ -86,5 +91,6 @@ async function onValkey(stage: Stage, stores: AsyncDisposableStack): Promise<Tar
 function compared({ compare }: BenchOptions): Target[] {
   if (!compare) return [];
   const { url, key, pid } = compare;
-  return [{ name: 'compared', url, keys: [key ?? ANY_KEY], pid, restBytes: pid === undefined ? undefined : residentBytes(pid), readyMs: undefined }];
+  return [{ name: 'compared', url, keys: [key ??
+    ANY_KEY], pid, restBytes: pid === undefined ? undefined : residentBytes(pid), readyMs: undefined }];
 }

@@ -1,7 +1,8 @@
 /**
- * What is lost when the server is killed under load, for each way of keeping data: `node test/bench/valkey-loss.ts`. Counted are
- * settlements that were acknowledged: those that the server (or the replica that takes over) does not know, and those of them
- * that are still missing once the data plane's journal has put back what it has. The machine itself stays up.
+ * What is lost when the server is killed under load, for each way of keeping data: `node test/bench/valkey-loss.ts`.
+ * Counted are settlements that were acknowledged: those that the server (or the replica that takes over) does not know,
+ * and those of them that are still missing once the data plane's journal has put back what it has. The machine itself
+ * stays up.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -42,7 +43,8 @@ for (const way of WAYS) {
   else await primary.start();
   const lost = await missing(next, acknowledged);
   const ledger = await openValkeyLedger({ url: next.url, dataDir, over: { refillMs: 0 } });
-  console.log(`${way.name}: ${acknowledged.length} acknowledged, the server does not know ${lost}, after the journals ${await missing(next, acknowledged)}`);
+  console.log(`${way.name}: ${acknowledged.length} acknowledged, the server does not know ${lost}, after the ` +
+    `journals ${await missing(next, acknowledged)}`);
   await ledger.close();
   rmSync(dataDir, { recursive: true });
 }
@@ -79,6 +81,7 @@ async function load(url: string, dataDir: string, server: ValkeyServer): Promise
 
 async function missing(server: ValkeyServer, ids: readonly string[]): Promise<number> {
   let known = 0;
-  for (let at = 0; at < ids.length; at += 500) known += Number(await server.command('EXISTS', ...ids.slice(at, at + 500).map((id) => `{mgw0}:c:${id}`)));
+  for (let at = 0; at < ids.length; at += 500)
+    known += Number(await server.command('EXISTS', ...ids.slice(at, at + 500).map((id) => `{mgw0}:c:${id}`)));
   return ids.length - known;
 }

@@ -1,8 +1,10 @@
 /**
- * How long an edit takes from publish to enforcement on every connected proxy, and what a large fleet of keys costs to give out.
+ * How long an edit takes from publish to enforcement on every connected proxy, and what a large fleet of keys costs to
+ * give out.
  *   node --expose-gc test/bench/xds.ts [--keys 10000] [--clients 20] [--edits 200]
- * Server and proxies share one process and one core here, each proxy with its own gRPC connection and its own compiled state;
- * in a cluster they do not, so these figures are upper bounds. Enforced: the lookup that a call makes gives the new answer.
+ * Server and proxies share one process and one core here, each proxy with its own gRPC connection and its own compiled
+ * state; in a cluster they do not, so these figures are upper bounds. Enforced: the lookup that a call makes gives the
+ * new answer.
  */
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -14,11 +16,15 @@ import { startXdsClient } from '../../dataplane/xds/client.ts';
 import type { XdsClient } from '../../dataplane/xds/client.ts';
 import { startDistribution } from '../../operator/xds/distribution.ts';
 import type { Distribution } from '../../operator/xds/distribution.ts';
-import { accountOf, catalogOf, channelOf, directGroup, hashOf, keyOf, modelOf, priceOf, routeEntry, routeOf, snapshotOf } from '../dataplane/snapshot/objects.ts';
+import {
+  accountOf, catalogOf, channelOf, directGroup, hashOf, keyOf, modelOf, priceOf, routeEntry, routeOf, snapshotOf,
+} from '../dataplane/snapshot/objects.ts';
 import { quantilesOf } from './figures.ts';
 import { ownCpuMs } from './proc.ts';
 
-const { values } = parseArgs({ options: { keys: { type: 'string', default: '10000' }, clients: { type: 'string', default: '20' }, edits: { type: 'string', default: '200' } } });
+const { values } = parseArgs({ options: { keys: {
+  type: 'string', default: '10000',
+}, clients: { type: 'string', default: '20' }, edits: { type: 'string', default: '200' } } });
 const keyCount = Number(values.keys);
 const clientCount = Number(values.clients);
 const edits = Number(values.edits);
@@ -34,18 +40,23 @@ function snapshotWith(keys: readonly Key[]): Snapshot {
   return snapshotOf({
     keys,
     accounts: Array.from({ length: 100 }, (_, n) => accountOf(`team-${n}`)),
-    groups: Array.from({ length: 10 }, (_, n) => directGroup(`group-${n}`, Array.from({ length: 10 }, (_each, r) => routeEntry(`route-${r}`)))),
-    routes: Array.from({ length: 10 }, (_, r) => routeOf(`route-${r}`, Array.from({ length: 20 }, (_each, n) => modelOf(`model-${r * 20 + n}`)), [channelOf('a'), channelOf('b')])),
+    groups: Array.from({ length: 10 }, (_, n) =>
+      directGroup(`group-${n}`, Array.from({ length: 10 }, (_each, r) => routeEntry(`route-${r}`)))),
+    routes: Array.from({ length: 10 }, (_, r) => routeOf(`route-${r}`, Array.from({ length: 20 }, (_each, n) =>
+      modelOf(`model-${r * 20 + n}`)), [channelOf('a'), channelOf('b')])),
     catalogs: [catalogOf('all', Array.from({ length: 200 }, (_, n) => priceOf(`model-${n}`)))],
   });
 }
 
 function benchKey(n: number, generation: bigint, enabled = true): Key {
-  return keyOf(`key-${n}`, { namespace: `team-${n % 100}`, account: `team-${n % 100}/team-${n % 100}`, group: `group-${n % 10}`, hashes: [{ sha256: hashOf(n) }], generation, enabled, limitNanoUsd: 25_000_000_000n });
+  return keyOf(`key-${n}`, { namespace: `team-${n % 100}`, account: `team-${n % 100}/team-${n % 100}`, group:
+    `group-${n % 10}`, hashes: [{ sha256: hashOf(n) }], generation, enabled, limitNanoUsd: 25_000_000_000n });
 }
 
 async function startProxy(port: number, n: number): Promise<Proxy> {
-  const proxy: { -readonly [K in keyof Proxy]?: Proxy[K] } & { state: State | undefined; onInstalled: () => void } = { state: undefined, onInstalled: () => undefined };
+  const proxy: { -readonly [K in keyof Proxy]?: Proxy[K] } & { state: State | undefined; onInstalled: () => void } = {
+    state: undefined, onInstalled: () => undefined,
+  };
   proxy.client = await startXdsClient({
     addresses: [`127.0.0.1:${port}`], secure: undefined, nodeId: `proxy-${n}`, version: 'bench', log: LOG,
     install({ snapshot, edit }) {
@@ -57,7 +68,9 @@ async function startProxy(port: number, n: number): Promise<Proxy> {
 }
 
 /** Resolves when all proxies say so. */
-function everywhere(proxies: readonly Proxy[], holds: (state: State) => boolean, each?: (ms: number) => void): Promise<void> {
+function everywhere(
+  proxies: readonly Proxy[], holds: (state: State) => boolean, each?: (ms: number) => void,
+): Promise<void> {
   const start = performance.now();
   return new Promise((resolve) => {
     let missing = proxies.length;
@@ -89,16 +102,20 @@ function converged(distribution: Distribution, id: string, clients: number): Pro
   });
 }
 
-const distribution = await startDistribution({ listen: { host: '127.0.0.1', port: 0 }, gatewayNamespace: 'model-gateway', security: { insecure: true }, log: LOG });
+const distribution = await startDistribution({
+  listen: { host: '127.0.0.1', port: 0 }, gatewayNamespace: 'model-gateway', security: { insecure: true }, log: LOG,
+});
 const keys = Array.from({ length: keyCount }, (_, n) => benchKey(n, 1n));
 let mark = performance.now();
 distribution.publish(snapshotWith([...keys]));
-console.log(`first publish of ${keyCount} keys: ${(performance.now() - mark).toFixed(0)} ms, CPU ${ownCpuMs().toFixed(0)} ms since the start, ${(distribution.figures().snapshotBytes / 2 ** 20).toFixed(1)} MiB`);
+console.log(`first publish of ${keyCount} keys: ${(performance.now() - mark).toFixed(0)} ms, CPU ${ownCpuMs()
+  .toFixed(0)} ms since the start, ${(distribution.figures().snapshotBytes / 2 ** 20).toFixed(1)} MiB`);
 
 mark = performance.now();
 const proxies = await Promise.all(Array.from({ length: clientCount }, (_, n) => startProxy(distribution.port, n)));
 await everywhere(proxies, (state) => state.credentials.size === keyCount);
-console.log(`${clientCount} proxies whole: ${(performance.now() - mark).toFixed(0)} ms, CPU ${ownCpuMs().toFixed(0)} ms since the start`);
+console.log(`${clientCount} proxies whole: ${(performance.now() - mark).toFixed(0)} ms, CPU ${ownCpuMs()
+  .toFixed(0)} ms since the start`);
 while (distribution.figures().connectedProxies < clientCount) await setTimeout(5);
 
 const enforced: number[] = [];
@@ -135,6 +152,8 @@ console.log(`publish → enforced, last proxy: ${quantilesOf(slowest)}`);
 console.log(`publish → progress says all acknowledged: ${quantilesOf(acknowledged)}`);
 
 globalThis.gc?.();
-console.log(`resident memory, server and ${clientCount} proxies together: ${(process.memoryUsage().rss / 2 ** 20).toFixed(0)} MiB, heap ${(process.memoryUsage().heapUsed / 2 ** 20).toFixed(0)} MiB`);
+console.log(`resident memory, server and ${clientCount} proxies together: ` +
+  `${(process.memoryUsage().rss / 2 ** 20).toFixed(0)} MiB, heap ` +
+  `${(process.memoryUsage().heapUsed / 2 ** 20).toFixed(0)} MiB`);
 await Promise.all(proxies.map(({ client }) => client.stop()));
 await distribution.stop();

@@ -47,9 +47,13 @@ async function addressOf(cli: RunningCli): Promise<{ readonly url: string; reado
   return { url, adminUrl };
 }
 
-const chat = (url: string, key: string, content: string, signal?: AbortSignal): Promise<Response> => fetch(`${url}/v1/chat/completions`, {
+const chat = (
+  url: string, key: string, content: string, signal?: AbortSignal,
+): Promise<Response> => fetch(`${url}/v1/chat/completions`, {
   method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-  body: JSON.stringify({ model: 'gpt-4o', stream: true, messages: [{ role: 'user', content }] }), ...(signal ? { signal } : {}),
+  body: JSON.stringify({ model: 'gpt-4o', stream: true, messages: [{ role: 'user', content }] }), ...(signal
+    ? { signal }
+    : {}),
 });
 
 describe('mgw run --hello', () => {
@@ -93,25 +97,31 @@ describe('mgw run --hello', () => {
     await writeFile(join(cwd, 'try.mjs'), script.slice(0, script.indexOf('.text);') + '.text);'.length));
     if (!existsSync(join(cwd, 'node_modules'))) await symlink(join(ROOT, 'node_modules'), join(cwd, 'node_modules'));
     const command = /then {2}((?:MGW_KEY=.*? )?node try\.mjs)/.exec(printed)?.[1] ?? '';
-    const { stdout } = await execute('sh', ['-c', command], { cwd, env: { ...process.env, PATH: `${join(ROOT, 'node_modules', '.bin')}:${process.env['PATH']}` } });
+    const { stdout } = await execute('sh', [
+      '-c', command,
+    ], { cwd, env: { ...process.env, PATH: `${join(ROOT, 'node_modules', '.bin')}:${process.env['PATH']}` } });
     assert.match(stdout, /Hello there![\s\S]*The ledger agrees\./);
   }
 
   it('runs the demo provider in the same process', async () => {
     await using folder = await tempFolder();
     await cp(QUICKSTART, join(folder.path, 'manifests'), { recursive: true });
-    await using cli = startMgw(['run', ...FREE_PORTS, '--with-demo-provider', '127.0.0.1:0'], { cwd: folder.path, env: { MGW_CONFIG: 'manifests', MGW_HELLO: '1', MGW_LOG_LEVEL: 'warn' } });
+    await using cli = startMgw([
+      'run', ...FREE_PORTS, '--with-demo-provider', '127.0.0.1:0',
+    ], { cwd: folder.path, env: { MGW_CONFIG: 'manifests', MGW_HELLO: '1', MGW_LOG_LEVEL: 'warn' } });
     const [, demoUrl = ''] = await cli.until(/Provider +(http:\S+), a demo/);
     const [, key = ''] = await cli.until(/^ {2}(sk-\w{48})$/m);
     const [, url = ''] = await cli.until(/SDKs +(http:\S+)\/v1/);
     await pointTo(folder.path, 'http://127.0.0.1:4010', demoUrl);
     let text = '';
     // An edit is in force within a second; until then the call fails, since nothing answers at the address of before.
-    for (const startMs = performance.now(); !text.includes('[DONE]') && performance.now() - startMs < 10_000;) text = await (await chat(url, key, 'say: new')).text();
+    for (const startMs = performance.now(); !text.includes('[DONE]') && performance.now() - startMs < 10_000;)
+      text = await (await chat(url, key, 'say: new')).text();
     assert.match(text, /"content":"new"/);
     assert.equal(await end(cli), 0);
     // Without --data: beside the manifests, and never to be committed.
-    assert.deepEqual((await readdir(join(folder.path, 'manifests.mgw-data'))).filter((name) => !name.startsWith('ledger')), ['.gitignore', 'secrets']);
+    assert.deepEqual((await readdir(join(folder.path, 'manifests.mgw-data'))).filter((name) =>
+      !name.startsWith('ledger')), ['.gitignore', 'secrets']);
   });
 });
 
@@ -124,11 +134,15 @@ describe('mgw run --console', () => {
     const [, url = '', file = ''] = await first.until(/Console +(http:\S+): .* in (\S+)\n/);
     const [, token = ''] = await first.until(/^ {2}(mgw-[\w-]{43})$/m);
     assert.equal((await readFile(join(folder.path, file), 'utf8')).trim(), token);
-    const signIn = (shown: string): Promise<Response> => fetch(`${url}/sign-in`, { method: 'POST', redirect: 'manual', headers: { origin: url }, body: new URLSearchParams({ token: shown }) });
+    const signIn = (shown: string): Promise<Response> => fetch(`${url}/sign-in`, {
+      method: 'POST', redirect: 'manual', headers: { origin: url }, body: new URLSearchParams({ token: shown }),
+    });
     assert.equal((await signIn(`${token}x`)).status, 422);
     const answer = await signIn(token);
     assert.equal(answer.headers.get('location'), '/keys');
-    const keys = await fetch(`${url}/keys`, { headers: { cookie: (answer.headers.getSetCookie()[0] ?? '').split(';', 1)[0] ?? '' } });
+    const keys = await fetch(
+      `${url}/keys`, { headers: { cookie: (answer.headers.getSetCookie()[0] ?? '').split(';', 1)[0] ?? '' } },
+    );
     assert.match(await keys.text(), /first/);
     assert.equal(await end(first), 0);
 
@@ -143,13 +157,16 @@ describe('mgw run --console', () => {
     await using folder = await tempFolder();
     await cp(QUICKSTART, join(folder.path, 'manifests'), { recursive: true });
     const taken = createServer();
-    await new Promise<void>((resolve) => { taken.once('error', () => resolve()).listen(8081, '127.0.0.1', resolve); }); // or another program has it already
+    // or another program has it already
+    await new Promise<void>((resolve) => { taken.once('error', () => resolve()).listen(8081, '127.0.0.1', resolve); });
     try {
-      await using cli = startMgw(['run', '--config', 'manifests', ...FREE_PORTS], { cwd: folder.path, env: { MGW_CONSOLE: '' } });
+      await using cli =
+        startMgw(['run', '--config', 'manifests', ...FREE_PORTS], { cwd: folder.path, env: { MGW_CONSOLE: '' } });
       await addressOf(cli);
       await cli.until(/no console: its port is in use/);
       assert.equal(await end(cli), 0);
-      const { exitCode, stderr } = await mgw(['run', '--config', 'manifests', '--console', '127.0.0.1:8081', ...FREE_PORTS], { cwd: folder.path });
+      const { exitCode, stderr } =
+        await mgw(['run', '--config', 'manifests', '--console', '127.0.0.1:8081', ...FREE_PORTS], { cwd: folder.path });
       assert.equal(exitCode, 1);
       assert.match(stderr, /--console 127\.0\.0\.1:8081: the port is in use by another program/);
     } finally {
@@ -160,7 +177,9 @@ describe('mgw run --console', () => {
   it('says what is wrong with a token that was brought along', async () => {
     await using folder = await tempFolder({ 'data/console/admin-token': 'short\n' });
     await cp(QUICKSTART, join(folder.path, 'manifests'), { recursive: true });
-    const { exitCode, stderr } = await mgw(['run', '--config', 'manifests', '--data', 'data', '--console', '127.0.0.1:0', ...FREE_PORTS], { cwd: folder.path });
+    const { exitCode, stderr } = await mgw([
+      'run', '--config', 'manifests', '--data', 'data', '--console', '127.0.0.1:0', ...FREE_PORTS,
+    ], { cwd: folder.path });
     assert.equal(exitCode, 1);
     assert.match(stderr, /^\S+data\/console\/admin-token must hold one line of at least 32 characters/m);
     assert.ok(!stderr.includes('    at '), stderr);
@@ -169,7 +188,9 @@ describe('mgw run --console', () => {
   it('is nowhere where nobody wants it', async () => {
     await using folder = await tempFolder();
     await cp(QUICKSTART, join(folder.path, 'manifests'), { recursive: true });
-    await using cli = startMgw(['run', '--config', 'manifests', '--no-console', ...FREE_PORTS], { cwd: folder.path, env: { MGW_CONSOLE: '' } });
+    await using cli = startMgw(
+      ['run', '--config', 'manifests', '--no-console', ...FREE_PORTS], { cwd: folder.path, env: { MGW_CONSOLE: '' } },
+    );
     await addressOf(cli);
     assert.equal(await end(cli), 0);
     assert.ok(!cli.stdout().includes('console') && !existsSync(join(folder.path, 'manifests.mgw-data', 'console')));
@@ -179,14 +200,17 @@ describe('mgw run --console', () => {
 describe('mgw run, at the start', () => {
   it('names every mistake in the manifests with file and line, and starts nothing', async () => {
     await using folder = await tempFolder({
-      'm/a.yaml': 'apiVersion: modelgateway.dev/v1alpha1\nkind: Group\nmetadata: {name: a}\nspec:\n  type: Sideways\n  priceRatio: "-1"\n',
-      'm/b.yaml': 'apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: b, namespace: b}\nspec:\n  grants:\n  - {name: x, usd: 5}\n',
+      'm/a.yaml': 'apiVersion: modelgateway.dev/v1alpha1\nkind: Group\nmetadata: {name: a}\nspec:\n  type: ' +
+        'Sideways\n  priceRatio: "-1"\n',
+      'm/b.yaml': 'apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: b, namespace: b}\nspec:\n  ' +
+        'grants:\n  - {name: x, usd: 5}\n',
       'm/c.yaml': 'kind: [\n',
     });
     const { exitCode, stdout, stderr } = await mgw(['run', '--config', join(folder.path, 'm'), ...FREE_PORTS]);
     assert.equal(exitCode, 1);
     assert.doesNotMatch(stdout, /"address"/);
-    for (const place of ['a.yaml:5', 'a.yaml:6', 'b.yaml:6', 'c.yaml:\\d']) assert.match(stderr, new RegExp(`^\\S*/m/${place}(:\\d+)?: error: `, 'm'));
+    for (const place of ['a.yaml:5', 'a.yaml:6', 'b.yaml:6', 'c.yaml:\\d'])
+      assert.match(stderr, new RegExp(`^\\S*/m/${place}(:\\d+)?: error: `, 'm'));
     assert.match(stderr, /^\d+ mistakes in the manifests: nothing was started$/m);
     assert.doesNotMatch(stderr, /\n {4}at /);
   });
@@ -194,7 +218,9 @@ describe('mgw run, at the start', () => {
   it('says so where the folder is missing', async () => {
     await using folder = await tempFolder();
     const config = join(folder.path, 'missing');
-    assert.deepEqual(await mgw(['run', '--config', config]), { exitCode: 1, stdout: '', stderr: `--config ${config}: there is no such folder\n` });
+    assert.deepEqual(await mgw(['run', '--config', config]), {
+      exitCode: 1, stdout: '', stderr: `--config ${config}: there is no such folder\n`,
+    });
     assert.deepEqual(await readdir(folder.path), []);
   });
 
@@ -212,7 +238,9 @@ describe('mgw run, at the start', () => {
       ['--listen', ['demo-provider', '--listen', place]],
     ] as const) {
       const { exitCode, stderr } = await mgw(args);
-      assert.deepEqual([exitCode, stderr], [1, `${flag} ${place}: the port is in use by another program. Choose another address with ${flag}.\n`]);
+      assert.deepEqual([
+        exitCode, stderr,
+      ], [1, `${flag} ${place}: the port is in use by another program. Choose another address with ${flag}.\n`]);
     }
     taken.close();
   });
@@ -234,9 +262,14 @@ describe('mgw run, at the start', () => {
   it('takes its ledger from elsewhere', async () => {
     await using folder = await tempFolder();
     const path = join(folder.path, 'books', 'own.db');
-    await using cli = startMgw(['run', '--config', QUICKSTART, '--data', join(folder.path, 'data'), '--ledger', `file:${path}`, '--ledger-sync', 'full', ...FREE_PORTS]);
+    await using cli = startMgw(['run', '--config', QUICKSTART, '--data', join(
+      folder.path, 'data',
+    ), '--ledger', `file:${path}`, '--ledger-sync', 'full', ...FREE_PORTS]);
     await addressOf(cli);
-    assert.match(cli.stdout(), /key of ApiKey team-a\/first, printed only this once; it is kept in \S+first-key\.yaml: sk-\w{48}\n/);
+    assert.match(
+      cli.stdout(),
+      /key of ApiKey team-a\/first, printed only this once; it is kept in \S+first-key\.yaml: sk-\w{48}\n/,
+    );
     assert.equal(await end(cli), 0);
     assert.ok(existsSync(path));
     assert.ok(!existsSync(join(folder.path, 'data', 'ledger.db')));
@@ -247,18 +280,22 @@ describe('mgw run, while it runs', () => {
   it('keeps the last good state when an edit is broken, says where, and takes the next good one', async () => {
     await using demo = await startDemo();
     await using folder = await quickstart(demo.url);
-    await using cli = startMgw(['run', '--config', join(folder.path, 'manifests'), '--data', join(folder.path, 'data'), ...FREE_PORTS]);
+    await using cli =
+      startMgw(['run', '--config', join(folder.path, 'manifests'), '--data', join(folder.path, 'data'), ...FREE_PORTS]);
     const { url } = await addressOf(cli);
     const [, key = ''] = await cli.until(/once; it is kept in \S+: (sk-\w{48})/);
-    await folder.write('manifests/more.yaml', 'apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: b, namespace: b}\nspec:\n  grants: 7\n');
+    await folder.write('manifests/more.yaml', 'apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: ' +
+      '{name: b, namespace: b}\nspec:\n  grants: 7\n');
     await cli.until(/more\.yaml:5(:\d+)?: error: .*spec\.grants/);
     await cli.until(/the last good configuration stays in force/);
     assert.equal((await chat(url, key, 'hello')).status, 200);
-    await folder.write('manifests/more.yaml', 'apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: second, namespace: team-a}\nspec:\n  groupRef: {name: standard}\n  accountRef: {name: team-a}\n');
+    await folder.write('manifests/more.yaml', 'apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: ' +
+      'second, namespace: team-a}\nspec:\n  groupRef: {name: standard}\n  accountRef: {name: team-a}\n');
     await cli.until(/the manifests are in order again/);
     const [, secondKey = ''] = await cli.until(/key of ApiKey team-a\/second, .*: (sk-\w{48})\n/);
     assert.match(await (await chat(url, secondKey, 'say: second')).text(), /second/);
-    await folder.write('manifests/lost.yaml', 'apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: lost, namespace: team-a}\nspec:\n  groupRef: {name: nowhere}\n  accountRef: {name: team-a}\n');
+    await folder.write('manifests/lost.yaml', 'apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: ' +
+      'lost, namespace: team-a}\nspec:\n  groupRef: {name: nowhere}\n  accountRef: {name: team-a}\n');
     await cli.until(/warning: ApiKey team-a\/lost: .*nowhere/);
     assert.equal(await end(cli), 0);
     assert.equal(await end(demo.cli), 0);
@@ -267,7 +304,8 @@ describe('mgw run, while it runs', () => {
   it('lets a running stream finish on SIGTERM, bills it, and takes no new call', async () => {
     await using demo = await startDemo();
     await using folder = await quickstart(demo.url);
-    const args = ['run', '--config', join(folder.path, 'manifests'), '--data', join(folder.path, 'data'), ...FREE_PORTS];
+    const args =
+      ['run', '--config', join(folder.path, 'manifests'), '--data', join(folder.path, 'data'), ...FREE_PORTS];
     await using cli = startMgw(args);
     const { url } = await addressOf(cli);
     const [, key = ''] = await cli.until(/once; it is kept in \S+: (sk-\w{48})/);
@@ -279,7 +317,8 @@ describe('mgw run, while it runs', () => {
     const refused = await chat(url, key, 'hello').then((late) => late.status, () => 'no connection');
     assert.ok(refused === 503 || refused === 'no connection', String(refused));
     let text = '';
-    for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) text += Buffer.from(part.value).toString();
+    for (let part = await reader?.read(); part && !part.done; part = await reader?.read())
+      text += Buffer.from(part.value).toString();
     assert.ok(text.trimEnd().endsWith('data: [DONE]'));
     assert.equal((await cli.finished).exitCode, 0);
     await using next = startMgw(args);
@@ -294,7 +333,9 @@ describe('mgw run, while it runs', () => {
   it('answers where node restarts it at each edit of the code, as for npm run dev', async () => {
     await using demo = await startDemo();
     await using folder = await quickstart(demo.url);
-    await using cli = startMgw(['run', '--config', join(folder.path, 'manifests'), '--data', join(folder.path, 'data'), ...FREE_PORTS], { nodeFlags: ['--watch'] });
+    await using cli = startMgw([
+      'run', '--config', join(folder.path, 'manifests'), '--data', join(folder.path, 'data'), ...FREE_PORTS,
+    ], { nodeFlags: ['--watch'] });
     const { url } = await addressOf(cli);
     const [, key = ''] = await cli.until(/once; it is kept in \S+: (sk-\w{48})/);
     assert.equal((await chat(url, key, 'hello')).status, 200);
@@ -307,7 +348,8 @@ describe('mgw run, while it runs', () => {
   it('ends at once on a second signal, with 1', async () => {
     await using demo = await startDemo();
     await using folder = await quickstart(demo.url);
-    await using cli = startMgw(['run', '--config', join(folder.path, 'manifests'), '--data', join(folder.path, 'data'), ...FREE_PORTS]);
+    await using cli =
+      startMgw(['run', '--config', join(folder.path, 'manifests'), '--data', join(folder.path, 'data'), ...FREE_PORTS]);
     const { url } = await addressOf(cli);
     const [, key = ''] = await cli.until(/once; it is kept in \S+: (sk-\w{48})/);
     const control = new AbortController();
@@ -315,7 +357,8 @@ describe('mgw run, while it runs', () => {
     await response.body?.getReader().read();
     cli.kill('SIGINT');
     await cli.until(/no new calls; waiting for the running ones/);
-    // What comes within half a second is the same Ctrl-C, handed on by npm; so the second wish is repeated until it counts.
+    // What comes within half a second is the same Ctrl-C, handed on by npm; so the second wish is repeated until it
+    // counts.
     const repeated = setInterval(() => cli.kill('SIGINT'), 100);
     assert.equal((await cli.finished).exitCode, 1);
     clearInterval(repeated);

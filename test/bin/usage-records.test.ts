@@ -22,7 +22,9 @@ const DEADLINE_MS = 120_000;
 
 async function fill(ledger: Ledger): Promise<void> {
   for (const call of CALLS) {
-    await ledger.hold(holdRequest(call.callId, 50_000_000n, { origin: call, limits: { accountCreditNanoUsd: 10n ** 12n } }));
+    await ledger.hold(holdRequest(
+      call.callId, 50_000_000n, { origin: call, limits: { accountCreditNanoUsd: 10n ** 12n } },
+    ));
     await ledger.settle(settlement(call.callId, 12_500_000n, { origin: origin(call.callId, call) }));
   }
 }
@@ -71,13 +73,21 @@ async function whenThere(flags: readonly string[]): Promise<Line[]> {
 
 describe('mgw usage', () => {
   for (const place of ['a file', 'Valkey']) {
-    it(`tells of each call in ${place}, also while it is in use, and filters`, { skip: place === 'Valkey' && valkey.skip }, async () => {
+    it(`tells of each call in ${place}, also while it is in use, and filters`, { skip: place === 'Valkey' &&
+      valkey.skip }, async () => {
       const flags = places.find(({ name }) => name === place)?.flags ?? [];
       const lines = await whenThere(flags);
-      assert.deepEqual(lines.map(({ id, cost_usd, created_at }) => [id, cost_usd, created_at]).toSorted(([a = ''], [b = '']) => a.localeCompare(b)), CALLS.map(({ callId, createdMs }) => [callId, '0.0125', new Date(createdMs).toISOString()]));
-      const ids = async (...filter: string[]): Promise<string[]> => (JSON.parse((await mgw(['usage', ...flags, '--format', 'json', ...filter])).stdout) as Line[]).map(({ id }) => id);
+      assert.deepEqual(lines.map(({ id, cost_usd, created_at }) => [id, cost_usd, created_at]).toSorted((
+        [a = ''], [b = ''],
+      ) => a.localeCompare(b)), CALLS.map(({ callId, createdMs }) =>
+        [callId, '0.0125', new Date(createdMs).toISOString()]));
+      const ids = async (...filter: string[]): Promise<string[]> => (JSON.parse((await mgw([
+        'usage', ...flags, '--format', 'json', ...filter,
+      ])).stdout) as Line[]).map(({ id }) => id);
       assert.deepEqual(await ids('--key', 'key-2'), ['call-2']);
-      assert.deepEqual(await ids('--account', 'team-a/a', '--since', new Date(NOON_MS + 1_000).toISOString()), ['call-2']);
+      assert.deepEqual(
+        await ids('--account', 'team-a/a', '--since', new Date(NOON_MS + 1_000).toISOString()), ['call-2'],
+      );
       assert.deepEqual(await ids('--model', '=model-1'), ['call-3']);
       assert.deepEqual(await ids('--since', '2199-01-01'), []);
       const table = (await mgw(['usage', ...flags])).stdout.trimEnd().split('\n');
@@ -94,12 +104,15 @@ describe('mgw usage', () => {
     assert.deepEqual([missing.exitCode, /there is no such ledger/.test(missing.stderr)], [1, true]);
     await folder.write('broken/ledger.db', 'this is no database, and never was one');
     assert.match((await mgw(['usage', '--data', `${folder.path}/broken`])).stderr, /cannot be read as a ledger/);
-    assert.match((await mgw(['usage', '--ledger', 'valkey://127.0.0.1:1'])).stderr, /cannot be reached: connect ECONNREFUSED|cannot be reached/);
+    assert.match((await mgw([
+      'usage', '--ledger', 'valkey://127.0.0.1:1',
+    ])).stderr, /cannot be reached: connect ECONNREFUSED|cannot be reached/);
   });
 
   it('writes CSV that spreadsheets read as it is meant', () => {
     const writer = usageWriter('csv');
-    const record = { ...origin('id', { model: '=1+1, "x"' }), ...progress(5n), status: 'Succeeded' as const, unbilledNanoUsd: 0n, durationMs: 3 };
+    const record = { ...origin('id', { model: '=1+1, "x"' }), ...progress(5n), status:
+      'Succeeded' as const, unbilledNanoUsd: 0n, durationMs: 3 };
     const [line = ''] = writer.row(record).split('\r\n');
     assert.ok(line.includes(`,"'=1+1, ""x""",`), line);
     assert.ok(line.endsWith(',0.000000005,0.00,3'), line);
@@ -117,6 +130,7 @@ describe('mgw usage', () => {
     assert.equal(parseSince('2026-11-01', NOON_MS), Date.UTC(2026, 10, 1));
     assert.equal(parseSince('2026-11-01T12:00', NOON_MS), Date.UTC(2026, 10, 1, 12));
     assert.equal(parseSince('2026-11-01T12:00:00+02:00', NOON_MS), Date.UTC(2026, 10, 1, 10));
-    for (const text of ['', 'yesterday', '7', '7y', '2026-13-01', '12:00']) assert.throws(() => parseSince(text, NOON_MS), /must be a time back/, text);
+    for (const text of ['', 'yesterday', '7', '7y', '2026-13-01', '12:00'])
+      assert.throws(() => parseSince(text, NOON_MS), /must be a time back/, text);
   });
 });

@@ -26,7 +26,9 @@ spec:
 describe('mgw validate', () => {
   it('passes what is right', async () => {
     const folder = join(EXAMPLES, 'quickstart');
-    assert.deepEqual(await mgw(['validate', folder]), { exitCode: 0, stdout: `${folder}: no errors, no warnings\n`, stderr: '' });
+    assert.deepEqual(
+      await mgw(['validate', folder]), { exitCode: 0, stdout: `${folder}: no errors, no warnings\n`, stderr: '' },
+    );
   });
 
   it('names every mistake with file and line, and exits with 1', async () => {
@@ -48,7 +50,9 @@ spec:
     const { exitCode, stdout, stderr } = await mgw(['validate', folder.path]);
     assert.equal(exitCode, 1);
     assert.equal(stderr, '');
-    assert.match(stdout, new RegExp(`^${folder.path}/platform/group\\.yaml:6(:\\d+)?: error: .*spec\\.priceRatio`, 'm'));
+    assert.match(
+      stdout, new RegExp(`^${folder.path}/platform/group\\.yaml:6(:\\d+)?: error: .*spec\\.priceRatio`, 'm'),
+    );
     assert.match(stdout, new RegExp(`^${folder.path}/platform/group\\.yaml:7(:\\d+)?: error: .*spec\\.colour`, 'm'));
     assert.match(stdout, new RegExp(`^${folder.path}/team\\.yml:10(:\\d+)?: error: .*spec\\.quota\\.period`, 'm'));
     assert.match(stdout, /: 3 errors, no warnings\n$/);

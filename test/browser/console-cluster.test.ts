@@ -1,6 +1,6 @@
 /**
- * The console of a cluster as people with different rights go through it: a real API server, `mgw operator --console`, a proxy and
- * the fleet's ledger, and one Chromium for all of them.
+ * The console of a cluster as people with different rights go through it: a real API server, `mgw operator --console`,
+ * a proxy and the fleet's ledger, and one Chromium for all of them.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -20,7 +20,9 @@ import type { ValkeyServer } from '../support/valkey.ts';
 import { fillLedger, KEYS, platformManifests, teamManifests } from './console-scene.ts';
 import { openStage } from './console-stage.ts';
 import type { Stage, Visitor } from './console-stage.ts';
-import { downloadCsv, eventually, remove, rotate, rowOf, shownKey, showToken, untilRefused, untilTaken } from './console-stories.ts';
+import {
+  downloadCsv, eventually, remove, rotate, rowOf, shownKey, showToken, untilRefused, untilTaken,
+} from './console-stories.ts';
 
 const chromium = await need('chromium');
 const missing = await kubeApiserverMissing() ?? (chromium.skip || valkey.skip || false);
@@ -44,28 +46,45 @@ describe('the console of a cluster in a browser', { skip: missing }, () => {
 
   /** Everything that runs in a cluster, on free ports, with a month of calls in the ledger. */
   async function startFleet(): Promise<void> {
-    const [, demoUrl = ''] = await run(['demo-provider', '--listen', '127.0.0.1:0']).until(/the demo provider answers on (\S+)/);
+    const [, demoUrl = ''] =
+      await run(['demo-provider', '--listen', '127.0.0.1:0']).until(/the demo provider answers on (\S+)/);
     await cluster.apply(platformManifests(demoUrl));
     for (const team of TEAMS) await cluster.apply(teamManifests(team));
-    const uids = new Map((await cluster.list('ApiKey')).map(({ metadata: { namespace, name, uid } }: Live) => [`${namespace}/${name}`, String(uid)]));
+    const uids = new Map((await cluster.list('ApiKey')).map(({ metadata: { namespace, name, uid } }: Live) =>
+      [`${namespace}/${name}`, String(uid)]));
     const ledger = await openValkeyLedger({ url: store.url, dataDir: undefined, over: PATIENT });
     // by the store's own clock all of it is spent today: only the calls' moments are of the month before
-    await fillLedger(ledger, { clock: { nowMs: 0 }, uidOf: (namespace, name) => uids.get(`${namespace}/${name}`) ?? '', nowMs: Date.now() });
-    const [xds, operatorAdmin, web, sdk, proxyAdmin] = [await freePort(), await freePort(), await freePort(), await freePort(), await freePort()];
+    await fillLedger(ledger, { clock: { nowMs: 0 }, uidOf: (namespace, name) => uids.get(`${namespace}/${name}`) ??
+      '', nowMs: Date.now() });
+    const [xds, operatorAdmin, web, sdk, proxyAdmin] =
+      [await freePort(), await freePort(), await freePort(), await freePort(), await freePort()];
     [url, sdkUrl] = [`http://localhost:${web}`, `http://127.0.0.1:${sdk}`];
-    run(['operator', '--kubeconfig', cluster.kubeconfig, '--insecure-xds', '--xds-listen', `127.0.0.1:${xds}`, '--admin', `127.0.0.1:${operatorAdmin}`, '--ledger', store.url, '--console', `127.0.0.1:${web}`, '--console-gateway-url', sdkUrl]);
-    run(['dataplane', '--insecure-xds', '--xds', `127.0.0.1:${xds}`, '--listen', `127.0.0.1:${sdk}`, '--admin', `127.0.0.1:${proxyAdmin}`, '--data', folder.path, '--ledger', store.url]);
+    run([
+      'operator', '--kubeconfig', cluster.kubeconfig, '--insecure-xds', '--xds-listen', `127.0.0.1:${xds}`, '--admin',
+      `127.0.0.1:${operatorAdmin}`, '--ledger', store.url, '--console', `127.0.0.1:${web}`, '--console-gateway-url',
+      sdkUrl,
+    ]);
+    run([
+      'dataplane', '--insecure-xds', '--xds', `127.0.0.1:${xds}`, '--listen', `127.0.0.1:${sdk}`, '--admin',
+      `127.0.0.1:${proxyAdmin}`, '--data', folder.path, '--ledger', store.url,
+    ]);
     const working = KEYS.filter(({ more = '' }) => !/enabled: false|expirationTime/.test(more));
-    await until('the keys are ready', () => cluster.list('ApiKey'), (all) => all.filter(isReady).length >= working.length);
-    await until('statuses tell of spending', () => cluster.list('ApiKey'), (all) => all.every(({ status }: Live) => status?.spentUsd !== undefined));
-    await until('the console', () => fetch(`${url}/sign-in`).then(({ status }) => status, () => 0), (status) => status === 200);
+    await until('the keys are ready', () =>
+      cluster.list('ApiKey'), (all) => all.filter(isReady).length >= working.length);
+    await until('statuses tell of spending', () =>
+      cluster.list('ApiKey'), (all) => all.every(({ status }: Live) => status?.spentUsd !== undefined));
+    await until('the console', () =>
+      fetch(`${url}/sign-in`).then(({ status }) => status, () => 0), (status) => status === 200);
   }
 
   before(async () => {
     folder = await tempFolder();
     [cluster, store] = await Promise.all([startCluster(TEAMS), startValkey()]);
     await startFleet();
-    for (const [name, roles] of Object.entries({ anna: { research: EDITS_KEYS }, ben: { support: EDITS_KEYS }, rita: { research: SEES_KEYS }, nina: {}, paul: { '': DOES_ALL } })) tokens.set(name, await makePerson(cluster, name, roles));
+    for (const [name, roles] of Object.entries({
+      anna: { research: EDITS_KEYS }, ben: { support: EDITS_KEYS }, rita: { research: SEES_KEYS }, nina: {},
+      paul: { '': DOES_ALL },
+    })) tokens.set(name, await makePerson(cluster, name, roles));
     stage = await openStage(chromium.path, join(folder.path, 'pictures'));
   });
   after(async () => {
@@ -90,11 +109,16 @@ describe('the console of a cluster in a browser', { skip: missing }, () => {
 
   async function keysSeen({ page }: Visitor): Promise<readonly string[]> {
     await page.goto(`${url}/keys`);
-    return (await page.locator('#keys-table tbody tr').evaluateAll<string[], { dataset: { key: string } }>((rows) => rows.map(({ dataset }) => dataset.key))).sort();
+    return (await page.locator('#keys-table tbody tr').evaluateAll<string[], { dataset: { key: string } }>((rows) =>
+      rows.map(({ dataset }) => dataset.key))).sort();
   }
 
-  const namesOf = (team: string): string[] => KEYS.filter(({ namespace }) => namespace === team).map(({ namespace, name }) => `${namespace}/${name}`).sort();
-  const addressesOf = (team: string, name: string): string[] => [`/keys/${team}/${name}`, `/keys/${team}/${name}/rotate`, `/keys/${team}/${name}/delete`, `/wallet/${team}/main`, `/wallet/${team}/main/calls`, `/keys/new?namespace=${team}`];
+  const namesOf = (team: string): string[] =>
+    KEYS.filter(({ namespace }) => namespace === team).map(({ namespace, name }) => `${namespace}/${name}`).sort();
+  const addressesOf = (team: string, name: string): string[] => [
+    `/keys/${team}/${name}`, `/keys/${team}/${name}/rotate`, `/keys/${team}/${name}/delete`, `/wallet/${team}/main`,
+    `/wallet/${team}/main/calls`, `/keys/new?namespace=${team}`,
+  ];
 
   test('signing in with a token that the cluster does not know', async () => {
     const visitor = await stage.visitor();
@@ -107,7 +131,9 @@ describe('the console of a cluster in a browser', { skip: missing }, () => {
   });
 
   test('two tenants: each sees their own, and nothing of the other at any address', async () => {
-    for (const [name, own, other, theirs] of [['anna', 'research', 'support', 'chat-widget'], ['ben', 'support', 'research', 'ci-bot']] as const) {
+    for (const [name, own, other, theirs] of [
+      ['anna', 'research', 'support', 'chat-widget'], ['ben', 'support', 'research', 'ci-bot'],
+    ] as const) {
       const visitor = await enter(name);
       assert.deepEqual(await keysSeen(visitor), namesOf(own));
       await visitor.page.getByText(`system:serviceaccount:default:${name}`).waitFor();
@@ -173,7 +199,8 @@ describe('the console of a cluster in a browser', { skip: missing }, () => {
     const first = await shownKey(anna);
     await untilTaken(sdkUrl, first);
     const made = await cluster.get('ApiKey', 'research', 'her-own');
-    assert.ok(made.metadata.managedFields.some(({ manager }: { manager: string }) => manager === 'model-gateway-console'));
+    assert.ok(made.metadata.managedFields.some(({ manager }: { manager: string }) =>
+      manager === 'model-gateway-console'));
 
     await page.goto(`${url}/wallet/research/main?key=her-own`);
     await eventually('the call is in the wallet', async () => {
@@ -185,7 +212,10 @@ describe('the console of a cluster in a browser', { skip: missing }, () => {
 
     await page.goto(`${url}/keys/research/her-own`);
     await page.locator('input[name=limitUsd]').fill('5');
-    const changed = await cluster.admin.call('PATCH', '/apis/modelgateway.dev/v1alpha1/namespaces/research/apikeys/her-own', { spec: { quota: { limitUsd: '9' }, maxConcurrency: 3 } }, 'application/merge-patch+json');
+    const changed = await cluster.admin.call(
+      'PATCH', '/apis/modelgateway.dev/v1alpha1/namespaces/research/apikeys/her-own',
+      { spec: { quota: { limitUsd: '9' }, maxConcurrency: 3 } }, 'application/merge-patch+json',
+    );
     assert.equal(changed.status, 200);
     anna.expectStatus(409);
     await press('Save');

@@ -1,4 +1,7 @@
-/** The console of one machine, all of its stories, as its admin goes through them: `mgw run`, a real Chromium, calls by a real SDK. */
+/**
+ * The console of one machine, all of its stories, as its admin goes through them: `mgw run`, a real Chromium, calls by
+ * a real SDK.
+ */
 import assert from 'node:assert/strict';
 import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,7 +14,9 @@ import { need } from '../support/needs.ts';
 import { fillLedger, platformManifests, teamManifests } from './console-scene.ts';
 import { openStage } from './console-stage.ts';
 import type { Stage, Visitor } from './console-stage.ts';
-import { call, downloadCsv, eventually, isTaken, remove, rotate, rowOf, shownKey, showToken, untilRefused, untilTaken } from './console-stories.ts';
+import {
+  call, downloadCsv, eventually, isTaken, remove, rotate, rowOf, shownKey, showToken, untilRefused, untilTaken,
+} from './console-stories.ts';
 
 const chromium = await need('chromium');
 
@@ -42,7 +47,10 @@ describe('the console of one machine in a browser', { skip: chromium.skip }, () 
     const clock = { nowMs: 0 };
     const ledger = await openEmbeddedLedger({ path: join(folder.path, 'data', 'ledger.db'), clock: () => clock.nowMs });
     await fillLedger(ledger, { clock, uidOf: (namespace, name) => `${namespace}/${name}`, nowMs: Date.now() });
-    gateway = startMgw(['run', '--config', 'manifests', '--data', 'data', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--console', '127.0.0.1:0', '--hello'], { cwd: folder.path });
+    gateway = startMgw([
+      'run', '--config', 'manifests', '--data', 'data', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0',
+      '--console', '127.0.0.1:0', '--hello',
+    ], { cwd: folder.path });
     [, url = ''] = await gateway.until(/Console +(http:\S+):/);
     [, sdkUrl = ''] = await gateway.until(/Prices +(http:\S+)\/pricing/);
     [, token = ''] = await gateway.until(/^ {2}(mgw-[\w-]{43})$/m);
@@ -75,7 +83,9 @@ describe('the console of one machine in a browser', { skip: chromium.skip }, () 
   test('the keys: all columns, search, filters, sort', async () => {
     await page.goto(`${url}/keys`);
     assert.equal(await page.locator('#keys-table tbody tr').count(), 8);
-    assert.match(await rowOf(page, 'nightly-evals').innerText(), /research[\s\S]*sk-[\s\S]*batch[\s\S]*of \$60\.00[\s\S]*this month[\s\S]*Ready/);
+    assert.match(await rowOf(
+      page, 'nightly-evals',
+    ).innerText(), /research[\s\S]*sk-[\s\S]*batch[\s\S]*of \$60\.00[\s\S]*this month[\s\S]*Ready/);
     await admin.inspect('keys');
     await page.getByRole('searchbox').pressSequentially('support');
     await page.getByRole('status').getByText('3 of 8 keys').waitFor();
@@ -171,7 +181,10 @@ describe('the console of one machine in a browser', { skip: chromium.skip }, () 
       await page.reload();
       return await page.locator('.calls tbody tr').count() === 2;
     });
-    assert.match(await page.locator('.calls tbody tr').first().innerText(), /from-browser[\s\S]*gpt-4o[\s\S]*Succeeded[\s\S]*\$0\.\d+/);
+    assert.match(
+      await page.locator('.calls tbody tr').first().innerText(),
+      /from-browser[\s\S]*gpt-4o[\s\S]*Succeeded[\s\S]*\$0\.\d+/,
+    );
     await page.goto(`${url}/wallet`);
     await admin.inspect('wallets');
   });
@@ -212,7 +225,8 @@ describe('the console of one machine in a browser', { skip: chromium.skip }, () 
 
   test('switching off refuses calls, and on takes them again', async () => {
     await page.goto(`${url}/keys?q=from-browser`);
-    const answered = page.waitForResponse((response) => response.request().method() === 'POST'); // the switch moves before it
+    // the switch moves before it
+    const answered = page.waitForResponse((response) => response.request().method() === 'POST');
     await rowOf(page, 'from-browser').getByRole('switch').click();
     await answered;
     assert.equal(await isTaken(sdkUrl, made), false, 'at once');
@@ -228,7 +242,9 @@ describe('the console of one machine in a browser', { skip: chromium.skip }, () 
     await admin.inspect('key-delete');
     await remove(admin, `${url}/keys/research/from-browser`, 'from-browser');
     await untilRefused(sdkUrl, made);
-    assert.deepEqual((await readdir(join(folder.path, 'manifests'))).sort(), ['platform.yaml', 'research.yaml', 'support.yaml']);
+    assert.deepEqual(
+      (await readdir(join(folder.path, 'manifests'))).sort(), ['platform.yaml', 'research.yaml', 'support.yaml'],
+    );
     await page.goto(`${url}/wallet/research/main`);
     await page.getByRole('link', { name: 'Key from-browser' }).waitFor(); // what it has spent stays
   });

@@ -1,7 +1,8 @@
 /**
- * A real Chromium for the console's tests: one browser for a suite, a context for each person, and one inspection that every page
- * passes, in both themes and two widths: nothing for axe to find, nothing wider than the screen, and a picture in the folder that
- * MGW_SCREENSHOTS names. Whatever the browser complains of (errors, refused content, failed requests) is collected.
+ * A real Chromium for the console's tests: one browser for a suite, a context for each person, and one inspection that
+ * every page passes, in both themes and two widths: nothing for axe to find, nothing wider than the screen, and a
+ * picture in the folder that MGW_SCREENSHOTS names. Whatever the browser complains of (errors, refused content, failed
+ * requests) is collected.
  */
 import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
@@ -40,7 +41,8 @@ export async function openStage(chromiumPath: string, pictures: string): Promise
   const complaints: string[] = [];
   return {
     async visitor(options = {}) {
-      const context = await browser.newContext({ viewport: DESK, colorScheme: 'light', timezoneId: 'Europe/Berlin', ...options });
+      const context =
+        await browser.newContext({ viewport: DESK, colorScheme: 'light', timezoneId: 'Europe/Berlin', ...options });
       context.setDefaultTimeout(PATIENCE_MS);
       const page = await context.newPage();
       const expected: number[] = [];

@@ -12,13 +12,15 @@ const LOOK_AGAIN_MS = 200;
 /** One call, as a program makes it. Resolves with the model's words. */
 export async function call(sdkUrl: string, apiKey: string): Promise<string> {
   const client = new OpenAI({ apiKey, baseURL: `${sdkUrl}/v1`, maxRetries: 0 });
-  const { choices } = await client.chat.completions.create({ model: 'gpt-4o', messages: [{ role: 'user', content: 'Hello' }] });
+  const { choices } =
+    await client.chat.completions.create({ model: 'gpt-4o', messages: [{ role: 'user', content: 'Hello' }] });
   return choices[0]?.message.content ?? '';
 }
 
 /** Looks again until it is so. */
 export async function eventually(what: string, holds: () => Promise<boolean>): Promise<void> {
-  for (const deadline = performance.now() + PATIENCE_MS; !await holds(); await delay(LOOK_AGAIN_MS)) assert.ok(performance.now() < deadline, `${what}: not in time`);
+  for (const deadline = performance.now() + PATIENCE_MS; !await holds(); await delay(LOOK_AGAIN_MS))
+    assert.ok(performance.now() < deadline, `${what}: not in time`);
 }
 
 /** Proxies learn of a change a moment after the console has answered. */
@@ -87,7 +89,8 @@ export async function remove(visitor: Visitor, keyUrl: string, name: string): Pr
 
 /** What the CSV link of a page of calls gives, without its head. */
 export async function downloadCsv(page: Page): Promise<readonly string[]> {
-  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Download as CSV' }).click()]);
+  const [download] =
+    await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Download as CSV' }).click()]);
   assert.match(download.suggestedFilename(), /\.csv$/);
   const [head = '', ...lines] = (await readFile(await download.path(), 'utf8')).trimEnd().split(/\r?\n/);
   assert.match(head, /model.*cost/i);

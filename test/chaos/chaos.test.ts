@@ -38,21 +38,26 @@ describe('chaos', () => {
 
 describe('the reconciliation of the last round finds', () => {
   const succeeded = (): LedgerRecord => {
-    const seen = new Set(played.evidence.calls.filter(({ status, end }) => status === 200 && end === 'Whole').map(({ id }) => id));
-    const found = played.evidence.records.find(({ id, model, costNanoUsd }) => seen.has(id) && model !== 'flat-model' && model !== 'image-model' && costNanoUsd > 0n);
+    const seen =
+      new Set(played.evidence.calls.filter(({ status, end }) => status === 200 && end === 'Whole').map(({ id }) => id));
+    const found = played.evidence.records.find(({ id, model, costNanoUsd }) =>
+      seen.has(id) && model !== 'flat-model' && model !== 'image-model' && costNanoUsd > 0n);
     assert.ok(found);
     return found;
   };
   const replaced = (record: LedgerRecord, change: Partial<LedgerRecord>): Evidence =>
-    ({ ...played.evidence, records: played.evidence.records.map((each) => each === record ? { ...each, ...change } : each) });
+    ({ ...played.evidence, records:
+      played.evidence.records.map((each) => each === record ? { ...each, ...change } : each) });
 
   it('a lost call', () => {
     const lost = succeeded();
-    assert.match(reconcile({ ...played.evidence, records: played.evidence.records.filter((each) => each !== lost) }).join(), /it is lost/);
+    assert.match(reconcile({ ...played.evidence, records:
+      played.evidence.records.filter((each) => each !== lost) }).join(), /it is lost/);
   });
   it('a nano-dollar too much, and one too little', () => {
     const record = succeeded();
-    for (const by of [1n, -1n]) assert.match(reconcile(replaced(record, { costNanoUsd: record.costNanoUsd + by })).join(), /its price is/);
+    for (const by of [1n, -1n])
+      assert.match(reconcile(replaced(record, { costNanoUsd: record.costNanoUsd + by })).join(), /its price is/);
   });
   it('a token that was not reported', () => {
     const record = succeeded();
@@ -60,7 +65,9 @@ describe('the reconciliation of the last round finds', () => {
   });
   it('a call that is billed twice', () => {
     const record = succeeded();
-    assert.match(reconcile({ ...played.evidence, records: [...played.evidence.records, { ...record, id: 'req_again' }] }).join(), /belongs to no call/);
+    assert.match(reconcile({
+      ...played.evidence, records: [...played.evidence.records, { ...record, id: 'req_again' }],
+    }).join(), /belongs to no call/);
   });
   it('a call that is free although the provider completed it', () => {
     const free = { status: 'Failed', costNanoUsd: 0n, unbilledNanoUsd: 0n };
@@ -70,18 +77,25 @@ describe('the reconciliation of the last round finds', () => {
     const [first] = played.evidence.samples;
     assert.ok(first);
     const { tally } = first;
-    const beyond = { ...first, tally: { ...tally, accountSpent: { ...tally.accountSpent, shared: tally.accountSpent.shared + 10n ** 13n } } };
-    assert.match(reconcile({ ...played.evidence, samples: [...played.evidence.samples, beyond] }).join(), /account shared has spent/);
+    const beyond = { ...first, tally: {
+      ...tally, accountSpent: { ...tally.accountSpent, shared: tally.accountSpent.shared + 10n ** 13n },
+    } };
+    assert.match(reconcile({
+      ...played.evidence, samples: [...played.evidence.samples, beyond],
+    }).join(), /account shared has spent/);
   });
   it('a channel with too many calls', () => {
     const attempt = played.evidence.attempts.find(({ markedMs }) => markedMs !== undefined);
     assert.ok(attempt);
     const crowd = Array.from({ length: 50 }, () => ({ ...attempt, markedMs: attempt.arrivedMs + 1 }));
-    assert.match(reconcile({ ...played.evidence, attempts: [...played.evidence.attempts, ...crowd] }).join(), /calls at once/);
+    assert.match(
+      reconcile({ ...played.evidence, attempts: [...played.evidence.attempts, ...crowd] }).join(), /calls at once/,
+    );
   });
   it('a secret or a defect in the log', () => {
     const { output } = played.evidence;
     assert.match(reconcile({ ...played.evidence, output: `${output}\nchaosprompt call` }).join(), /shows a secret/);
-    assert.match(reconcile({ ...played.evidence, output: `${output}\n{"level":"error","msg":"defect"}` }).join(), /tells of a defect/);
+    assert.match(reconcile({ ...played.evidence, output:
+      `${output}\n{"level":"error","msg":"defect"}` }).join(), /tells of a defect/);
   });
 });

@@ -1,7 +1,8 @@
 /**
- * `npm run chaos -- [--minutes 10] [--seed N] [--round R]`: rounds of some seconds on one gateway's data, each reconciled to the
- * nano-dollar. Everything is decided by the seed that is printed; `--round R` plays one round of it again. Exit code 1: something
- * was overspent, lost or leaked, or ended in a way that must never be; seed and round stand beside it.
+ * `npm run chaos -- [--minutes 10] [--seed N] [--round R]`: rounds of some seconds on one gateway's data, each
+ * reconciled to the nano-dollar. Everything is decided by the seed that is printed; `--round R` plays one round of it
+ * again. Exit code 1: something was overspent, lost or leaked, or ended in a way that must never be; seed and round
+ * stand beside it.
  */
 import { randomInt } from 'node:crypto';
 import { numberFlag, readFlags } from '../support/flags.ts';
@@ -25,7 +26,8 @@ let world = await openWorld();
 try {
   if (only !== undefined) await play(world, only);
   // what went wrong in one round would show in the books of all that follow
-  else for (let round = 1; performance.now() < untilMs; round++) if (!await play(world, round)) world = await another(world);
+  else for (let round = 1; performance.now() < untilMs; round++) if (!await play(world, round))
+    world = await another(world);
 } finally {
   await world.stop();
   closeConnections();

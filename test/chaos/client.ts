@@ -1,4 +1,7 @@
-/** One client of a round: sends its call, reads, or leaves as its plan says, and writes down what it saw. Nothing here throws. */
+/**
+ * One client of a round: sends its call, reads, or leaves as its plan says, and writes down what it saw. Nothing here
+ * throws.
+ */
 import { Agent, request } from 'node:http';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { LETTER, LETTER_BYTES } from './fate.ts';
@@ -13,7 +16,10 @@ export interface CallLog {
   readonly id: string;
   /** 0: no head came. */
   readonly status: number;
-  /** Whole: everything of an answer, or of an error. Error: of a stream, its error event. None: it was broken off, or left. */
+  /**
+   * Whole: everything of an answer, or of an error. Error: of a stream, its error event. None: it was broken off, or
+   * left.
+   */
   readonly end: 'Whole' | 'Error' | 'None';
   /** The client itself left. */
   readonly left: boolean;
@@ -38,7 +44,8 @@ export interface Send {
 const HANG_MS = 45_000;
 const SAID = 4_000;
 /** Some clients keep connections, some do not. */
-const agents = [new Agent({ keepAlive: true, maxSockets: 500 }), new Agent({ keepAlive: false, maxSockets: 500 })] as const;
+const agents =
+  [new Agent({ keepAlive: true, maxSockets: 500 }), new Agent({ keepAlive: false, maxSockets: 500 })] as const;
 
 export function closeConnections(): void {
   for (const agent of agents) agent.destroy();
@@ -77,7 +84,8 @@ class Client {
   run(url: string, key: string): void {
     const { path, body, n, fault, leaving } = this.#plan;
     const sent = Buffer.from(fault === 'broken JSON' ? body.slice(0, -1) : body);
-    const credential = path === '/v1/messages' && n % 2 === 0 ? { 'x-api-key': key } : { authorization: `Bearer ${key}` };
+    const credential =
+      path === '/v1/messages' && n % 2 === 0 ? { 'x-api-key': key } : { authorization: `Bearer ${key}` };
     const headers = { 'content-type': 'application/json', 'content-length': sent.length, ...credential };
     const asked = this.#request = request(url + path, { method: 'POST', headers, agent: agents[n % 5 === 0 ? 1 : 0] });
     asked.on('response', (response) => this.#read(response));
@@ -140,12 +148,14 @@ class Client {
       plan: this.#plan, sentMs: this.#sentMs, overMs: Date.now(), left: this.#left, hung: this.#hung,
       id: header('x-request-id') ?? '', status: this.#response?.statusCode ?? 0, end: this.#end(),
       textBytes: (this.#text.split(LETTER).length - 1) * LETTER_BYTES,
-      costUsd: header('x-modelgateway-cost-usd'), maxTokens: header('x-modelgateway-max-tokens'), said: this.#text.slice(0, SAID),
+      costUsd: header('x-modelgateway-cost-usd'), maxTokens:
+        header('x-modelgateway-max-tokens'), said: this.#text.slice(0, SAID),
     });
   }
 
   #end(): CallLog['end'] {
-    if (!(this.#response?.headers['content-type'] ?? '').startsWith('text/event-stream')) return this.#complete ? 'Whole' : 'None';
+    if (!(this.#response?.headers['content-type'] ?? '').startsWith('text/event-stream'))
+      return this.#complete ? 'Whole' : 'None';
     if (/^event: error$|^data: \{"error"/m.test(this.#text)) return 'Error';
     return /^data: \[DONE\]$/m.test(this.#text) || /^event: message_stop$/m.test(this.#text) ? 'Whole' : 'None';
   }

@@ -1,11 +1,13 @@
 /**
- * What the provider does with one attempt at one channel: decided by seed, round, call and channel alone. `replyOf` makes the
- * answer of it, and `truthOf` says what that answer holds: the ground that the books are reconciled with.
+ * What the provider does with one attempt at one channel: decided by seed, round, call and channel alone. `replyOf`
+ * makes the answer of it, and `truthOf` says what that answer holds: the ground that the books are reconciled with.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CUT, RESET, STALL } from '../support/mock-provider.ts';
 import type { Reply, Step } from '../support/mock-provider.ts';
-import { anthropicError, anthropicMessage, anthropicStream, json, openaiChat, openaiError, openaiImages, openaiStream, sse } from '../support/provider-answers.ts';
+import {
+  anthropicError, anthropicMessage, anthropicStream, json, openaiChat, openaiError, openaiImages, openaiStream, sse,
+} from '../support/provider-answers.ts';
 import type { AnthropicUsage, OpenaiUsage } from '../support/provider-answers.ts';
 import type { ChannelName, Protocol } from './config.ts';
 import { between, diceOf, weighted } from './dice.ts';
@@ -35,7 +37,9 @@ export interface Figures {
   readonly output: unknown;
 }
 
-type Lie = 'none' | 'honest' | 'zero' | 'less' | 'more' | 'negative' | 'huge' | 'beyond belief' | 'NaN' | 'text' | 'fraction' | 'half';
+type Lie =
+  | 'none' | 'honest' | 'zero' | 'less' | 'more' | 'negative' | 'huge' | 'beyond belief' | 'NaN' | 'text' | 'fraction'
+  | 'half';
 
 export type Fate =
   | { readonly kind: 'refusal'; readonly status: number; readonly headMs: number }
@@ -74,17 +78,23 @@ export function fateOf(seed: number, round: number, asked: Asked): Fate {
   const dice = diceOf('fate', seed, round, asked.n, asked.channel);
   const headMs = dice.chance(0.5) ? 0 : dice.int(dice.chance(0.2) ? 900 : 150);
   switch (weighted(dice, { answer: 84, refusal: 9, silence: 4, garbage: 3 })) {
-    case 'refusal': return { kind: 'refusal', headMs, status: dice.pick([429, 429, 500, 503, 529, 529, 408, 400, 401]) };
+    case 'refusal': return {
+      kind: 'refusal', headMs, status: dice.pick([429, 429, 500, 503, 529, 529, 408, 400, 401]),
+    };
     case 'silence': return { kind: 'silence', headMs, how: weighted(dice, { cut: 3, reset: 3, stall: 2 }) };
-    case 'garbage': return { kind: 'garbage', headMs, what: dice.pick(['html', 'empty', 'truncated', 'other JSON', 'bytes'] as const) };
+    case 'garbage': return {
+      kind: 'garbage', headMs, what: dice.pick(['html', 'empty', 'truncated', 'other JSON', 'bytes'] as const),
+    };
     case 'answer': return answerFate(dice, asked, headMs);
   }
 }
 
 function answerFate(dice: Dice, asked: Asked, headMs: number): Fate {
   const limit = asked.limit ?? 1_000;
-  const pieces = Array.from({ length: Math.min(limit, between(dice, 1, 14)) }, () => LETTER.repeat(between(dice, 1, 60)));
-  const lie = weighted<Lie>(dice, { honest: 58, none: 10, zero: 3, less: 4, more: 7, negative: 3, huge: 0.3, 'beyond belief': 3, NaN: 3, text: 2, fraction: 3, half: 3 });
+  const pieces =
+    Array.from({ length: Math.min(limit, between(dice, 1, 14)) }, () => LETTER.repeat(between(dice, 1, 60)));
+  const lie = weighted<Lie>(dice, { honest: 58, none:
+    10, zero: 3, less: 4, more: 7, negative: 3, huge: 0.3, 'beyond belief': 3, NaN: 3, text: 2, fraction: 3, half: 3 });
   const honest: Figures = {
     input: 20 + dice.int(asked.bodyBytes >> 2), cached: dice.chance(0.3) ? dice.int(100) : 0,
     written: asked.protocol === 'Anthropic' && dice.chance(0.2) ? dice.int(100) : 0,
@@ -93,7 +103,9 @@ function answerFate(dice: Dice, asked: Asked, headMs: number): Fate {
   return {
     kind: 'answer', headMs, pieces, lie, pieceMs: dice.chance(0.5) ? 0 : dice.int(120),
     figures: lie === 'none' ? undefined : lied(dice, lie, honest, limit),
-    broken: dice.chance(0.2) ? { part: dice.next(), how: weighted(dice, { cut: 3, reset: 3, stall: 2, 'error event': 2 }) } : undefined,
+    broken: dice.chance(0.2)
+      ? { part: dice.next(), how: weighted(dice, { cut: 3, reset: 3, stall: 2, 'error event': 2 }) }
+      : undefined,
     noise: dice.chance(0.1),
   };
 }
@@ -120,7 +132,8 @@ export function replyOf(fate: Fate, asked: Asked, marked: () => void): Reply {
   switch (fate.kind) {
     case 'refusal': return { ...refusal(fate.status, asked.protocol), beforeHead: [...before, mark(marked)] };
     case 'silence': return { beforeHead: [...before, mark(marked), ENDS[fate.how]], steps: [] };
-    case 'garbage': return { headers: { 'content-type': GARBAGE[fate.what].type }, beforeHead: [...before, mark(marked)], steps: [GARBAGE[fate.what].body] };
+    case 'garbage': return { headers: { 'content-type':
+      GARBAGE[fate.what].type }, beforeHead: [...before, mark(marked)], steps: [GARBAGE[fate.what].body] };
     case 'answer': return { ...answered(fate, asked, mark(marked)), beforeHead: before };
   }
 }
@@ -129,7 +142,9 @@ const ENDS = { cut: CUT, reset: RESET, stall: STALL } as const;
 
 function refusal(status: number, protocol: Protocol): Reply {
   const headers = status === 429 ? { 'retry-after': '1' } : {};
-  return protocol === 'OpenAI' ? openaiError(status, 'refused by the mock', { headers }) : anthropicError(status, status === 529 ? 'overloaded_error' : 'api_error', 'refused by the mock', headers);
+  return protocol === 'OpenAI'
+    ? openaiError(status, 'refused by the mock', { headers })
+    : anthropicError(status, status === 529 ? 'overloaded_error' : 'api_error', 'refused by the mock', headers);
 }
 
 function answered(fate: AnswerFate, asked: Asked, marked: Step): Reply {
@@ -145,29 +160,38 @@ function brokenEnd(how: NonNullable<AnswerFate['broken']>['how'], { protocol, st
   if (!stream) return [CUT];
   return [protocol === 'OpenAI'
     ? sse({ data: { error: { message: 'the mock is tired', type: 'server_error', code: null } } })
-    : sse({ event: 'error', data: { type: 'error', error: { type: 'overloaded_error', message: 'the mock is tired' } } })];
+    : sse({
+      event: 'error', data: { type: 'error', error: { type: 'overloaded_error', message: 'the mock is tired' } },
+    })];
 }
 
 function wholeAnswer(fate: AnswerFate, asked: Asked): Reply {
   const { figures, pieces } = fate;
   if (asked.kind === 'images') return openaiImages(asked.answers);
-  if (asked.kind === 'embeddings') return withoutQuotes(json({ object: 'list', model: 'mock', data: [{ object: 'embedding', index: 0, embedding: [0.5] }], ...(figures ? { usage: openaiFigures(figures) } : {}) }));
+  if (asked.kind === 'embeddings') return withoutQuotes(json({ object: 'list', model: 'mock', data: [{
+    object: 'embedding', index: 0, embedding: [0.5],
+  }], ...(figures ? { usage: openaiFigures(figures) } : {}) }));
   if (asked.protocol === 'OpenAI') {
     const usage = figures ? openaiFigures(figures) : null;
     return withoutQuotes(asked.stream ? openaiStream(pieces, { usage }) : openaiChat({ content: pieces, usage }));
   }
   const usage = figures ? anthropicFigures(figures) : null;
-  return withoutQuotes(asked.stream ? anthropicStream(pieces, { usage }) : anthropicMessage({ content: pieces, usage }));
+  return withoutQuotes(asked.stream
+    ? anthropicStream(pieces, { usage })
+    : anthropicMessage({ content: pieces, usage }));
 }
 
 /** The mock's types are for true figures; a total would correct a lie. */
 function openaiFigures({ input, cached, output }: Figures): OpenaiUsage {
   const prompt = typeof input === 'number' ? input + cached : input;
-  return { prompt_tokens: prompt, completion_tokens: output, total_tokens: undefined, prompt_tokens_details: { cached_tokens: cached } } as unknown as OpenaiUsage;
+  return { prompt_tokens: prompt, completion_tokens:
+    output, total_tokens: undefined, prompt_tokens_details: { cached_tokens: cached } } as unknown as OpenaiUsage;
 }
 
 function anthropicFigures({ input, cached, written, output }: Figures): AnthropicUsage {
-  return { input_tokens: input, cache_read_input_tokens: cached, cache_creation_input_tokens: written, output_tokens: output } as unknown as AnthropicUsage;
+  return {
+    input_tokens: input, cache_read_input_tokens: cached, cache_creation_input_tokens: written, output_tokens: output,
+  } as unknown as AnthropicUsage;
 }
 
 /** JSON has no NaN; this provider writes one all the same. */
@@ -191,7 +215,8 @@ function paced({ pieceMs, noise }: AnswerFate, steps: readonly Step[]): Step[] {
 
 /** Two pieces, so that it can be broken off between them. */
 function halved(steps: readonly Step[]): Step[] {
-  const bytes = Buffer.concat(steps.map((step) => Buffer.from(typeof step === 'object' && 'bytes' in step ? step.bytes as string : '')));
+  const bytes = Buffer.concat(steps.map((step) =>
+    Buffer.from(typeof step === 'object' && 'bytes' in step ? step.bytes as string : '')));
   return [bytes.subarray(0, bytes.length >> 1), bytes.subarray(bytes.length >> 1)];
 }
 

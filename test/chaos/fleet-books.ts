@@ -31,8 +31,10 @@ export function openBooks(server: ValkeyServer): FleetBooks {
     async leaks() {
       // what a dead process had leaves its slot when somebody wants it; until then its lease is over
       const slots = asNames(await server.command('KEYS', '{mgw0}:z:*'));
-      const taken = await Promise.all(slots.map(async (name) => [name, Number(await server.command('ZCOUNT', name, String(Date.now()), '+inf'))] as const));
-      return [...asNames(await server.command('KEYS', '{mgw0}:o:*')), ...taken.filter(([, count]) => count > 0).map(([name]) => name)];
+      const taken = await Promise.all(slots.map(async (name) =>
+        [name, Number(await server.command('ZCOUNT', name, String(Date.now()), '+inf'))] as const));
+      return [...asNames(await server.command('KEYS', '{mgw0}:o:*')), ...taken.filter(([, count]) =>
+        count > 0).map(([name]) => name)];
     },
     watch() {
       const samples: Sample[] = [];
@@ -66,8 +68,10 @@ async function readTally(reader: ValkeyReader): Promise<Tally> {
   ]);
   const [key, account] = [new Map(keys), new Map(accounts)];
   return {
-    spent: byName(KEY_NAMES, (name) => key.get(name)?.spentNanoUsd ?? 0n), held: byName(KEY_NAMES, (name) => key.get(name)?.heldNanoUsd ?? 0n), holds: byName(KEY_NAMES, () => 0),
-    accountSpent: byName(ACCOUNT_NAMES, (name) => account.get(name)?.spentNanoUsd ?? 0n), accountHeld: byName(ACCOUNT_NAMES, (name) => account.get(name)?.heldNanoUsd ?? 0n),
+    spent: byName(KEY_NAMES, (name) => key.get(name)?.spentNanoUsd ?? 0n), held:
+      byName(KEY_NAMES, (name) => key.get(name)?.heldNanoUsd ?? 0n), holds: byName(KEY_NAMES, () => 0),
+    accountSpent: byName(ACCOUNT_NAMES, (name) => account.get(name)?.spentNanoUsd ?? 0n), accountHeld:
+      byName(ACCOUNT_NAMES, (name) => account.get(name)?.heldNanoUsd ?? 0n),
   };
 }
 

@@ -25,7 +25,10 @@ type Blow =
   | { readonly kind: 'kill' | 'disconnect'; readonly member: number }
   | { readonly kind: 'stop' | 'kill server' | 'stop server'; readonly member: number; readonly ms: number };
 
-/** Calls of a round are spread over so many times as long as on one gateway, so that a busy machine is not all there is to see. */
+/**
+ * Calls of a round are spread over so many times as long as on one gateway, so that a busy machine is not all there is
+ * to see.
+ */
 const SPREAD = 2;
 const LOAD_MS = 10_000;
 /** Longer than a lease: what a process held is given away meanwhile. */
@@ -50,7 +53,8 @@ export async function playFleetRound(seed: number, round: number, longStop: bool
       Promise.all(plans.map(async (plan): Promise<CallLog> => {
         const member = diceOf('member', seed, round, plan.n).int(MEMBERS);
         await sleep(plan.startMs * SPREAD);
-        return send({ url: await world.url(member), key: keyString(plan.key, config.keys[plan.key].rotation), plan, ended: () => undefined });
+        return send({ url: await world.url(member), key:
+          keyString(plan.key, config.keys[plan.key].rotation), plan, ended: () => undefined });
       })),
       strike(world, blows),
       longStop ? sleep(LOAD_MS / 3).then(() => world.stop(dice.int(MEMBERS), LONG_STOP_MS)) : undefined,
@@ -58,12 +62,17 @@ export async function playFleetRound(seed: number, round: number, longStop: bool
     const unrest = await quiet(world, books);
     const samples = await watch.stop();
     const { attempts, strange } = await world.provider.log();
-    const happened = { versions: [{ config, writtenMs: 0, inForceMs: 0 }], kills: world.kills, pauses: world.pauses, drains: [], violations: world.violations };
-    const evidence: Evidence = { calls, attempts, samples, happened, records: await books.records(), output: withoutExpected(world.output()), providerPort: new URL(world.provider.url).port };
-    const early = evidence.records.filter(({ createdMs }) => createdMs < beganMs - 1).map(({ id }) => `the record ${id} is older than the round`);
+    const happened = { versions: [{ config, writtenMs: 0, inForceMs: 0 }], kills:
+      world.kills, pauses: world.pauses, drains: [], violations: world.violations };
+    const evidence: Evidence = { calls, attempts, samples, happened, records:
+      await books.records(), output: withoutExpected(world.output()), providerPort: new URL(world.provider.url).port };
+    const early = evidence.records.filter(({ createdMs }) => createdMs < beganMs - 1).map(({ id }) =>
+      `the record ${id} is older than the round`);
     return {
-      evidence, seconds: (performance.now() - startedMs) / 1_000, blows: blows.map(({ kind }) => kind).concat(longStop ? ['long stop' as 'stop'] : []),
-      violations: [...unrest, ...early, ...strange.map((each) => `the provider was sent ${each}`), ...await balance(books, evidence), ...reconcile(evidence)],
+      evidence, seconds: (performance.now() - startedMs) / 1_000, blows:
+        blows.map(({ kind }) => kind).concat(longStop ? ['long stop' as 'stop'] : []),
+      violations: [...unrest, ...early, ...strange.map((each) =>
+        `the provider was sent ${each}`), ...await balance(books, evidence), ...reconcile(evidence)],
     };
   } finally {
     books.close();
@@ -74,7 +83,9 @@ function planBlows(dice: Dice): Blow[] {
   return Array.from({ length: between(dice, 3, 6) }, (): Blow => {
     const member = dice.int(MEMBERS);
     const kind = weighted(dice, { kill: 4, stop: 3, 'kill server': 2, 'stop server': 2, disconnect: 2 });
-    return kind === 'kill' || kind === 'disconnect' ? { kind, member } : { kind, member, ms: between(dice, 100, kind === 'stop' ? 2_500 : 1_500) };
+    return kind === 'kill' || kind === 'disconnect'
+      ? { kind, member }
+      : { kind, member, ms: between(dice, 100, kind === 'stop' ? 2_500 : 1_500) };
   });
 }
 
@@ -106,9 +117,12 @@ async function quiet(world: FleetWorld, books: FleetBooks): Promise<string[]> {
 
 async function unrest({ provider }: FleetWorld, books: FleetBooks): Promise<string> {
   const { held, accountHeld } = await books.tally();
-  const left = [...KEY_NAMES.map((name) => [`held of ${name}`, held[name]] as const), ...ACCOUNT_NAMES.map((name) => [`held of account ${name}`, accountHeld[name]] as const)];
+  const left = [...KEY_NAMES.map((name) => [`held of ${name}`, held[name]] as const), ...ACCOUNT_NAMES.map((name) =>
+    [`held of account ${name}`, accountHeld[name]] as const)];
   const { inFlight } = await provider.log();
-  return [...left.filter(([, amount]) => amount !== 0n).map(([name, amount]) => `${name} ${amount}`), ...inFlight > 0 ? [`${inFlight} calls at the provider`] : [], ...await books.leaks()].join(', ');
+  return [...left.filter(([, amount]) => amount !== 0n).map(([name, amount]) => `${name} ${amount}`), ...inFlight > 0
+    ? [`${inFlight} calls at the provider`]
+    : [], ...await books.leaks()].join(', ');
 }
 
 /** Records add up to what is spent. */
@@ -116,12 +130,16 @@ async function balance(books: FleetBooks, { records }: Evidence): Promise<string
   const { accountSpent, spent } = await books.tally();
   const sum = (mine: typeof records): bigint => mine.reduce((total, { costNanoUsd }) => total + costNanoUsd, 0n);
   return [
-    ...ACCOUNT_NAMES.map((name) => ({ name: `account ${name}`, said: accountSpent[name], records: sum(records.filter(({ account }) => account === `team/${name}`)) })),
-    ...KEY_NAMES.map((name) => ({ name: `key ${name}`, said: spent[name], records: sum(records.filter(({ key }) => key === uidOf(name))) })),
-  ].filter((each) => each.said !== each.records).map(({ name, said, records: total }) => `${name} has spent ${said}, and its records add up to ${total}`);
+    ...ACCOUNT_NAMES.map((name) => ({ name: `account ${name}`, said:
+      accountSpent[name], records: sum(records.filter(({ account }) => account === `team/${name}`)) })),
+    ...KEY_NAMES.map((name) =>
+      ({ name: `key ${name}`, said: spent[name], records: sum(records.filter(({ key }) => key === uidOf(name))) })),
+  ].filter((each) => each.said !== each.records).map(({ name, said, records: total }) =>
+    `${name} has spent ${said}, and its records add up to ${total}`);
 }
 
 /** What a gateway says when its server is away. */
 function withoutExpected(output: string): string {
-  return output.split('\n').filter((line) => !line.includes('"level":"error"') || !line.includes('the ledger')).join('\n');
+  return output.split('\n').filter((line) => !line.includes('"level":"error"') || !line.includes('the ledger'))
+    .join('\n');
 }

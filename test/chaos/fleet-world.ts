@@ -1,6 +1,6 @@
 /**
- * Four gateways on one folder of manifests and one Valkey that keeps what it acknowledges, and what is done to them: each is
- * killed, stopped and started again, and so is the server.
+ * Four gateways on one folder of manifests and one Valkey that keeps what it acknowledges, and what is done to them:
+ * each is killed, stopped and started again, and so is the server.
  */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -37,8 +37,12 @@ export interface FleetWorld extends AsyncDisposable {
 
 export async function openFleet(config: Config): Promise<FleetWorld> {
   const provider = await startProvider();
-  const valkey = await startValkey({ settings: [['appendonly', 'yes'], ['appendfsync', 'always'], ['auto-aof-rewrite-percentage', '0']] });
-  const home = await createHome({ 'platform.yaml': platformManifest({ url: provider.url, nobody: await refusingUrl() }), ...manifestsOf(config) });
+  const valkey = await startValkey({ settings: [
+    ['appendonly', 'yes'], ['appendfsync', 'always'], ['auto-aof-rewrite-percentage', '0'],
+  ] });
+  const home = await createHome({
+    'platform.yaml': platformManifest({ url: provider.url, nobody: await refusingUrl() }), ...manifestsOf(config),
+  });
   const world = new World(provider, valkey, home);
   await world.begin();
   return world;
@@ -68,10 +72,12 @@ class World implements FleetWorld {
   }
 
   async #start(member: number): Promise<GatewayProcess> {
-    const process = await this.#home.start('--data', join(this.#home.dataDir, String(member)), '--ledger', this.valkey.url);
+    const process =
+      await this.#home.start('--data', join(this.#home.dataDir, String(member)), '--ledger', this.valkey.url);
     this.#outputs.push(process);
     void process.exited.then((code) => {
-      if (!this.#ending.has(process)) this.violations.push(`a gateway ended by itself, with ${code}: ${process.output().slice(-2_000)}`);
+      if (!this.#ending.has(process))
+        this.violations.push(`a gateway ended by itself, with ${code}: ${process.output().slice(-2_000)}`);
     });
     return process;
   }

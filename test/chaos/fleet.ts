@@ -1,6 +1,7 @@
 /**
- * `node test/chaos/fleet.ts [--minutes 10] [--seed N] [--round R]`: rounds on a fleet of four gateways and one Valkey, each
- * reconciled to the nano-dollar. Exit code 1: something was overspent, lost or leaked; seed and round stand beside it.
+ * `node test/chaos/fleet.ts [--minutes 10] [--seed N] [--round R]`: rounds on a fleet of four gateways and one Valkey,
+ * each reconciled to the nano-dollar. Exit code 1: something was overspent, lost or leaked; seed and round stand beside
+ * it.
  */
 import { randomInt } from 'node:crypto';
 import { numberFlag, readFlags } from '../support/flags.ts';
@@ -19,9 +20,12 @@ else for (let round = 1; performance.now() < untilMs; round++) await play(round)
 closeConnections();
 
 async function play(round: number): Promise<void> {
-  const { violations, evidence: { calls, records, samples }, blows, seconds } = await playFleetRound(seed, round, round % 2 === 1);
-  const by = Object.entries(Object.groupBy(records, ({ status }) => status)).map(([status, some]) => `${status} ${some?.length ?? 0}`).join(', ');
-  console.log(`round ${round}: ${calls.length} calls, ${records.length} records (${by}), ${samples.length} samples; ${blows.join(', ')}; ${seconds.toFixed(0)} s; ${violations.length} violations`);
+  const { violations, evidence: { calls, records, samples }, blows, seconds } =
+    await playFleetRound(seed, round, round % 2 === 1);
+  const by = Object.entries(Object.groupBy(records, ({ status }) => status)).map(([status, some]) =>
+    `${status} ${some?.length ?? 0}`).join(', ');
+  console.log(`round ${round}: ${calls.length} calls, ${records.length} records (${by}), ${samples.length} samples; ` +
+    `${blows.join(', ')}; ${seconds.toFixed(0)} s; ${violations.length} violations`);
   for (const violation of violations.slice(0, 20)) console.error(`  seed ${seed} round ${round}: ${violation}`);
   if (violations.length > 0) process.exitCode = 1;
 }

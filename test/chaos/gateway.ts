@@ -1,6 +1,6 @@
 /**
- * The gateway's life over all rounds: one process after the other on the same data, each with its end; and the configuration's
- * versions, each with the time from which it can be in force and from which it is.
+ * The gateway's life over all rounds: one process after the other on the same data, each with its end; and the
+ * configuration's versions, each with the time from which it can be in force and from which it is.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createHome } from '../promises/process.ts';
@@ -101,7 +101,8 @@ class Life implements Gateway {
     const process = await this.#home.start();
     this.#process = process;
     this.#outputs.push({ process, read: 0 });
-    for (const version of this.#happened.versions) if (version.writtenMs <= startedMs) version.inForceMs = Math.min(version.inForceMs, Date.now());
+    for (const version of this.#happened.versions) if (version.writtenMs <= startedMs)
+      version.inForceMs = Math.min(version.inForceMs, Date.now());
     void process.exited.then((code) => this.#exited(process, code));
     this.#ending = false;
     this.#running.resolve(process);
@@ -141,14 +142,18 @@ class Life implements Gateway {
     for (const [file, yaml] of changed) await this.#home.write(file, yaml);
     const untilMs = Date.now() + IN_FORCE_DEADLINE_MS + this.#pausedMs();
     while (version.inForceMs === Number.POSITIVE_INFINITY) {
-      if (Date.now() > untilMs) return void this.#happened.violations.push(`an edit of ${changed.map(([file]) => file).join()} is not in force after ${IN_FORCE_DEADLINE_MS} ms`);
+      if (Date.now() > untilMs) return void this.#happened.violations.push(`an edit of ${changed.map(([file]) =>
+        file).join()} is not in force after ${IN_FORCE_DEADLINE_MS} ms`);
       await this.#look(version, process, generation);
     }
     // several files may have been read at different times
     if (changed.length > 1) await sleep(SETTLED_MS);
   }
 
-  /** Notes it where this version is in force. A process that began meanwhile counts nothing anew: it has read the files by then. */
+  /**
+   * Notes it where this version is in force. A process that began meanwhile counts nothing anew: it has read the files
+   * by then.
+   */
   async #look(version: Version, process: GatewayProcess, generation: string | undefined): Promise<void> {
     if (process !== this.#process || generation === undefined) {
       await this.#running.promise;
@@ -207,7 +212,9 @@ class Life implements Gateway {
     if (code === 'late') await process.kill();
     drain.toMs = Date.now();
     if (code === 'late') this.#happened.kills.push(drain.toMs);
-    if (code !== 0) this.#happened.violations.push(code === 'late' ? `SIGTERM did not end the gateway in ${DRAIN_DEADLINE_MS} ms` : `SIGTERM ended the gateway with ${code}`);
+    if (code !== 0) this.#happened.violations.push(code === 'late'
+      ? `SIGTERM did not end the gateway in ${DRAIN_DEADLINE_MS} ms`
+      : `SIGTERM ended the gateway with ${code}`);
     await this.begin();
   }
 

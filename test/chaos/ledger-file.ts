@@ -1,6 +1,6 @@
 /**
- * The ledger on disk, read beside whoever writes it: what is spent and held at one moment, and the records of calls. The balances
- * as a whole are balanced by promises/balances.ts.
+ * The ledger on disk, read beside whoever writes it: what is spent and held at one moment, and the records of calls.
+ * The balances as a whole are balanced by promises/balances.ts.
  */
 import { join } from 'node:path';
 import type { Hold } from '#ledger/balances.ts';
@@ -63,9 +63,11 @@ export function readTally(dataDir: string, nowMs = Date.now()): Tally | undefine
   if (!ledger) return undefined;
   const { balances } = ledger;
   const holds = [...balances.holds.values()];
-  const heldOf = (of: (hold: Hold) => boolean): bigint => holds.reduce((sum, hold) => of(hold) ? sum + hold.grantedNanoUsd : sum, 0n);
+  const heldOf = (of: (hold: Hold) => boolean): bigint =>
+    holds.reduce((sum, hold) => of(hold) ? sum + hold.grantedNanoUsd : sum, 0n);
   return {
-    spent: byName(KEY_NAMES, (name) => readKeySpending(balances, uidOf(name), { period: KEYS[name].period, nowMs }).spentNanoUsd),
+    spent: byName(KEY_NAMES, (name) =>
+      readKeySpending(balances, uidOf(name), { period: KEYS[name].period, nowMs }).spentNanoUsd),
     held: byName(KEY_NAMES, (name) => heldOf(({ key }) => key.uid === uidOf(name))),
     holds: byName(KEY_NAMES, (name) => holds.filter(({ key }) => key.uid === uidOf(name)).length),
     accountSpent: byName(ACCOUNT_NAMES, (name) => balances.accounts.get(`team/${name}`)?.spentNanoUsd ?? 0n),

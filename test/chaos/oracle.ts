@@ -1,6 +1,7 @@
 /**
- * What a call must cost, reckoned apart from the gateway: from what the provider reported, or from what it produced; at the
- * price that was in force at admission. Only the estimate of an input is the gateway's own, as it is by definition its.
+ * What a call must cost, reckoned apart from the gateway: from what the provider reported, or from what it produced; at
+ * the price that was in force at admission. Only the estimate of an input is the gateway's own, as it is by definition
+ * its.
  */
 import { readChatFacts as readAnthropic } from '../../dataplane/protocol/anthropic/facts.ts';
 import { estimateInput } from '../../dataplane/protocol/estimate.ts';
@@ -22,7 +23,9 @@ const BASE_E9 = 2n * E9;
 const TOKEN_DENOMINATOR = 10n ** (9n * 5n + 6n - 9n);
 
 /** To the nano-dollar, half up. */
-export function priceOf(config: Config, what: { key: KeyName; group: string; model: string; tokens: Tokens; generations: number }): bigint {
+export function priceOf(
+  config: Config, what: { key: KeyName; group: string; model: string; tokens: Tokens; generations: number },
+): bigint {
   const price = config.prices[what.model as ModelName];
   const automatic = KEYS[what.key].group === 'smart' ? e9(config.ratios.smart) : E9;
   const ratio = e9(config.ratios[what.group as GroupName]) * automatic;
@@ -70,7 +73,8 @@ export function reportedOf({ figures, lie }: AnswerFate, { protocol, stream }: A
   // an event that is no JSON takes everything with it that OpenAI's protocol says at once
   if (!figures || (lie === 'NaN' && protocol === 'OpenAI' && stream)) return { input: undefined, output: undefined };
   return {
-    input: { input: Number(figures.input), cached: figures.cached, cacheWrite5m: protocol === 'Anthropic' ? figures.written : 0, cacheWrite1h: 0 },
+    input: { input: Number(figures.input), cached:
+      figures.cached, cacheWrite5m: protocol === 'Anthropic' ? figures.written : 0, cacheWrite1h: 0 },
     output: believed(figures.output),
   };
 }
@@ -86,7 +90,8 @@ export function estimatedOutput(bytes: number, { limit, answers }: Asked): numbe
 }
 
 /** What a call with a complete answer has consumed, and whether the provider said all of it. */
-export function expectedTokens(plan: CallPlan, fate: AnswerFate, asked: Asked): { tokens: Tokens; source: 'Provider' | 'Estimated' } {
+export function expectedTokens(plan: CallPlan, fate: AnswerFate, asked: Asked): { tokens: Tokens; source:
+  | 'Provider' | 'Estimated' } {
   const { input, output } = reportedOf(fate, asked);
   const noOutput = asked.kind !== 'chat';
   return {

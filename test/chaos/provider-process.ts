@@ -1,6 +1,6 @@
 /**
- * The mock provider in a process of its own, which outlives every gateway. It keeps a truthful log: what it was asked, what it
- * really sent, what it said about it, and how it ended.
+ * The mock provider in a process of its own, which outlives every gateway. It keeps a truthful log: what it was asked,
+ * what it really sent, what it said about it, and how it ended.
  */
 import { startMockProvider } from '../support/mock-provider.ts';
 import type { RecordedRequest, Reply } from '../support/mock-provider.ts';
@@ -25,11 +25,18 @@ export interface Attempt {
   readonly gone: boolean;
 }
 
-export type Order = { readonly kind: 'round'; readonly seed: number; readonly round: number } | { readonly kind: 'log' } | { readonly kind: 'stop' };
+export type Order =
+  | { readonly kind: 'round'; readonly seed: number; readonly round: number } | { readonly kind: 'log' }
+  | { readonly kind: 'stop' };
 export type Report =
   | { readonly kind: 'ready'; readonly url: string }
   | { readonly kind: 'cleared' }
-  | { readonly kind: 'log'; readonly attempts: readonly Attempt[]; readonly inFlight: number; readonly strange: readonly string[] };
+  | {
+    readonly kind: 'log';
+    readonly attempts: readonly Attempt[];
+    readonly inFlight: number;
+    readonly strange: readonly string[];
+  };
 
 interface Entry {
   readonly request: RecordedRequest;
@@ -71,7 +78,9 @@ function askedOf(request: RecordedRequest): Asked | undefined {
   const body = request.json();
   return {
     n, channel, protocol: CHANNELS[channel].protocol, stream: body['stream'] === true, bodyBytes: text.length,
-    kind: request.path.endsWith('/embeddings') ? 'embeddings' : request.path.endsWith('/images/generations') ? 'images' : 'chat',
+    kind: request.path.endsWith('/embeddings')
+      ? 'embeddings'
+      : request.path.endsWith('/images/generations') ? 'images' : 'chat',
     limit: [body['max_completion_tokens'], body['max_tokens']].find((limit) => typeof limit === 'number'),
     answers: Number(body['n'] ?? 1),
   };

@@ -1,6 +1,6 @@
 /**
- * Everything that is known of a round, against each other: the clients' logs, the provider's, the books, the samples that were
- * taken of them, and the gateway's own words. Pure: the same evidence gives the same findings.
+ * Everything that is known of a round, against each other: the clients' logs, the provider's, the books, the samples
+ * that were taken of them, and the gateway's own words. Pure: the same evidence gives the same findings.
  */
 import { CHANNELS, CHEAP_GROUP_MOST, KEY_NAMES, KEYS, keyString, PROVIDER_SECRET } from './config.ts';
 import type { ChannelName, Config, KeyName } from './config.ts';
@@ -32,7 +32,8 @@ export interface Evidence {
 /** What is wrong, in words. Nothing: not a nano-dollar is. */
 export function reconcile(evidence: Evidence): string[] {
   const { samples, happened } = evidence;
-  const configs = (fromMs: number, toMs: number): Config[] => inForce(happened.versions, awake(happened, fromMs, toMs), toMs).map(({ config }) => config);
+  const configs = (fromMs: number, toMs: number): Config[] =>
+    inForce(happened.versions, awake(happened, fromMs, toMs), toMs).map(({ config }) => config);
   return [
     ...happened.violations,
     ...overspent(samples, configs),
@@ -47,25 +48,34 @@ export function reconcile(evidence: Evidence): string[] {
 
 /** A process that stands still writes to the file what it decided before. */
 function awake({ pauses }: Happened, fromMs: number, toMs: number): number {
-  return Math.min(fromMs, ...pauses.filter((pause) => pause.fromMs <= toMs && pause.toMs >= fromMs).map((pause) => fromMs - (pause.toMs - pause.fromMs)));
+  return Math.min(fromMs, ...pauses.filter((pause) => pause.fromMs <= toMs && pause.toMs >= fromMs).map((pause) =>
+    fromMs - (pause.toMs - pause.fromMs)));
 }
 
-/** Every call against its record, and every record against its call. Where the client never saw an id, the one that fits. */
+/**
+ * Every call against its record, and every record against its call. Where the client never saw an id, the one that
+ * fits.
+ */
 function billed({ calls, attempts, records, happened }: Evidence): string[] {
   const byCall = Map.groupBy(attempts, ({ asked: { n } }) => n);
   const byId = new Map(records.map((record) => [record.id, record]));
-  const caseOf = (call: CallLog, record: LedgerRecord | undefined): Case => ({ call, record, happened, attempts: byCall.get(call.plan.n) ?? [] });
+  const caseOf = (call: CallLog, record: LedgerRecord | undefined): Case =>
+    ({ call, record, happened, attempts: byCall.get(call.plan.n) ?? [] });
   const [known, nameless] = [calls.filter(({ id }) => id !== ''), calls.filter(({ id }) => id === '')];
-  const wrong = known.flatMap((call) => complaints(caseOf(call, byId.get(call.id)), judge(caseOf(call, byId.get(call.id)))));
+  const wrong =
+    known.flatMap((call) => complaints(caseOf(call, byId.get(call.id)), judge(caseOf(call, byId.get(call.id)))));
 
   const ids = new Set(known.map(({ id }) => id));
   const unclaimed = records.filter(({ id }) => !ids.has(id));
   // those that must have a record come first, and keep what they are given
-  const cases = nameless.map((call) => caseOf(call, undefined)).sort((a, b) => Number(b.attempts.length > 0) - Number(a.attempts.length > 0));
+  const cases = nameless.map((call) => caseOf(call, undefined)).sort((a, b) =>
+    Number(b.attempts.length > 0) - Number(a.attempts.length > 0));
   const matched = matchAll(cases, unclaimed, (each, record) => judge({ ...each, record }) === undefined);
-  const lost = cases.filter((each) => !matched.has(each)).flatMap((each) => complaints(each, lostWords(each, unclaimed)));
+  const lost =
+    cases.filter((each) => !matched.has(each)).flatMap((each) => complaints(each, lostWords(each, unclaimed)));
   const taken = new Set(matched.values());
-  const strays = unclaimed.filter((record) => !taken.has(record)).map((record) => `the record ${words(record)} belongs to no call, or to one that it does not fit`);
+  const strays = unclaimed.filter((record) => !taken.has(record)).map((record) =>
+    `the record ${words(record)} belongs to no call, or to one that it does not fit`);
   return [...wrong, ...lost, ...strays];
 }
 
@@ -73,8 +83,10 @@ function billed({ calls, attempts, records, happened }: Evidence): string[] {
 function lostWords(each: Case, records: readonly LedgerRecord[]): string | undefined {
   const plain = judge(each);
   if (plain === undefined) return undefined;
-  const near = records.filter(({ key, model, createdMs }) => key === `team/${each.call.plan.key}` && model === each.call.plan.model && Math.abs(createdMs - each.call.sentMs) < 500);
-  return [plain, ...near.slice(0, 3).map((record) => `(${words(record)}: ${judge({ ...each, record }) ?? 'taken by another call'})`)].join(' ');
+  const near = records.filter(({ key, model, createdMs }) => key === `team/${each.call.plan.key}` &&
+    model === each.call.plan.model && Math.abs(createdMs - each.call.sentMs) < 500);
+  return [plain, ...near.slice(0, 3).map((record) =>
+    `(${words(record)}: ${judge({ ...each, record }) ?? 'taken by another call'})`)].join(' ');
 }
 
 function complaints({ call, attempts, record }: Case, complaint: string | undefined): string[] {
@@ -82,14 +94,21 @@ function complaints({ call, attempts, record }: Case, complaint: string | undefi
   const { plan } = call;
   const last = attempts.at(-1);
   const tried = attempts.map(({ asked: { channel }, fate }) => `${channel} ${fate.kind}`).join(', ');
-  return [`call ${plan.n} (${plan.path} ${plan.model}${plan.stream ? ' stream' : ''}, key ${plan.key}, ${plan.leaving.stage}, ${plan.fault}; client ${call.status} ${call.end}${call.left ? ' left' : ''} after ${call.overMs - call.sentMs} ms; `
-    + `provider: ${tried || 'nothing'}${last ? ` ${JSON.stringify({ ...last.fate, pieces: undefined })} ${JSON.stringify(last.produced)}${last.gone ? ' gone' : ''}` : ''}; `
+  return [`call ${plan.n} (${plan.path} ${plan.model}${plan.stream
+    ? ' stream'
+    : ''}, key ${plan.key}, ${plan.leaving.stage}, ${plan.fault}; client ${call.status} ${call.end}${call.left
+      ? ' left'
+      : ''} after ${call.overMs - call.sentMs} ms; `
+    + `provider: ${tried || 'nothing'}${last ? ` ${JSON.stringify({
+      ...last.fate, pieces: undefined,
+    })} ${JSON.stringify(last.produced)}${last.gone ? ' gone' : ''}` : ''}; `
     + `books: ${record ? words(record) : 'nothing'}): ${complaint}`];
 }
 
 function words(record: LedgerRecord): string {
   const { id, status, usageSource, tokens, costNanoUsd, unbilledNanoUsd, group, channel } = record;
-  return `${id} ${status} ${usageSource} ${Object.values(tokens).join('/')} ${costNanoUsd}+${unbilledNanoUsd} by ${group} ${channel}`;
+  return `${id} ${status} ${usageSource} ${Object.values(tokens)
+    .join('/')} ${costNanoUsd}+${unbilledNanoUsd} by ${group} ${channel}`;
 }
 
 /** What its client was told. */
@@ -99,10 +118,14 @@ function answered(call: CallLog, evidence: Evidence): string[] {
   const found: string[] = [];
   const say = (words: string): void => { found.push(`call ${plan.n}: ${words}: ${said.slice(0, 300)}`); };
   if (hung) say('its client waited in vain');
-  const explained = REASONS[status]?.({ call, happened, fates: attempts.filter(({ asked: { n } }) => n === plan.n).map(({ fate }) => fate) });
+  const explained = REASONS[status]?.({
+    call, happened, fates: attempts.filter(({ asked: { n } }) => n === plan.n).map(({ fate }) => fate),
+  });
   if (!explained) say(`it was answered with ${status}, and nothing explains it`);
-  if (secretsOf(happened).concat(`127.0.0.1:${providerPort}`).some((secret) => said.includes(secret))) say('it was told a secret');
-  if (maxTokens !== undefined && KEYS[plan.key].whenShort === 'Refuse') say('its output limit was lowered, and its key says Refuse');
+  if (secretsOf(happened).concat(`127.0.0.1:${providerPort}`).some((secret) => said.includes(secret)))
+    say('it was told a secret');
+  if (maxTokens !== undefined && KEYS[plan.key].whenShort === 'Refuse')
+    say('its output limit was lowered, and its key says Refuse');
   return found;
 }
 
@@ -117,12 +140,14 @@ interface Circumstances {
 const REASONS: Readonly<Record<number, (each: Circumstances) => boolean>> = {
   0: ({ call, happened }) => call.left || wasDisturbed(happened),
   200: () => true,
-  400: ({ call: { plan }, fates }) => plan.fault === 'broken JSON' || fates.some((fate) => fate.kind === 'refusal' && fate.status === 400),
+  400: ({ call: { plan }, fates }) => plan.fault === 'broken JSON' ||
+    fates.some((fate) => fate.kind === 'refusal' && fate.status === 400),
   401: ({ call: { plan }, happened }) => wasChanged(plan.key, happened),
   402: () => true,
   429: () => true,
   502: ({ call: { plan }, fates }) => fates.length > 0 || FAILS_WITHOUT_PROVIDER.has(plan.model),
-  503: ({ call: { plan }, fates, happened }) => wasDisturbed(happened) || (plan.path !== '/v1/messages' && fates.some(isOverloaded)),
+  503: ({ call: { plan }, fates, happened }) => wasDisturbed(happened) ||
+    (plan.path !== '/v1/messages' && fates.some(isOverloaded)),
   529: ({ call: { plan }, fates }) => plan.path === '/v1/messages' && fates.some(isOverloaded),
 };
 
@@ -140,7 +165,8 @@ function wasDisturbed({ kills, pauses, drains }: Happened): boolean {
 
 function wasChanged(key: KeyName, { versions }: Happened): boolean {
   const [first] = versions;
-  return versions.some(({ config }) => config.keys[key].rotation !== first?.config.keys[key].rotation || !config.keys[key].enabled);
+  return versions.some(({ config }) => config.keys[key].rotation !== first?.config.keys[key].rotation ||
+    !config.keys[key].enabled);
 }
 
 /** The limit that is sent is the client's wish, or a lower one that is still worth something. */
@@ -150,7 +176,9 @@ function asked({ asked: { n, kind, limit } }: Attempt, { calls }: Evidence): str
   if (kind !== 'chat') return [];
   const wish = Math.min(plan.maxTokens ?? 1_000, 1_000);
   const least = KEYS[plan.key].whenShort === 'Refuse' || plan.body.includes('"tools"') ? wish : Math.min(wish, 256);
-  return limit !== undefined && limit >= least && limit <= wish ? [] : [`call ${n}: the provider was given ${limit} as its output limit, and the client's wish was ${wish}`];
+  return limit !== undefined && limit >= least && limit <= wish
+    ? []
+    : [`call ${n}: the provider was given ${limit} as its output limit, and the client's wish was ${wish}`];
 }
 
 /** Attempts that the provider ended itself were in flight at least until it did. */
@@ -159,14 +187,17 @@ function crowdedChannels({ attempts, calls }: Evidence): string[] {
   const mine = attempts.filter(({ markedMs }) => markedMs !== undefined);
   const cheap = mine.filter(({ asked: { n } }) => KEYS[keys.get(n) ?? 'free'].group === 'cheap');
   return (Object.keys(CHANNELS) as ChannelName[]).flatMap((channel) => [
-    ...crowd(mine.filter(({ asked: { channel: own } }) => own === channel), CHANNELS[channel].most, `channel ${channel}`),
-    ...crowd(cheap.filter(({ asked: { channel: own } }) => own === channel), CHEAP_GROUP_MOST, `group cheap on ${channel}`),
+    ...crowd(mine.filter(({ asked: { channel: own } }) =>
+      own === channel), CHANNELS[channel].most, `channel ${channel}`),
+    ...crowd(cheap.filter(({ asked: { channel: own } }) =>
+      own === channel), CHEAP_GROUP_MOST, `group cheap on ${channel}`),
   ]);
 }
 
 function crowd(attempts: readonly Attempt[], most: number, name: string): string[] {
   // at one moment an end counts before a beginning
-  const moves = attempts.flatMap(({ arrivedMs, markedMs }) => [{ atMs: arrivedMs, by: 1 }, { atMs: markedMs ?? arrivedMs, by: -1 }]).sort((a, b) => a.atMs - b.atMs || a.by - b.by);
+  const moves = attempts.flatMap(({ arrivedMs, markedMs }) => [{ atMs: arrivedMs, by: 1 }, { atMs: markedMs ??
+    arrivedMs, by: -1 }]).sort((a, b) => a.atMs - b.atMs || a.by - b.by);
   let [now, peak] = [0, 0];
   for (const { by } of moves) peak = Math.max(peak, now += by);
   return peak > most ? [`${name} had ${peak} calls at once, of ${most}`] : [];
@@ -179,8 +210,10 @@ function spoken({ output, happened }: Evidence): string[] {
     const found: string[] = [];
     // a process that was stopped finds that its commits took too long
     const slow = happened.pauses.length > 0 && line.includes('the ledger fails');
-    if (/"level":"(?:error|fatal)"/.test(line) && !slow) found.push(`the log tells of a defect: ${line.slice(0, 1_000)}`);
-    if (/unhandled|uncaught|^\s+at .+:\d+|internal_error/i.test(line)) found.push(`the log shows a failure: ${line.slice(0, 1_000)}`);
+    if (/"level":"(?:error|fatal)"/.test(line) && !slow)
+      found.push(`the log tells of a defect: ${line.slice(0, 1_000)}`);
+    if (/unhandled|uncaught|^\s+at .+:\d+|internal_error/i.test(line))
+      found.push(`the log shows a failure: ${line.slice(0, 1_000)}`);
     if (secrets.some((secret) => line.includes(secret))) found.push(`the log shows a secret: ${line.slice(0, 300)}`);
     return found;
   });
@@ -188,6 +221,7 @@ function spoken({ output, happened }: Evidence): string[] {
 
 /** Further than the prefix of a key that is shown to people. */
 function secretsOf({ versions }: Happened): string[] {
-  const rotations = [...new Set(versions.flatMap(({ config }) => KEY_NAMES.map((name) => keyString(name, config.keys[name].rotation))))];
+  const rotations = [...new Set(versions.flatMap(({ config }) =>
+    KEY_NAMES.map((name) => keyString(name, config.keys[name].rotation))))];
   return [PROVIDER_SECRET, ...rotations];
 }

@@ -1,4 +1,7 @@
-/** One round: its configuration put in force, its clients and its blows let loose, quiet again, and everything reconciled. */
+/**
+ * One round: its configuration put in force, its clients and its blows let loose, quiet again, and everything
+ * reconciled.
+ */
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { assertBalanced, readBooks } from '../promises/books.ts';
@@ -56,14 +59,17 @@ export async function playRound(world: World, seed: number, round: number): Prom
   const gateway = await ready(world, config);
   const watch = watchLedger(gateway.dataDir);
   const ends = new EventEmitter();
-  const [calls] = await Promise.all([Promise.all(plan.calls.map((each) => call(gateway, each, ends))), strike(gateway, plan, ends)]);
+  const [calls] =
+    await Promise.all([Promise.all(plan.calls.map((each) => call(gateway, each, ends))), strike(gateway, plan, ends)]);
   const unrest = await quiet(world, gateway);
   const samples = await watch.stop();
   const { attempts, strange } = await world.provider.log();
   const records = readRecords(gateway.dataDir, world.lastSeq);
   world.lastSeq = records.at(-1)?.seq ?? world.lastSeq;
-  const evidence: Evidence = { calls, attempts, records, samples, happened: gateway.happened(), output: gateway.takeOutput(), providerPort: new URL(world.provider.url).port };
-  const violations = [...unrest, ...strange.map((each) => `the provider was sent ${each}`), ...await books(gateway), ...reconcile(evidence)];
+  const evidence: Evidence = { calls, attempts, records, samples, happened:
+    gateway.happened(), output: gateway.takeOutput(), providerPort: new URL(world.provider.url).port };
+  const violations = [...unrest, ...strange.map((each) =>
+    `the provider was sent ${each}`), ...await books(gateway), ...reconcile(evidence)];
   return { plan, evidence, violations, durationMs: performance.now() - startedMs };
 }
 
@@ -75,7 +81,8 @@ function absolute(config: Config, world: World): Config {
     ...config,
     keys: byName(KEY_NAMES, (name) => {
       const { limitNanoUsd, ...rest } = config.keys[name];
-      return { ...rest, rotation, limitNanoUsd: limitNanoUsd === null ? null : limitNanoUsd + (tally?.spent[name] ?? 0n) };
+      return { ...rest, rotation, limitNanoUsd: limitNanoUsd === null ? null : limitNanoUsd +
+        (tally?.spent[name] ?? 0n) };
     }),
     creditsNanoUsd: byName(ACCOUNT_NAMES, (name) => config.creditsNanoUsd[name] + (tally?.accountSpent[name] ?? 0n)),
   };
@@ -93,7 +100,9 @@ async function ready(world: World, config: Config): Promise<Gateway> {
 async function call(gateway: Gateway, plan: RoundPlan['calls'][number], ends: EventEmitter): Promise<CallLog> {
   await sleep(plan.startMs);
   const url = await gateway.url();
-  return send({ url, key: keyString(plan.key, gateway.config.keys[plan.key].rotation), plan, ended: () => { ends.emit('end'); } });
+  return send({ url, key: keyString(plan.key, gateway.config.keys[plan.key].rotation), plan, ended: () => {
+    ends.emit('end');
+  } });
 }
 
 /** Blows fall one after the other; edits go on beside them, one after the other likewise. */
@@ -136,11 +145,14 @@ async function quiet(world: World, gateway: Gateway): Promise<string[]> {
 
 async function unrest({ provider }: World, gateway: Gateway): Promise<string> {
   const page = await gateway.metrics();
-  const gauges = ['modelgateway_holds', 'modelgateway_held_usd', 'modelgateway_slots_in_use'].map((name) => [name, sumOfMetric(page, name)] as const);
+  const gauges = ['modelgateway_holds', 'modelgateway_held_usd', 'modelgateway_slots_in_use'].map((name) =>
+    [name, sumOfMetric(page, name)] as const);
   const held = readTally(gateway.dataDir);
-  const left = held ? KEY_NAMES.filter((name) => held.holds[name] > 0).map((name) => [`holds of ${name} in the file`, held.holds[name]] as const) : [];
+  const left = held ? KEY_NAMES.filter((name) => held.holds[name] > 0).map((name) =>
+    [`holds of ${name} in the file`, held.holds[name]] as const) : [];
   const { inFlight } = await provider.log();
-  return [...gauges, ...left, ['calls at the provider', inFlight] as const].filter(([, count]) => count !== 0).map(([name, count]) => `${name} ${count}`).join(', ');
+  return [...gauges, ...left, ['calls at the provider', inFlight] as const].filter(([, count]) =>
+    count !== 0).map(([name, count]) => `${name} ${count}`).join(', ');
 }
 
 /** The books as a whole, and what keys are told of them. */
@@ -152,18 +164,22 @@ async function books(gateway: Gateway): Promise<string[]> {
   }
   const tally = readTally(gateway.dataDir);
   if (!tally) return ['there is no ledger'];
-  const told = await Promise.all(KEY_NAMES.filter((name) => gateway.config.keys[name].enabled).map((name) => keyTells(gateway, name, tally)));
+  const told = await Promise.all(KEY_NAMES.filter((name) => gateway.config.keys[name].enabled).map((name) =>
+    keyTells(gateway, name, tally)));
   return told.flat();
 }
 
 async function keyTells(gateway: Gateway, name: KeyName, tally: Tally): Promise<string[]> {
   const { config } = gateway;
-  const response = await fetch(`${await gateway.url()}/v1/key`, { headers: { authorization: `Bearer ${keyString(name, config.keys[name].rotation)}` }, signal: AbortSignal.timeout(ANSWER_MS) });
+  const response = await fetch(`${await gateway.url()}/v1/key`, { headers: { authorization:
+    `Bearer ${keyString(name, config.keys[name].rotation)}` }, signal: AbortSignal.timeout(ANSWER_MS) });
   const body = await response.json() as { spent_usd?: string; held_usd?: string; balance_usd?: string };
   const balance = config.creditsNanoUsd[KEYS[name].account] - tally.accountSpent[KEYS[name].account];
   const expected = [tally.spent[name], 0n, balance].map(String).join(', ');
   const said = [body.spent_usd, body.held_usd, body.balance_usd].map((each) => String(nano(each ?? ''))).join(', ');
-  return response.status === 200 && said === expected ? [] : [`${uidOf(name)} is told ${response.status}: spent, held, balance ${said}; the books say ${expected}`];
+  return response.status === 200 && said === expected
+    ? []
+    : [`${uidOf(name)} is told ${response.status}: spent, held, balance ${said}; the books say ${expected}`];
 }
 
 function nano(decimalUsd: string): bigint {

@@ -1,6 +1,6 @@
 /**
- * Looks at the ledger's file again and again while calls run: spent and held of each key and account, at one moment. Where
- * limits stay, they are never passed; where one is lowered below what is there, nothing is added any more.
+ * Looks at the ledger's file again and again while calls run: spent and held of each key and account, at one moment.
+ * Where limits stay, they are never passed; where one is lowered below what is there, nothing is added any more.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ACCOUNT_NAMES, KEY_NAMES } from './config.ts';
@@ -54,9 +54,11 @@ interface Limited {
 }
 
 const LIMITED: readonly Limited[] = [
-  ...KEY_NAMES.map((key): Limited => ({ name: `key ${key}`, limit: ({ keys }) => keys[key].limitNanoUsd, used: ({ spent, held }) => spent[key] + held[key] })),
+  ...KEY_NAMES.map((key): Limited => ({ name: `key ${key}`, limit: ({ keys }) =>
+    keys[key].limitNanoUsd, used: ({ spent, held }) => spent[key] + held[key] })),
   ...ACCOUNT_NAMES.map((account): Limited => ({
-    name: `account ${account}`, limit: ({ creditsNanoUsd }) => creditsNanoUsd[account], used: ({ accountSpent, accountHeld }) => accountSpent[account] + accountHeld[account],
+    name: `account ${account}`, limit: ({ creditsNanoUsd }) =>
+      creditsNanoUsd[account], used: ({ accountSpent, accountHeld }) => accountSpent[account] + accountHeld[account],
   })),
 ];
 
@@ -64,24 +66,33 @@ const LIMITED: readonly Limited[] = [
 const COMMIT_MS = 500;
 
 /** What was passed. `inForce`: the configurations that may have been in force between two moments. */
-export function overspent(samples: readonly Sample[], inForce: (fromMs: number, toMs: number) => readonly Config[]): string[] {
+export function overspent(
+  samples: readonly Sample[], inForce: (fromMs: number, toMs: number) => readonly Config[],
+): string[] {
   return LIMITED.flatMap((limited) => samples.flatMap((sample, index) => {
     const before = samples[index - 1];
-    const limits = inForce((before?.fromMs ?? sample.fromMs) - COMMIT_MS, sample.toMs).map((config) => limited.limit(config));
+    const limits =
+      inForce((before?.fromMs ?? sample.fromMs) - COMMIT_MS, sample.toMs).map((config) => limited.limit(config));
     if (limits.includes(null)) return [];
     const used = limited.used(sample.tally);
-    const most = limits.reduce<bigint>((largest, limit) => limit !== null && limit > largest ? limit : largest, before ? limited.used(before.tally) : 0n);
+    const most = limits.reduce<bigint>((largest, limit) =>
+      limit !== null && limit > largest ? limit : largest, before ? limited.used(before.tally) : 0n);
     return used > most ? [`${limited.name} has spent and holds ${used}, of ${most}`] : [];
   }));
 }
 
 /** Keys with more calls at once than they may have. */
-export function overcrowded(samples: readonly Sample[], inForce: (fromMs: number, toMs: number) => readonly Config[]): string[] {
+export function overcrowded(
+  samples: readonly Sample[], inForce: (fromMs: number, toMs: number) => readonly Config[],
+): string[] {
   return KEY_NAMES.flatMap((key) => samples.flatMap((sample, index) => {
     const before = samples[index - 1];
-    const most = inForce((before?.fromMs ?? sample.fromMs) - COMMIT_MS, sample.toMs).map(({ keys }) => keys[key].maxConcurrency);
+    const most =
+      inForce((before?.fromMs ?? sample.fromMs) - COMMIT_MS, sample.toMs).map(({ keys }) => keys[key].maxConcurrency);
     if (most.includes(null)) return [];
     const count = sample.tally.holds[key];
-    return count > Math.max(...most.map(Number), before?.tally.holds[key] ?? 0) ? [`key ${key} has ${count} calls at once, of ${most.join(' or ')}`] : [];
+    return count > Math.max(...most.map(Number), before?.tally.holds[key] ?? 0)
+      ? [`key ${key} has ${count} calls at once, of ${most.join(' or ')}`]
+      : [];
   }));
 }

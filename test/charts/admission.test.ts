@@ -1,4 +1,7 @@
-/** Who may write what, on a real API server: the chart's policies, with the rights of two tenants and of the platform team. */
+/**
+ * Who may write what, on a real API server: the chart's policies, with the rights of two tenants and of the platform
+ * team.
+ */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -38,24 +41,39 @@ describe('admission', { skip: missing ?? false }, () => {
     admin = kubeClient(server);
     folder = await mkdtemp(join(tmpdir(), 'mgw-admission-'));
     await installCrds(admin, (await readCrdTexts()).map((text) => parse(text) as Definition));
-    for (const name of [NAMESPACE, 'team-a', 'team-b', 'other']) await post(admin, '/api/v1/namespaces', { metadata: { name } });
+    for (const name of [NAMESPACE, 'team-a', 'team-b', 'other'])
+      await post(admin, '/api/v1/namespaces', { metadata: { name } });
     const values = join(folder, 'values.yaml');
     await writeFile(values, 'admission: {groupAssignment: true}\n');
-    const rendered = renderedObjects(await runHelm(helm, 'template', 'gw', CHART, '--namespace', NAMESPACE, '--kube-version', '1.36.0', '--values', values));
-    for (const object of rendered.filter(({ kind, metadata }) => kind.startsWith('ValidatingAdmission') || (kind === 'ClusterRole' && /platform/.test(metadata.name))))
-      await post(admin, `/apis/${object.apiVersion}/${object.kind === 'ValidatingAdmissionPolicy' ? 'validatingadmissionpolicies' : `${object.kind.toLowerCase()}s`}`, object);
+    const rendered = renderedObjects(await runHelm(
+      helm, 'template', 'gw', CHART, '--namespace', NAMESPACE, '--kube-version', '1.36.0', '--values', values,
+    ));
+    for (const object of rendered.filter(({ kind, metadata }) => kind.startsWith('ValidatingAdmission') ||
+      (kind === 'ClusterRole' && /platform/.test(metadata.name))))
+      await post(admin, `/apis/${object.apiVersion}/${object.kind === 'ValidatingAdmissionPolicy'
+        ? 'validatingadmissionpolicies'
+        : `${object.kind.toLowerCase()}s`}`, object);
     // tenants whose Roles are as wide as they get, in their own namespaces
     for (const team of ['team-a', 'team-b']) await person(team, team, TENANT);
-    const platform = rendered.find(({ kind, metadata }) => kind === 'ClusterRole' && /platform/.test(metadata.name))?.metadata.name;
+    const platform =
+      rendered.find(({ kind, metadata }) => kind === 'ClusterRole' && /platform/.test(metadata.name))?.metadata.name;
     await person('platform', NAMESPACE, []);
     await post(admin, '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
-      metadata: { name: 'platform' }, roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: platform }, subjects: [{ kind: 'ServiceAccount', name: 'platform', namespace: NAMESPACE }],
+      metadata: { name: 'platform' }, roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind:
+        'ClusterRole', name: platform }, subjects: [{ kind: 'ServiceAccount', name: 'platform', namespace: NAMESPACE }],
     });
     // team-a may give the group "standard" to its keys
-    await role('assign-standard', NAMESPACE, [{ apiGroups: ['modelgateway.dev'], resources: ['groups'], resourceNames: ['standard'], verbs: ['assign'] }], { name: 'team-a', namespace: 'team-a' });
-    await until('the policies hold', () => as('team-a').call('POST', `${at('team-a', 'accounts')}?dryRun=All`, account('probe')), ({ status }) => status === FORBIDDEN);
-    await until('that on groups too', () => as('team-b').call('POST', `${at('team-b', 'apikeys')}?dryRun=All`, key('probe', 'standard')), ({ status }) => status === FORBIDDEN);
-    await until('all of them', () => admin.call('POST', `${at('team-a', 'apikeys')}?dryRun=All`, key('probe', 'standard', { annotations: { note: KEY } })), ({ status }) => status === INVALID);
+    await role('assign-standard', NAMESPACE, [{
+      apiGroups: ['modelgateway.dev'], resources: ['groups'], resourceNames: ['standard'], verbs: ['assign'],
+    }], { name: 'team-a', namespace: 'team-a' });
+    await until('the policies hold', () => as('team-a')
+      .call('POST', `${at('team-a', 'accounts')}?dryRun=All`, account('probe')), ({ status }) => status === FORBIDDEN);
+    await until('that on groups too', () => as('team-b').call(
+      'POST', `${at('team-b', 'apikeys')}?dryRun=All`, key('probe', 'standard'),
+    ), ({ status }) => status === FORBIDDEN);
+    await until('all of them', () => admin.call(
+      'POST', `${at('team-a', 'apikeys')}?dryRun=All`, key('probe', 'standard', { annotations: { note: KEY } }),
+    ), ({ status }) => status === INVALID);
   });
   after(async () => {
     for (const each of people.values()) await each.close();
@@ -69,10 +87,14 @@ describe('admission', { skip: missing ?? false }, () => {
     assert.equal(answer.status, 201, answer.body.message);
     return answer.body;
   }
-  async function role(name: string, namespace: string, rules: object[], account: { name: string; namespace: string }): Promise<void> {
+  async function role(
+    name: string, namespace: string, rules: object[], account: { name: string; namespace: string },
+  ): Promise<void> {
     const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`;
     await post(admin, `${rbac}/roles`, { metadata: { name }, rules });
-    await post(admin, `${rbac}/rolebindings`, { metadata: { name }, roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name }, subjects: [{ kind: 'ServiceAccount', ...account }] });
+    await post(admin, `${rbac}/rolebindings`, { metadata: { name }, roleRef: {
+      apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name,
+    }, subjects: [{ kind: 'ServiceAccount', ...account }] });
   }
   async function person(name: string, namespace: string, rules: object[]): Promise<void> {
     await post(admin, `/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name } });
@@ -80,14 +102,20 @@ describe('admission', { skip: missing ?? false }, () => {
     const { status } = await post(admin, `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`, { spec: {} });
     people.set(name, kubeClient({ ...server, token: status.token }));
   }
-  const at = (namespace: string, plural: string, name = ''): string => `/apis/${API}/namespaces/${namespace}/${plural}${name && `/${name}`}`;
-  const account = (name: string, spec: object = {}, metadata: object = {}): object => ({ apiVersion: API, kind: 'Account', metadata: { name, ...metadata }, spec: { grants: [{ name: 'first', usd: '5' }], ...spec } });
-  const key = (name: string, group: string, metadata: object = {}, spec: object = {}): object => ({ apiVersion: API, kind: 'ApiKey', metadata: { name, ...metadata }, spec: { groupRef: { name: group }, accountRef: { name: 'team' }, ...spec } });
+  const at = (namespace: string, plural: string, name = ''): string =>
+    `/apis/${API}/namespaces/${namespace}/${plural}${name && `/${name}`}`;
+  const account = (name: string, spec: object = {}, metadata: object = {}): object => ({ apiVersion:
+    API, kind: 'Account', metadata: { name, ...metadata }, spec: { grants: [{ name: 'first', usd: '5' }], ...spec } });
+  const key = (name: string, group: string, metadata: object = {}, spec: object = {}): object => ({
+    apiVersion: API, kind: 'ApiKey', metadata: { name, ...metadata },
+    spec: { groupRef: { name: group }, accountRef: { name: 'team' }, ...spec },
+  });
 
   describe('Accounts', () => {
     it('are made, given credit and deleted by the platform team', async () => {
       await post(as('platform'), at('team-a', 'accounts'), account('team'));
-      const { status, body } = await as('platform').call('PATCH', at('team-a', 'accounts', 'team'), { spec: { grants: [{ name: 'first', usd: '7' }] } }, MERGE);
+      const { status, body } = await as('platform')
+        .call('PATCH', at('team-a', 'accounts', 'team'), { spec: { grants: [{ name: 'first', usd: '7' }] } }, MERGE);
       assert.equal(status, 200, body.message);
       await post(as('platform'), at('team-b', 'accounts'), account('gone'));
       assert.equal((await as('platform').call('DELETE', at('team-b', 'accounts', 'gone'))).status, 200);
@@ -96,7 +124,9 @@ describe('admission', { skip: missing ?? false }, () => {
     it('are not written by a tenant, whatever his Role says in his namespace', async () => {
       for (const answer of [
         await as('team-a').call('POST', at('team-a', 'accounts'), account('mine')),
-        await as('team-a').call('PATCH', at('team-a', 'accounts', 'team'), { spec: { grants: [{ name: 'first', usd: '9000' }] } }, MERGE),
+        await as('team-a').call(
+          'PATCH', at('team-a', 'accounts', 'team'), { spec: { grants: [{ name: 'first', usd: '9000' }] } }, MERGE,
+        ),
         await as('team-a').call('DELETE', at('team-a', 'accounts', 'team')),
       ]) {
         assert.equal(answer.status, FORBIDDEN);
@@ -105,13 +135,15 @@ describe('admission', { skip: missing ?? false }, () => {
     });
 
     it('may be labelled by who may edit them, and read', async () => {
-      const { status, body } = await as('team-a').call('PATCH', at('team-a', 'accounts', 'team'), { metadata: { labels: { cost: 'a' } } }, MERGE);
+      const { status, body } = await as('team-a')
+        .call('PATCH', at('team-a', 'accounts', 'team'), { metadata: { labels: { cost: 'a' } } }, MERGE);
       assert.equal(status, 200, body.message);
       assert.equal((await as('team-a').call('GET', at('team-a', 'accounts', 'team'))).status, 200);
     });
 
     it('of another gateway are not this one\'s affair', async () => {
-      const { status, body } = await as('team-a').call('POST', at('team-a', 'accounts'), account('elsewhere', { gatewayNamespace: 'other' }));
+      const { status, body } =
+        await as('team-a').call('POST', at('team-a', 'accounts'), account('elsewhere', { gatewayNamespace: 'other' }));
       assert.equal(status, 201, body.message);
     });
   });
@@ -122,12 +154,15 @@ describe('admission', { skip: missing ?? false }, () => {
       const { status, body } = await as('team-a').call('POST', at('team-a', 'apikeys'), key('two', 'vip'));
       assert.equal(status, FORBIDDEN);
       assert.match(body.message, /you may not give the Group "vip" to a key: that needs the verb assign on groups\.modelgateway\.dev "vip" in the namespace model-gateway\. Choose a group that you may assign, or ask the platform team\./);
-      assert.equal((await as('team-b').call('POST', at('team-b', 'apikeys'), key('one', 'standard'))).status, FORBIDDEN);
+      assert.equal(
+        (await as('team-b').call('POST', at('team-b', 'apikeys'), key('one', 'standard'))).status, FORBIDDEN,
+      );
       await post(as('platform'), at('team-b', 'apikeys'), key('given', 'vip'));
     });
 
     it('are not changed by who may not assign the new one; all else of a key is his', async () => {
-      const patch = (team: string, name: string, spec: object): Promise<KubeAnswer> => as(team).call('PATCH', at(team, 'apikeys', name), { spec }, MERGE);
+      const patch = (team: string, name: string, spec: object): Promise<KubeAnswer> =>
+        as(team).call('PATCH', at(team, 'apikeys', name), { spec }, MERGE);
       assert.equal((await patch('team-a', 'one', { groupRef: { name: 'vip' } })).status, FORBIDDEN);
       assert.equal((await patch('team-b', 'given', { enabled: false })).status, 200);
       assert.equal((await patch('team-b', 'given', { groupRef: { name: 'standard' } })).status, FORBIDDEN);
@@ -137,20 +172,28 @@ describe('admission', { skip: missing ?? false }, () => {
 
   describe('keys in plain text', () => {
     it('are refused in annotations, those of kubectl included', async () => {
-      const copy = { 'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify(key('leak', 'standard', {}, { key: { value: KEY } })) };
+      const copy = { 'kubectl.kubernetes.io/last-applied-configuration':
+        JSON.stringify(key('leak', 'standard', {}, { key: { value: KEY } })) };
       for (const annotations of [{ note: KEY }, copy]) {
-        const { status, body } = await as('team-a').call('POST', at('team-a', 'apikeys'), key('leak', 'standard', { annotations }));
+        const { status, body } =
+          await as('team-a').call('POST', at('team-a', 'apikeys'), key('leak', 'standard', { annotations }));
         assert.equal(status, INVALID);
-        assert.match(body.message, new RegExp(`the annotation ${Object.keys(annotations)[0]} holds what looks like a key in plain text\\. Keys belong into Secrets`));
+        assert.match(body.message, new RegExp(`the annotation ${Object.keys(annotations)[0]} holds what looks like a ` +
+          `key in plain text\\. Keys belong into Secrets`));
         assert.ok(!body.message.includes(KEY));
       }
     });
 
     it('are refused where people write freely', async () => {
-      const route = { apiVersion: API, kind: 'ModelRoute', metadata: { name: 'r' }, spec: { models: [{ name: 'm', contextTokens: 9, maxOutputTokens: 5 }], channels: [{ name: 'c', protocol: 'OpenAI', baseUrl: `https://api.test/${KEY}/v1` }] } };
-      const group = { apiVersion: API, kind: 'Group', metadata: { name: 'g' }, spec: { displayName: KEY.slice(0, 40), routes: [{ routeSelector: {} }] } };
+      const route = { apiVersion: API, kind: 'ModelRoute', metadata: { name: 'r' }, spec: { models: [{
+        name: 'm', contextTokens: 9, maxOutputTokens: 5,
+      }], channels: [{ name: 'c', protocol: 'OpenAI', baseUrl: `https://api.test/${KEY}/v1` }] } };
+      const group = { apiVersion: API, kind:
+        'Group', metadata: { name: 'g' }, spec: { displayName: KEY.slice(0, 40), routes: [{ routeSelector: {} }] } };
       for (const [namespace, plural, object, words] of [
-        ['team-a', 'accounts', account('leak', { grants: [{ name: 'first', usd: '1', reason: `for ${KEY}` }] }), /spec\.grants holds what looks like a key/],
+        ['team-a', 'accounts', account(
+          'leak', { grants: [{ name: 'first', usd: '1', reason: `for ${KEY}` }] },
+        ), /spec\.grants holds what looks like a key/],
         [NAMESPACE, 'groups', group, /spec\.displayName holds what looks like a key/],
         [NAMESPACE, 'modelroutes', route, /baseUrl with a credential in it/],
       ] as const) {
@@ -161,7 +204,8 @@ describe('admission', { skip: missing ?? false }, () => {
     });
 
     it('names that merely begin so are none', async () => {
-      await post(as('team-a'), at('team-a', 'apikeys'), key('fine', 'standard', { annotations: { note: 'sk-short', team: 'task-force-of-the-spring-of-2026-in-the-north' } }));
+      await post(as('team-a'), at('team-a', 'apikeys'), key('fine', 'standard', { annotations: { note:
+        'sk-short', team: 'task-force-of-the-spring-of-2026-in-the-north' } }));
     });
   });
 
@@ -169,7 +213,11 @@ describe('admission', { skip: missing ?? false }, () => {
     const rules = [{ apiGroups: ['*'], resources: ['*'], verbs: ['delete', 'deletecollection', 'get', 'list'] }];
     await person('collector', NAMESPACE, []);
     await post(admin, '/apis/rbac.authorization.k8s.io/v1/clusterroles', { metadata: { name: 'collector' }, rules });
-    await post(admin, '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', { metadata: { name: 'collector' }, roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'collector' }, subjects: [{ kind: 'ServiceAccount', name: 'collector', namespace: NAMESPACE }] });
+    await post(admin, '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
+      metadata: { name: 'collector' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'collector' },
+      subjects: [{ kind: 'ServiceAccount', name: 'collector', namespace: NAMESPACE }],
+    });
     const { status, body } = await as('collector').call('DELETE', at('team-a', 'accounts'));
     assert.equal(status, 200, body.message);
     assert.deepEqual((await admin.call('GET', at('team-a', 'accounts'))).body.items, []);

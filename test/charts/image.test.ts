@@ -1,6 +1,6 @@
 /**
- * The Dockerfile, which is not built here: what Hadolint says, what an image must be, and whether the programs start from exactly
- * the files that it copies.
+ * The Dockerfile, which is not built here: what Hadolint says, what an image must be, and whether the programs start
+ * from exactly the files that it copies.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -30,16 +30,20 @@ it('runs as a numbered user who is not root, without a shell', () => {
 
 it('bases are named with a version, and the project\'s own is the package\'s', async () => {
   const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string };
-  for (const line of instructions.filter((each) => each.startsWith('FROM '))) assert.match(line, /:(?!latest)[\w.-]+(?: AS \w+)?$/);
+  for (const line of instructions.filter((each) => each.startsWith('FROM ')))
+    assert.match(line, /:(?!latest)[\w.-]+(?: AS \w+)?$/);
   assert.ok(text.includes(`org.opencontainers.image.version="${version}"`));
   assert.ok(text.includes(`docker build --tag model-gateway:${version} .`));
 });
 
-it('holds every library that Node.js is linked with', { skip: process.platform !== 'linux' && 'only on Linux are they listed' }, async () => {
+it('holds every library that Node.js is linked with', { skip: process.platform !== 'linux' &&
+  'only on Linux are they listed' }, async () => {
   const { stdout } = await run('ldd', [process.execPath]);
   const needed = [...stdout.matchAll(/^\s*(?:\/\S*\/)?([\w+-]+)\.so/gm)].map(([, name = '']) => name);
   // of the last stage's base: the packages libc6, libgcc-s1 and libstdc++6
-  const base = ['linux-vdso', 'ld-linux-x86-64', 'ld-linux-aarch64', 'libc', 'libdl', 'libm', 'libpthread', 'libgcc_s', 'libstdc++'];
+  const base = [
+    'linux-vdso', 'ld-linux-x86-64', 'ld-linux-aarch64', 'libc', 'libdl', 'libm', 'libpthread', 'libgcc_s', 'libstdc++',
+  ];
   const added = needed.filter((name) => !base.includes(name));
   for (const name of added) assert.ok(text.includes(`/${name}.so.1 lib/`), `${name} is missing`);
   assert.ok(needed.includes('libc'));
@@ -48,14 +52,19 @@ it('holds every library that Node.js is linked with', { skip: process.platform !
 
 it('the build is given what is copied, and no tests, secrets or data', () => {
   for (const path of copied) assert.ok(reachesBuild(path), path);
-  for (const path of ['.git/config', '.env', '.mgw-data/ledger.db', 'node_modules/x', 'test/architecture.test.ts', 'docs/README.md', 'dataplane/protocol/testdata/x.json']) assert.ok(!reachesBuild(path), path);
+  for (const path of [
+    '.git/config', '.env', '.mgw-data/ledger.db', 'node_modules/x', 'test/architecture.test.ts', 'docs/README.md',
+    'dataplane/protocol/testdata/x.json',
+  ]) assert.ok(!reachesBuild(path), path);
 });
 
 describe('with exactly these files', () => {
   let folder: string;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'mgw-image-'));
-    for (const path of copied) await cp(join(ROOT, path), join(folder, path), { recursive: true, filter: (source) => reachesBuild(relative(ROOT, source)) });
+    for (const path of copied) await cp(join(ROOT, path), join(folder, path), {
+      recursive: true, filter: (source) => reachesBuild(relative(ROOT, source)),
+    });
     await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   });
   after(() => rm(folder, { recursive: true, force: true }));
@@ -69,6 +78,8 @@ describe('with exactly these files', () => {
   });
 
   it('a folder is validated', async () => {
-    await run(process.execPath, [join(folder, 'bin/mgw.js'), 'validate', join(ROOT, 'docs/examples/quickstart')], { cwd: tmpdir(), env });
+    await run(process.execPath, [
+      join(folder, 'bin/mgw.js'), 'validate', join(ROOT, 'docs/examples/quickstart'),
+    ], { cwd: tmpdir(), env });
   });
 });

@@ -23,8 +23,12 @@ interface Explained {
   readonly why: string;
 }
 
-function explains({ check, object = '', words = '', situation = '' }: Explained, finding: Finding, of: string): boolean {
-  return new RegExp(`^(?:${check})$`).test(finding.check) && new RegExp(`^(?:${object || '.*'})$`).test(finding.object) && new RegExp(words).test(finding.message) && new RegExp(`^(?:${situation || '.*'})$`).test(of);
+function explains({
+  check, object = '', words = '', situation = '',
+}: Explained, finding: Finding, of: string): boolean {
+  return new RegExp(`^(?:${check})$`).test(finding.check) && new RegExp(`^(?:${object || '.*'})$`).test(
+    finding.object,
+  ) && new RegExp(words).test(finding.message) && new RegExp(`^(?:${situation || '.*'})$`).test(of);
 }
 
 describe('kube-score finds nothing unexplained', { skip: 'missing' in linter ? linter.missing : false }, () => {

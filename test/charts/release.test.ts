@@ -18,7 +18,8 @@ import { CHART, CRDS_CHART, NAMESPACE } from './situations.ts';
 
 const helm = await needHelm();
 const missing = await kubeApiserverMissing() ?? (helm.skip || undefined);
-const ACCOUNT = { apiVersion: 'modelgateway.dev/v1alpha1', kind: 'Account', metadata: { name: 'team-a', namespace: 'default' }, spec: { grants: [{ name: 'first', usd: '5' }] } };
+const ACCOUNT = { apiVersion: 'modelgateway.dev/v1alpha1', kind:
+  'Account', metadata: { name: 'team-a', namespace: 'default' }, spec: { grants: [{ name: 'first', usd: '5' }] } };
 
 describe('a release', { skip: missing ?? false }, () => {
   let server: KubeApiserver;
@@ -35,18 +36,25 @@ describe('a release', { skip: missing ?? false }, () => {
     await server?.stop();
     await rm(folder, { recursive: true, force: true });
   });
-  const helmDoes = (...args: string[]): Promise<string> => runHelmAt(helm, join(folder, 'kubeconfig'), [...args, '--namespace', NAMESPACE]);
-  const password = async (): Promise<string> => (await client.call('GET', `/api/v1/namespaces/${NAMESPACE}/secrets/model-gateway-valkey-password`)).body.data?.password;
+  const helmDoes = (...args: string[]): Promise<string> =>
+    runHelmAt(helm, join(folder, 'kubeconfig'), [...args, '--namespace', NAMESPACE]);
+  const password = async (): Promise<string> => (await client.call(
+    'GET', `/api/v1/namespaces/${NAMESPACE}/secrets/model-gateway-valkey-password`,
+  )).body.data?.password;
   const statusOf = async (path: string): Promise<number> => (await client.call('GET', path)).status;
-  const deployment = async () => (await client.call('GET', `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/model-gateway`)).body;
+  const deployment = async () =>
+    (await client.call('GET', `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/model-gateway`)).body;
   let made: string;
 
   it('takes over definitions that kubectl applied', async () => {
     await installCrds(client, (await readCrdTexts()).map((text) => parse(text) as Definition));
     await helmDoes('install', 'model-gateway-crds', CRDS_CHART, '--create-namespace', '--take-ownership');
-    const { body } = await client.call('GET', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/accounts.modelgateway.dev');
+    const { body } =
+      await client.call('GET', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/accounts.modelgateway.dev');
     assert.equal(body.metadata.annotations['meta.helm.sh/release-name'], 'model-gateway-crds');
-    assert.equal((await client.call('POST', '/apis/modelgateway.dev/v1alpha1/namespaces/default/accounts', ACCOUNT)).status, 201);
+    assert.equal(
+      (await client.call('POST', '/apis/modelgateway.dev/v1alpha1/namespaces/default/accounts', ACCOUNT)).status, 201,
+    );
   });
 
   it('is installed, and says what comes next', async () => {
@@ -58,7 +66,10 @@ describe('a release', { skip: missing ?? false }, () => {
   });
 
   it('keeps the ledger\'s password when it is upgraded, and the number that the autoscaler chose', async () => {
-    const scaled = await client.call('PATCH', `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/model-gateway/scale`, { spec: { replicas: 9 } }, 'application/merge-patch+json');
+    const scaled = await client.call(
+      'PATCH', `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/model-gateway/scale`, { spec: { replicas: 9 } },
+      'application/merge-patch+json',
+    );
     assert.equal(scaled.status, 200, scaled.body.message);
     await helmDoes('upgrade', 'model-gateway', CHART, '--set', 'dataplane.logLevel=debug');
     const { spec } = await deployment();
@@ -79,7 +90,8 @@ describe('a release', { skip: missing ?? false }, () => {
     assert.equal(await statusOf(`/apis/apps/v1/namespaces/${NAMESPACE}/deployments/model-gateway`), 404);
     assert.equal(await statusOf('/apis/modelgateway.dev/v1alpha1/namespaces/default/accounts/team-a'), 200);
     const { body } = await client.call('GET', '/apis/rbac.authorization.k8s.io/v1/clusterroles');
-    assert.deepEqual(body.items.map(({ metadata }: { metadata: { name: string } }) => metadata.name).filter((name: string) => name.startsWith('model-gateway')), []);
+    assert.deepEqual(body.items.map(({ metadata }: { metadata: { name: string } }) =>
+      metadata.name).filter((name: string) => name.startsWith('model-gateway')), []);
   });
 
   it('can be installed again', async () => {

@@ -1,4 +1,7 @@
-/** The parts of the sidecar's installation fit together: what the operator is told, where the API server asks, where pods call. */
+/**
+ * The parts of the sidecar's installation fit together: what the operator is told, where the API server asks, where
+ * pods call.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseSidecarSettings } from '../../operator/webhook/settings.ts';
@@ -20,29 +23,39 @@ describe('the sidecar\'s chart', { skip: helm.skip }, () => {
   assert.ok(situations.length >= 2);
   for (const situation of situations) it(situation.name, async () => {
     const objects = await renderAll(helm, situation);
-    const find = (kind: string, name: string): Rendered => objects.find((object) => object.kind === kind && object.metadata.name === name) ?? assert.fail(`no ${kind} ${name}`);
-    const container = (name: string): Rendered => podTemplates(objects).map(({ template }) => template.spec.containers[0]).find((each) => each.name === name);
+    const find = (kind: string, name: string): Rendered => objects.find((object) => object.kind === kind &&
+      object.metadata.name === name) ?? assert.fail(`no ${kind} ${name}`);
+    const container = (name: string): Rendered =>
+      podTemplates(objects).map(({ template }) => template.spec.containers[0]).find((each) => each.name === name);
     const [operator, dataplane] = [container('operator'), container('dataplane')];
 
     const { webhooks: [webhook] } = find('MutatingWebhookConfiguration', told(operator, '--webhook-configuration'));
     const { service } = webhook.clientConfig;
     assert.equal(told(operator, '--webhook-name'), `${service.name}.${NAMESPACE}.svc`);
-    assert.equal(told(operator, '--webhook-listen').split(':').at(-1), String(portOf(operator, find('Service', service.name))));
+    assert.equal(told(operator, '--webhook-listen').split(':')
+      .at(-1), String(portOf(operator, find('Service', service.name))));
     assert.equal(webhook.clientConfig.caBundle, undefined);
     const [excluded] = webhook.namespaceSelector.matchExpressions;
-    assert.deepEqual([excluded.operator, excluded.values.includes('kube-system'), excluded.values.includes(NAMESPACE)], ['NotIn', true, true]);
+    assert.deepEqual([
+      excluded.operator, excluded.values.includes('kube-system'), excluded.values.includes(NAMESPACE),
+    ], ['NotIn', true, true]);
     assert.deepEqual(webhook.objectSelector, { matchLabels: { 'modelgateway.dev/inject': 'true' } });
 
-    const { fleet, image, env } = parseSidecarSettings(told(operator, '--sidecar-settings').replaceAll('$$(', '$('), { fleet: '' });
+    const { fleet, image, env } =
+      parseSidecarSettings(told(operator, '--sidecar-settings').replaceAll('$$(', '$('), { fleet: '' });
     assert.equal(image, operator.image);
     assert.ok(env.every(({ value = '' }) => !value.includes('$$')));
     const [, host = ''] = /^https:\/\/([^.]+)\.model-gateway\.svc$/.exec(fleet) ?? [];
     assert.equal(told(dataplane, '--tls-listen').split(':').at(-1), String(portOf(dataplane, find('Service', host))));
-    const pod = podTemplates(objects).find(({ template }) => template.spec.containers[0].name === 'dataplane')?.template.spec;
-    const { mountPath, name } = dataplane.volumeMounts.find((each: Rendered) => each.mountPath === told(dataplane, '--tls'));
+    const pod =
+      podTemplates(objects).find(({ template }) => template.spec.containers[0].name === 'dataplane')?.template.spec;
+    const { mountPath, name } =
+      dataplane.volumeMounts.find((each: Rendered) => each.mountPath === told(dataplane, '--tls'));
     assert.ok(mountPath);
     const { secret } = pod.volumes.find((each: Rendered) => each.name === name);
-    assert.deepEqual(secret.items, [{ key: 'servingCertificate', path: 'tls.crt' }, { key: 'servingKey', path: 'tls.key' }]);
+    assert.deepEqual(
+      secret.items, [{ key: 'servingCertificate', path: 'tls.crt' }, { key: 'servingKey', path: 'tls.key' }],
+    );
   });
 });
 

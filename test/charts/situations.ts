@@ -1,7 +1,7 @@
 /**
- * The situations of testdata: `<situation>.values.yaml` are the values of a release, `<situation>.out.yaml` what comes of them. A
- * comment in the first line, `# only: dataplane autoscaling`, names the templates that the second file shows; the rest is rendered
- * all the same, for what is tested of every object.
+ * The situations of testdata: `<situation>.values.yaml` are the values of a release, `<situation>.out.yaml` what comes
+ * of them. A comment in the first line, `# only: dataplane autoscaling`, names the templates that the second file
+ * shows; the rest is rendered all the same, for what is tested of every object.
  */
 import { readFileSync } from 'node:fs';
 import { glob } from 'node:fs/promises';
@@ -43,7 +43,10 @@ export function renderText(helm: Needed, situation: Situation): Promise<string> 
 }
 
 function render(helm: Needed, situation: Situation): Promise<string> {
-  return runHelm(helm, 'template', 'gw', CHART, '--namespace', NAMESPACE, '--kube-version', '1.36.0', '--values', situation.valuesFile);
+  return runHelm(
+    helm, 'template', 'gw', CHART, '--namespace', NAMESPACE, '--kube-version', '1.36.0', '--values',
+    situation.valuesFile,
+  );
 }
 
 /** The same as objects. */
@@ -59,6 +62,8 @@ interface PodTemplate {
 
 /** Those of all workloads among the objects, and what is a pod itself. */
 export function podTemplates(objects: readonly Rendered[]): PodTemplate[] {
-  return objects.map((object) => ({ owner: `${object.kind}/${object.metadata.name}`, template: object.kind === 'Pod' ? object : object.spec?.template }))
+  return objects.map((object) => ({
+    owner: `${object.kind}/${object.metadata.name}`, template: object.kind === 'Pod' ? object : object.spec?.template,
+  }))
     .filter(({ template }) => template?.spec?.containers !== undefined);
 }

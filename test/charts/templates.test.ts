@@ -1,4 +1,6 @@
-/** What the charts render: goldens, one per situation, rewritten by GOLDEN=write; helm lint; values that are refused. */
+/**
+ * What the charts render: goldens, one per situation, rewritten by GOLDEN=write; helm lint; values that are refused.
+ */
 import assert from 'node:assert/strict';
 import { glob, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,7 +10,9 @@ import { parse } from 'yaml';
 import { needHelm, renderedObjects, runHelm } from '../support/helm.ts';
 import { readValues } from '../../tools/generate/helm-values.ts';
 import type { HelmValue } from '../../tools/generate/helm-values.ts';
-import { CHART, CRDS_CHART, NAMESPACE, ROOT, TESTDATA, podTemplates, readSituations, renderAll, renderText } from './situations.ts';
+import {
+  CHART, CRDS_CHART, NAMESPACE, ROOT, TESTDATA, podTemplates, readSituations, renderAll, renderText,
+} from './situations.ts';
 import type { Situation } from './situations.ts';
 
 const helm = await needHelm();
@@ -17,7 +21,8 @@ const situations = await readSituations();
 /** Only what the situation is about; a password that is made is another one each time. */
 function shown(text: string, { only }: Situation): string {
   const parts = text.replace(/(\n {2}password: )[A-Za-z0-9+/=]{56}\n/g, '$1MADE\n').split(/^---\n/m)
-    .filter((part) => part.trim() !== '' && (only.length === 0 || only.some((name) => part.startsWith(`# Source: model-gateway/templates/${name}.yaml\n`))));
+    .filter((part) => part.trim() !== '' &&
+      (only.length === 0 || only.some((name) => part.startsWith(`# Source: model-gateway/templates/${name}.yaml\n`))));
   return parts.map((part) => `---\n${part.replace(/[ \t]+$/gm, '')}`).join('');
 }
 
@@ -27,26 +32,33 @@ describe('charts/model-gateway', { skip: helm.skip }, () => {
     for (const name of situation.only) assert.ok(text.includes(`templates/${name}.yaml`), `nothing of ${name}`);
     const path = join(TESTDATA, `${situation.name}.out.yaml`);
     if (process.env['GOLDEN'] === 'write') await writeFile(path, text);
-    assert.equal(text, await readFile(path, 'utf8').catch(() => ''), `${situation.name}.out.yaml differs: GOLDEN=write rewrites it`);
+    assert.equal(text, await readFile(path, 'utf8').catch(() =>
+      ''), `${situation.name}.out.yaml differs: GOLDEN=write rewrites it`);
   });
 
   it('passes helm lint in every situation', async () => {
     await runHelm(helm, 'lint', '--strict', CRDS_CHART);
-    await Promise.all(situations.map(({ valuesFile }) => runHelm(helm, 'lint', '--strict', '--kube-version', '1.36.0', CHART, '--values', valuesFile)));
+    await Promise.all(situations.map(({ valuesFile }) =>
+      runHelm(helm, 'lint', '--strict', '--kube-version', '1.36.0', CHART, '--values', valuesFile)));
   });
 
   it('lets a stream end before its pod does', async () => {
     for (const situation of situations) {
-      const values = parse(await readFile(situation.valuesFile, 'utf8')) as { dataplane?: { longestStreamSeconds?: number } } | null;
-      const pod = podTemplates(await renderAll(helm, situation)).find(({ template }) => template.spec.containers[0].name === 'dataplane')?.template.spec;
+      const values =
+        parse(await readFile(situation.valuesFile, 'utf8')) as { dataplane?: { longestStreamSeconds?: number } } | null;
+      const pod = podTemplates(await renderAll(helm, situation)).find(({ template }) =>
+        template.spec.containers[0].name === 'dataplane')?.template.spec;
       const args: readonly string[] = pod.containers[0].args;
       const pauseSeconds = args.includes('--drain-delay') ? Number(args[args.indexOf('--drain-delay') + 1]) : 0;
-      assert.ok(pod.terminationGracePeriodSeconds > (values?.dataplane?.longestStreamSeconds ?? 900) + pauseSeconds, situation.name);
+      assert.ok(pod.terminationGracePeriodSeconds > (values?.dataplane?.longestStreamSeconds ?? 900) +
+        pauseSeconds, situation.name);
     }
   });
 
   it('names no object twice, and nothing of another gateway in the same cluster', async () => {
-    const render = async (namespace: string) => renderedObjects(await runHelm(helm, 'template', 'gw', CHART, '--namespace', namespace)).map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`);
+    const render = async (namespace: string) => renderedObjects(await runHelm(
+      helm, 'template', 'gw', CHART, '--namespace', namespace,
+    )).map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`);
     const [one, two] = await Promise.all([render('one'), render('two')]);
     assert.equal(new Set([...one, ...two]).size, one.length + two.length);
   });
@@ -60,7 +72,9 @@ const REFUSED: readonly [what: string, args: readonly string[], because: RegExp]
   ['no operator', ['operator.replicas=0'], /replicas/],
   ['an unknown ledger', ['ledger.type=Memcached'], /ledger/],
   ['a ledger that is no Valkey', ['ledger.type=External', 'ledger.external.url=postgres://db'], /ledger/],
-  ['a password in the ledger\'s address', ['ledger.type=External', 'ledger.external.url=valkey://user:secret@host:6379'], /ledger/],
+  ['a password in the ledger\'s address', [
+    'ledger.type=External', 'ledger.external.url=valkey://user:secret@host:6379',
+  ], /ledger/],
   ['an external ledger without an address', ['ledger.type=External'], /ledger\.external\.url/],
   ['a namespace that can be none', ['operator.watchNamespaces={Team_A}'], /watchNamespaces/],
   ['a port that is none', ['service.port=70000'], /port/],
@@ -72,7 +86,9 @@ const REFUSED: readonly [what: string, args: readonly string[], because: RegExp]
 
 describe('values that are refused', { skip: helm.skip }, () => {
   for (const [what, settings, because] of REFUSED) it(what, async () => {
-    await assert.rejects(runHelm(helm, 'template', 'gw', CHART, ...settings.flatMap((each) => ['--set', each])), because);
+    await assert.rejects(
+      runHelm(helm, 'template', 'gw', CHART, ...settings.flatMap((each) => ['--set', each])), because,
+    );
   });
 });
 
@@ -82,7 +98,8 @@ describe('docs/helm.md', { skip: helm.skip }, async () => {
 
   it('has values that the chart takes', async () => {
     // manifests are no values
-    const blocks = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, block = '']) => block).filter((block) => !block.startsWith('apiVersion:'));
+    const blocks = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, block = '']) => block).filter((block) =>
+      !block.startsWith('apiVersion:'));
     assert.ok(blocks.length >= 4);
     const folder = await mkdtemp(join(tmpdir(), 'mgw-helm-docs-'));
     try {
@@ -97,20 +114,26 @@ describe('docs/helm.md', { skip: helm.skip }, async () => {
   });
 
   it('names values that there are', () => {
-    const paths = (each: readonly HelmValue[]): string[] => each.flatMap((value) => [value.path.join('.'), ...paths(value.children)]);
+    const paths = (each: readonly HelmValue[]): string[] =>
+      each.flatMap((value) => [value.path.join('.'), ...paths(value.children)]);
     const all = paths(values);
-    const inherited = all.flatMap((path) => ['operator', 'dataplane', 'valkey', 'edge', 'test'].map((name) => path.replace(/^workload\b/, name)));
+    const inherited = all.flatMap((path) =>
+      ['operator', 'dataplane', 'valkey', 'edge', 'test'].map((name) => path.replace(/^workload\b/, name)));
     const tops = values.map(({ path }) => path[0]);
-    const named = [...page.matchAll(/`([a-z]\w*(?:\.\w+)+)(?:: \w+)?`/g)].map(([, name = '']) => name).filter((name) => tops.includes(name.split('.')[0] ?? ''));
+    const named = [...page.matchAll(/`([a-z]\w*(?:\.\w+)+)(?:: \w+)?`/g)].map(([, name = '']) => name).filter((name) =>
+      tops.includes(name.split('.')[0] ?? ''));
     assert.ok(named.length >= 8);
-    assert.deepEqual(named.filter((name) => !all.includes(name) && !inherited.includes(name) && !name.includes('.resources.')), []);
+    assert.deepEqual(named.filter((name) => !all.includes(name) && !inherited.includes(name) &&
+      !name.includes('.resources.')), []);
   });
 
   it('no value is without use', async () => {
     const files = await Array.fromAsync(glob('templates/*', { cwd: CHART }));
     const templates = (await Promise.all(files.map((file) => readFile(join(CHART, file), 'utf8')))).join('\n');
-    const leaves = (each: readonly HelmValue[]): HelmValue[] => each.flatMap((value) => value.children.length === 0 ? [value] : leaves(value.children));
-    const unused = leaves(values).map(({ path }) => path.at(-1) ?? '').filter((name) => !new RegExp(`[.$"]${name}\\b`).test(templates));
+    const leaves = (each: readonly HelmValue[]): HelmValue[] =>
+      each.flatMap((value) => value.children.length === 0 ? [value] : leaves(value.children));
+    const unused = leaves(values).map(({ path }) => path.at(-1) ?? '').filter((name) =>
+      !new RegExp(`[.$"]${name}\\b`).test(templates));
     assert.deepEqual(unused, []);
   });
 });

@@ -1,4 +1,6 @@
-/** The bundled Valkey's start, as its container runs it, with a real server: password, persistence and what it refuses. */
+/**
+ * The bundled Valkey's start, as its container runs it, with a real server: password, persistence and what it refuses.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,14 +27,20 @@ describe('the bundled Valkey', { skip: helm.skip || valkey.skip }, () => {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'mgw-valkey-'));
     port = await freePort();
-    const objects = await renderAll(helm, { name: 'defaults', valuesFile: join(TESTDATA, 'defaults.values.yaml'), only: [] });
-    const { command, args } = objects.find(({ kind }) => kind === 'StatefulSet').spec.template.spec.containers[0] as { command: string[]; args: string[] };
+    const objects =
+      await renderAll(helm, { name: 'defaults', valuesFile: join(TESTDATA, 'defaults.values.yaml'), only: [] });
+    const { command, args } = objects.find(({ kind }) =>
+      kind === 'StatefulSet').spec.template.spec.containers[0] as { command: string[]; args: string[] };
     for (const name of ['secret', 'run', 'data', 'bin']) await mkdir(join(folder, name));
     await writeFile(join(folder, 'secret/password'), PASSWORD);
     await symlink(valkey.path, join(folder, 'bin/valkey-server'));
-    const here = (text: string): string => text.replaceAll('/var/run/secrets/modelgateway.dev/ledger', join(folder, 'secret')).replaceAll('/run/valkey', join(folder, 'run')).replace(/^\/data$/, join(folder, 'data'));
+    const here = (text: string): string => text.replaceAll(
+      '/var/run/secrets/modelgateway.dev/ledger', join(folder, 'secret'),
+    ).replaceAll('/run/valkey', join(folder, 'run')).replace(/^\/data$/, join(folder, 'data'));
     const [program = '', ...rest] = [...command, ...args].map(here);
-    server = spawn(program, [...rest, '--port', String(port), '--bind', '127.0.0.1'], { stdio: 'ignore', env: { PATH: `${join(folder, 'bin')}:${process.env['PATH']}` } });
+    server = spawn(program, [
+      ...rest, '--port', String(port), '--bind', '127.0.0.1',
+    ], { stdio: 'ignore', env: { PATH: `${join(folder, 'bin')}:${process.env['PATH']}` } });
     await until('it answers', () => ask(PASSWORD, ['PING']).catch(String), (answer) => answer === 'PONG');
   });
   after(async () => {
@@ -43,7 +51,9 @@ describe('the bundled Valkey', { skip: helm.skip || valkey.skip }, () => {
   });
 
   async function ask(password: string | undefined, command: readonly string[]): Promise<unknown> {
-    const client = createClient({ socket: { host: '127.0.0.1', port, reconnectStrategy: false }, ...password !== undefined && { password } });
+    const client = createClient({
+      socket: { host: '127.0.0.1', port, reconnectStrategy: false }, ...password !== undefined && { password },
+    });
     client.on('error', () => { /* the command below is rejected */ });
     try {
       await client.connect();
@@ -54,7 +64,9 @@ describe('the bundled Valkey', { skip: helm.skip || valkey.skip }, () => {
   }
 
   it('keeps what it acknowledges, and throws nothing away', async () => {
-    for (const [name = '', value] of [['appendonly', 'yes'], ['appendfsync', 'always'], ['save', ''], ['maxmemory-policy', 'noeviction'], ['dir', join(folder, 'data')]])
+    for (const [name = '', value] of [[
+      'appendonly', 'yes',
+    ], ['appendfsync', 'always'], ['save', ''], ['maxmemory-policy', 'noeviction'], ['dir', join(folder, 'data')]])
       assert.deepEqual(Object.values(await ask(PASSWORD, ['CONFIG', 'GET', name]) as object).at(-1), value, name);
   });
 

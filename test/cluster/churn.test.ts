@@ -1,4 +1,6 @@
-/** A thousand objects made, changed and deleted: all statuses right in the end, no more writes than changes call for. */
+/**
+ * A thousand objects made, changed and deleted: all statuses right in the end, no more writes than changes call for.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { kubeApiserverMissing } from '../support/kube-apiserver.ts';
@@ -33,16 +35,21 @@ describe('a thousand objects on a Kubernetes API server', { skip: missing ?? fal
       for (const index of indices) await work(index);
     }));
   }
-  const keys = async (): Promise<Live[]> => (await cluster.list('ApiKey', 'team-a')).filter(({ metadata }) => metadata.name !== 'ci');
-  const atRest = () => until('nothing waits', () => run.meter.count('modelgateway_operator_status_queue'), (waiting) => waiting === 0);
+  const keys = async (): Promise<Live[]> =>
+    (await cluster.list('ApiKey', 'team-a')).filter(({ metadata }) => metadata.name !== 'ci');
+  const atRest = () =>
+    until('nothing waits', () => run.meter.count('modelgateway_operator_status_queue'), (waiting) => waiting === 0);
 
   it('are all right in the end, with few writes', async () => {
     const spec = { groupRef: { name: 'main' }, accountRef: { name: 'team' } };
     await forAll(async (index) => {
-      const { status } = await cluster.admin.call('POST', PATH, { apiVersion: 'modelgateway.dev/v1alpha1', kind: 'ApiKey', metadata: { name: `key-${index}`, namespace: 'team-a' }, spec });
+      const { status } = await cluster.admin.call('POST', PATH, { apiVersion:
+        'modelgateway.dev/v1alpha1', kind: 'ApiKey', metadata: { name: `key-${index}`, namespace: 'team-a' }, spec });
       assert.equal(status, 201);
-      if (index % 2 === 0) await cluster.admin.call('PATCH', `${PATH}/key-${index}`, { spec: { enabled: false } }, MERGE);
-      if (index % 5 === 0) await cluster.admin.call('PATCH', `${PATH}/key-${index}`, { spec: { groupRef: { name: 'nowhere' } } }, MERGE);
+      if (index % 2 === 0)
+        await cluster.admin.call('PATCH', `${PATH}/key-${index}`, { spec: { enabled: false } }, MERGE);
+      if (index % 5 === 0)
+        await cluster.admin.call('PATCH', `${PATH}/key-${index}`, { spec: { groupRef: { name: 'nowhere' } } }, MERGE);
       if (index % 10 === 9) await cluster.admin.call('DELETE', `${PATH}/key-${index}`);
     });
     const isRight = (object: Live): boolean => {

@@ -1,4 +1,7 @@
-/** Every condition and every reason of the API, as a live object of a real API server has them, each from what leads to it. */
+/**
+ * Every condition and every reason of the API, as a live object of a real API server has them, each from what leads to
+ * it.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { CONDITIONS } from '#crds/conditions.ts';
@@ -17,10 +20,13 @@ const NANO = 1_000_000_000n;
 
 /** What cannot come about on a server that validates, or that no object keeps for long enough to be seen. */
 const NOT_HERE: ReadonlySet<string> = new Set([
-  'Accepted Pending', 'ResolvedRefs Pending', 'Ready Pending', 'Reconciling Pending', // nothing is said before it has been looked at
+  // nothing is said before it has been looked at
+  'Accepted Pending', 'ResolvedRefs Pending', 'Ready Pending', 'Reconciling Pending',
   'Accepted SecretNotFound', 'Accepted SecretInvalid', 'Accepted SecretTaken', 'Accepted SecretPending', 'Accepted RouteNotFound', 'Accepted RouteNotAccepted',
-  'Accepted ModelNotFound', 'Accepted ChannelNotFound', // each keeps an object from being Ready, not from being Accepted
-  'Accepted MemberNotAccepted', 'Ready MemberNotAccepted', 'Stalled MemberNotAccepted', // a Direct group that the schema takes is accepted
+  // each keeps an object from being Ready, not from being Accepted
+  'Accepted ModelNotFound', 'Accepted ChannelNotFound',
+  // a Direct group that the schema takes is accepted
+  'Accepted MemberNotAccepted', 'Ready MemberNotAccepted', 'Stalled MemberNotAccepted',
   'Ready NotAccepted', 'Stalled SecretPending', // they have a reason of their own
   'Stalled PartiallyConflicted',
 ]);
@@ -58,22 +64,35 @@ const GROUPS: Readonly<Record<string, string>> = {
 const situations = (): string => [
   ...Object.entries(GROUPS).map(([name, spec]) => `kind: Group\nmetadata: {name: ${name}}\nspec: {${spec}}\n`),
   'kind: Group\nmetadata: {name: misplaced, namespace: team-a}\nspec: {routes: [{routeSelector: {}}]}\n',
-  'kind: Account\nmetadata: {name: too-rich, namespace: team-a}\nspec: {grants: [{name: a, usd: "9000000000"}, {name: b, usd: "9000000000"}]}\n',
+  'kind: Account\nmetadata: {name: too-rich, namespace: team-a}\nspec: {grants: [{name: a, usd: "9000000000"}, ' +
+    '{name: b, usd: "9000000000"}]}\n',
   'kind: Account\nmetadata: {name: foreign, namespace: team-a}\nspec: {gatewayNamespace: elsewhere}\n',
   'kind: Account\nmetadata: {name: low, namespace: team-a}\nspec: {grants: [{name: a, usd: "10"}]}\n',
   'kind: Account\nmetadata: {name: spent, namespace: team-a}\nspec: {grants: [{name: a, usd: "5"}]}\n',
-  'kind: ModelRoute\nmetadata: {name: bad-url}\nspec: {models: [{name: gpt, contextTokens: 1000, maxOutputTokens: 100}], channels: [{name: direct, protocol: OpenAI, baseUrl: "http://127.0.0.1:99999/v1"}]}\n',
-  'kind: ModelRoute\nmetadata: {name: unpriced}\nspec: {models: [{name: free-of-price, contextTokens: 1000, maxOutputTokens: 100}], channels: [{name: direct, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1"}]}\n',
-  'kind: ModelRoute\nmetadata: {name: no-secret}\nspec: {models: [{name: gpt, contextTokens: 1000, maxOutputTokens: 100}], channels: [{name: direct, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1", auth: {type: ApiKey, secretRef: {name: nowhere, key: apiKey}}}]}\n',
-  'kind: ModelRoute\nmetadata: {name: bad-secret}\nspec: {models: [{name: gpt, contextTokens: 1000, maxOutputTokens: 100}], channels: [{name: direct, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1", auth: {type: ApiKey, secretRef: {name: openai, key: typo}}}]}\n',
-  'kind: PriceCatalog\nmetadata: {name: z-same}\nspec: {models: [{name: gpt, vendor: OpenAI, quotaType: Token, modelRatio: "2"}]}\n',
-  'kind: PriceCatalog\nmetadata: {name: z-half}\nspec: {models: [{name: gpt, vendor: OpenAI, quotaType: Token, modelRatio: "2"}, {name: other, vendor: OpenAI, quotaType: Token, modelRatio: "2"}]}\n',
-  ...Object.entries(API_KEYS).map(([name, spec]) => `kind: ApiKey\nmetadata: {name: ${name}, namespace: team-a}\nspec: {${spec}}\n`),
+  'kind: ModelRoute\nmetadata: {name: bad-url}\nspec: {models: [{name: gpt, contextTokens: 1000, maxOutputTokens: ' +
+    '100}], channels: [{name: direct, protocol: OpenAI, baseUrl: "http://127.0.0.1:99999/v1"}]}\n',
+  'kind: ModelRoute\nmetadata: {name: unpriced}\nspec: {models: [{name: free-of-price, contextTokens: 1000, ' +
+    'maxOutputTokens: 100}], channels: [{name: direct, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1"}]}\n',
+  'kind: ModelRoute\nmetadata: {name: no-secret}\nspec: {models: [{name: gpt, contextTokens: 1000, maxOutputTokens: ' +
+    '100}], channels: [{name: direct, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1", auth: {type: ApiKey, ' +
+    'secretRef: {name: nowhere, key: apiKey}}}]}\n',
+  'kind: ModelRoute\nmetadata: {name: bad-secret}\nspec: {models: [{name: gpt, contextTokens: 1000, maxOutputTokens: ' +
+    '100}], channels: [{name: direct, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1", auth: {type: ApiKey, ' +
+    'secretRef: {name: openai, key: typo}}}]}\n',
+  'kind: PriceCatalog\nmetadata: {name: z-same}\nspec: {models: [{name: gpt, vendor: OpenAI, quotaType: Token, ' +
+    'modelRatio: "2"}]}\n',
+  'kind: PriceCatalog\nmetadata: {name: z-half}\nspec: {models: [{name: gpt, vendor: OpenAI, quotaType: Token, ' +
+    'modelRatio: "2"}, {name: other, vendor: OpenAI, quotaType: Token, modelRatio: "2"}]}\n',
+  ...Object.entries(API_KEYS).map(([name, spec]) =>
+    `kind: ApiKey\nmetadata: {name: ${name}, namespace: team-a}\nspec: {${spec}}\n`),
 ].join('---\n');
 
 /** Kind, name and what its conditions must come to have; all in team-a or the gateway's namespace. */
 const EXPECTED: readonly [Kind, string, ...string[]][] = [
-  ['ApiKey', 'no-group', 'Accepted=False GroupNotFound', 'Ready=False GroupNotFound', 'Programmed=False NotAccepted', 'Stalled=True GroupNotFound'],
+  [
+    'ApiKey', 'no-group', 'Accepted=False GroupNotFound', 'Ready=False GroupNotFound', 'Programmed=False NotAccepted',
+    'Stalled=True GroupNotFound',
+  ],
   ['ApiKey', 'group-refused', 'Accepted=False GroupNotAccepted', 'Stalled=True GroupNotAccepted'],
   ['ApiKey', 'not-admitted', 'Accepted=False NamespaceNotAllowed', 'Stalled=True NamespaceNotAllowed'],
   ['ApiKey', 'no-account', 'Accepted=False AccountNotFound', 'Stalled=True AccountNotFound'],
@@ -102,7 +121,10 @@ const EXPECTED: readonly [Kind, string, ...string[]][] = [
   ['Group', 'misplaced', 'Accepted=False WrongNamespace', 'Stalled=True WrongNamespace'],
   ['ModelRoute', 'bad-url', 'Accepted=False Invalid'],
   ['ModelRoute', 'unpriced', 'ResolvedRefs=True ResolvedRefs', 'Ready=True Ready', 'UnpricedModels=True PriceNotFound'],
-  ['ModelRoute', 'no-secret', 'ResolvedRefs=False SecretNotFound', 'Ready=False SecretNotFound', 'Stalled=True SecretNotFound'],
+  [
+    'ModelRoute', 'no-secret', 'ResolvedRefs=False SecretNotFound', 'Ready=False SecretNotFound',
+    'Stalled=True SecretNotFound',
+  ],
   ['ModelRoute', 'bad-secret', 'ResolvedRefs=False SecretInvalid', 'Ready=False SecretInvalid'],
   ['PriceCatalog', 'z-same', 'Accepted=False Conflicted'],
   ['PriceCatalog', 'z-half', 'Accepted=True PartiallyConflicted', 'Ready=False Conflicted'],
@@ -122,14 +144,16 @@ describe('conditions on a Kubernetes API server', { skip: missing ?? false }, ()
     return object;
   };
   const has = (kind: Kind, name: string, ...wanted: string[]) =>
-    until(`${kind} ${name}: ${wanted.join(', ')}`, () => find(kind, name), (object) => wanted.every((each) => conditionsOf(object).includes(each)));
+    until(`${kind} ${name}: ${wanted.join(', ')}`, () =>
+      find(kind, name), (object) => wanted.every((each) => conditionsOf(object).includes(each)));
 
   /** Spending by a key's uid or an account's name. */
   const ledger: LedgerReader = {
     readKey: async (uid) => {
       if (!answers) throw new LedgerUnavailable('gone');
       const amount = spent.get(uid) ?? 0n;
-      return { nowMs: Date.now(), periodStartMs: null, resetsMs: null, spentNanoUsd: amount, heldNanoUsd: 0n, totalSpentNanoUsd: amount, lastUsedMs: null } as Awaited<ReturnType<LedgerReader['readKey']>>;
+      return { nowMs: Date.now(), periodStartMs: null, resetsMs: null, spentNanoUsd: amount, heldNanoUsd:
+        0n, totalSpentNanoUsd: amount, lastUsedMs: null } as Awaited<ReturnType<LedgerReader['readKey']>>;
     },
     readAccount: async (account) => {
       if (!answers) throw new LedgerUnavailable('gone');
@@ -140,7 +164,9 @@ describe('conditions on a Kubernetes API server', { skip: missing ?? false }, ()
   before(async () => {
     cluster = await startCluster();
     await cluster.apply(SCENE);
-    const secret = (name: string, entries: object) => cluster.admin.call('POST', '/api/v1/namespaces/team-a/secrets', { metadata: { name, labels: { 'modelgateway.dev/api-key': name.replace('-key', '') } }, stringData: entries });
+    const secret = (name: string, entries: object) => cluster.admin.call('POST', '/api/v1/namespaces/team-a/secrets', {
+      metadata: { name, labels: { 'modelgateway.dev/api-key': name.replace('-key', '') } }, stringData: entries,
+    });
     await secret('weak-key', { apiKey: 'sk-weak' });
     await secret('hollow-key', { typo: 'x' });
     await secret('of-somebody', { password: 'x' });
@@ -158,7 +184,8 @@ describe('conditions on a Kubernetes API server', { skip: missing ?? false }, ()
   });
 
   it('say that nobody has it in force where no proxy is connected, and what to do', async () => {
-    const object = await has('Group', 'main', 'Programmed=False NoProxies', 'Ready=False NoProxies', 'Reconciling=True NoProxies');
+    const object =
+      await has('Group', 'main', 'Programmed=False NoProxies', 'Ready=False NoProxies', 'Reconciling=True NoProxies');
     assert.match(JSON.stringify(object.status), /Start the data plane/);
     fleet.connect(3);
     fleet.release();
@@ -180,13 +207,17 @@ describe('conditions on a Kubernetes API server', { skip: missing ?? false }, ()
 
   it('tell of proxies that wait or refuse, with their words, and forget when they have it', async () => {
     fleet.hold();
-    await cluster.apply('kind: Group\nmetadata: {name: late}\nspec: {allowedNamespaces: {from: All}, routes: [{routeSelector: {}}]}\n');
-    const late = await has('Group', 'late', 'Programmed=Unknown Reconciling', 'Ready=Unknown Reconciling', 'Reconciling=True Reconciling');
+    await cluster.apply('kind: Group\nmetadata: {name: late}\nspec: {allowedNamespaces: {from: All}, routes: ' +
+      '[{routeSelector: {}}]}\n');
+    const late = await has(
+      'Group', 'late', 'Programmed=Unknown Reconciling', 'Ready=Unknown Reconciling', 'Reconciling=True Reconciling',
+    );
     assert.match(JSON.stringify(late.status), /Acknowledged by 0 of 3 proxies so far/);
     fleet.release();
     await has('Group', 'late', 'Ready=True Ready');
     fleet.refuse('Group model-gateway/late', 'routes[0]: too long');
-    const refused = await has('Group', 'late', 'Programmed=False Rejected', 'Ready=False Rejected', 'Stalled=True Rejected');
+    const refused =
+      await has('Group', 'late', 'Programmed=False Rejected', 'Ready=False Rejected', 'Stalled=True Rejected');
     assert.match(JSON.stringify(refused.status), /Refused by 1 of 3 proxies.*proxy-1: routes\[0\]: too long/);
     fleet.accept('Group model-gateway/late');
     await has('Group', 'late', 'Ready=True Ready');
@@ -212,16 +243,21 @@ describe('conditions on a Kubernetes API server', { skip: missing ?? false }, ()
   it('give spending to a manager of its own, once in half a minute but for thresholds and limits', async () => {
     const low = await find('ApiKey', 'low');
     assert.deepEqual([low.status.spentUsd, low.status.remainingUsd], ['8.00', '2.00']);
-    const managers = low.metadata.managedFields.filter(({ subresource }: { subresource?: string }) => subresource === 'status').map(({ manager }: { manager: string }) => manager);
+    const managers = low.metadata.managedFields.filter(({ subresource }: { subresource?: string }) =>
+      subresource === 'status').map(({ manager }: { manager: string }) => manager);
     assert.deepEqual(managers.sort(), ['modelgateway-operator.model-gateway', 'modelgateway-spending.model-gateway']);
     answers = false; // nothing that is known is taken back
-    await cluster.admin.call('PATCH', '/apis/modelgateway.dev/v1alpha1/namespaces/team-a/apikeys/low', { spec: { maxConcurrency: 3 } }, MERGE);
-    await until('the edit is observed', () => find('ApiKey', 'low'), (object) => isReady(object) && object.status.observedGeneration === object.metadata.generation);
+    await cluster.admin.call(
+      'PATCH', '/apis/modelgateway.dev/v1alpha1/namespaces/team-a/apikeys/low', { spec: { maxConcurrency: 3 } }, MERGE,
+    );
+    await until('the edit is observed', () => find('ApiKey', 'low'), (object) => isReady(object) &&
+      object.status.observedGeneration === object.metadata.generation);
     assert.equal((await find('ApiKey', 'low')).status.spentUsd, '8.00');
   });
 
   it('have all been seen, as far as a server that validates lets them come about', () => {
-    const all = Object.entries(CONDITIONS).flatMap(([type, { reasons }]) => reasons.map((reason) => `${type} ${reason}`));
+    const all =
+      Object.entries(CONDITIONS).flatMap(([type, { reasons }]) => reasons.map((reason) => `${type} ${reason}`));
     assert.deepEqual(all.filter((each) => !seen.has(each) && !NOT_HERE.has(each)), []);
     assert.deepEqual([...seen].filter((each) => NOT_HERE.has(each)), []);
   });

@@ -1,4 +1,7 @@
-/** Two tenants of one cluster and all pages of the console: neither address, form nor header leads from one to the other. */
+/**
+ * Two tenants of one cluster and all pages of the console: neither address, form nor header leads from one to the
+ * other.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { openClusterAccess } from '../../console/access/kubernetes.ts';
@@ -23,10 +26,13 @@ spec: {grants: [{name: ${team === 'a' ? THEIRS.grant : 'ordinary'}, usd: "100"}]
 ---
 kind: ApiKey
 metadata: {name: key-of-${team}, namespace: team-${team}}
-spec: {groupRef: {name: main}, accountRef: {name: purse-of-${team}}, quota: {limitUsd: "${team === 'a' ? THEIRS.limit : '5'}"}}
+spec: {groupRef: {name: main}, accountRef: {name: purse-of-${team}}, quota: {limitUsd: "${team === 'a'
+  ? THEIRS.limit
+  : '5'}"}}
 `).join('---');
 const NOTHING: SpendingSum = { calls: 0, costNanoUsd: 0n, inputTokens: 0, outputTokens: 0 };
-const TAMPERED = { 'impersonate-user': 'admin', 'impersonate-group': 'system:masters', 'x-remote-user': 'admin', 'x-remote-group': 'system:masters', 'x-forwarded-access-token': 'test-admin' };
+const TAMPERED = { 'impersonate-user': 'admin', 'impersonate-group': 'system:masters', 'x-remote-user':
+  'admin', 'x-remote-group': 'system:masters', 'x-forwarded-access-token': 'test-admin' };
 
 interface Reply { readonly status: number; readonly text: string }
 
@@ -40,7 +46,8 @@ describe('tenants at the console', { skip: missing ?? false }, () => {
   /** Of team-a's key. */
   let prefix = '';
   const usage: UsageBook = {
-    sums: async (query) => noted(query, { all: NOTHING, byDay: new Map(), byKey: new Map(), byModel: new Map(), wholeSinceMs: 0 }),
+    sums: async (query) =>
+      noted(query, { all: NOTHING, byDay: new Map(), byKey: new Map(), byModel: new Map(), wholeSinceMs: 0 }),
     page: async (query) => noted(query, { calls: [], next: undefined, wholeSinceMs: 0 }),
     records: (query) => noted(query, ReadableStream.from([])),
     prepare: () => undefined, close: () => undefined,
@@ -58,9 +65,15 @@ describe('tenants at the console', { skip: missing ?? false }, () => {
       return answer;
     };
     await post('/api/v1/namespaces/default/serviceaccounts', { metadata: { name } });
-    await post(`${RBAC}/namespaces/${namespace}/roles`, { metadata: { name }, rules: [{ apiGroups: ['modelgateway.dev'], resources: ['*'], verbs: ['*'] }, { apiGroups: [''], resources: ['secrets'], verbs: ['get'] }] });
-    await post(`${RBAC}/namespaces/${namespace}/rolebindings`, { metadata: { name }, roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name }, subjects: [{ kind: 'ServiceAccount', namespace: 'default', name }] });
-    tokens.set(name, (await post(`/api/v1/namespaces/default/serviceaccounts/${name}/token`, { spec: {} })).status.token);
+    await post(`${RBAC}/namespaces/${namespace}/roles`, { metadata: { name }, rules: [{
+      apiGroups: ['modelgateway.dev'], resources: ['*'], verbs: ['*'],
+    }, { apiGroups: [''], resources: ['secrets'], verbs: ['get'] }] });
+    await post(`${RBAC}/namespaces/${namespace}/rolebindings`, { metadata: { name }, roleRef: {
+      apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name,
+    }, subjects: [{ kind: 'ServiceAccount', namespace: 'default', name }] });
+    tokens.set(
+      name, (await post(`/api/v1/namespaces/default/serviceaccounts/${name}/token`, { spec: {} })).status.token,
+    );
   }
 
   before(async () => {
@@ -76,9 +89,12 @@ describe('tenants at the console', { skip: missing ?? false }, () => {
     access = openAccess({ kubeconfig: cluster.kubeconfig, nowMs: () => Date.now() });
     const note = (): void => undefined;
     server = await startConsole({
-      listen: { host: '127.0.0.1', port: 0 }, usage, resources: () => run.operator.resources(), gatewayNamespace: GATEWAY_NAMESPACE, gatewayUrl: undefined, nowMs: () => Date.now(),
-      log: { info: note, warn: note, error: note }, sealingKeys: [new Uint8Array(32).fill(7)], proxyHeader: 'authorization',
-      access: openClusterAccess({ access, userAgent: 'test', meter: countingMeter(), copy: run.operator.copy, gatewayNamespace: GATEWAY_NAMESPACE, nowMs: () => Date.now() }),
+      listen: { host: '127.0.0.1', port: 0 }, usage, resources: () =>
+        run.operator.resources(), gatewayNamespace: GATEWAY_NAMESPACE, gatewayUrl: undefined, nowMs: () => Date.now(),
+      log: { info: note, warn: note, error: note }, sealingKeys: [new Uint8Array(32).fill(7)], proxyHeader:
+        'authorization',
+      access: openClusterAccess({ access, userAgent: 'test', meter:
+        countingMeter(), copy: run.operator.copy, gatewayNamespace: GATEWAY_NAMESPACE, nowMs: () => Date.now() }),
     });
   });
   after(async () => {
@@ -89,7 +105,8 @@ describe('tenants at the console', { skip: missing ?? false }, () => {
   });
 
   async function visit(who: string, path: string, form?: Readonly<Record<string, string>>): Promise<Reply> {
-    const headers = { ...TAMPERED, authorization: `Bearer ${tokens.get(who)}`, 'sec-fetch-site': 'same-origin', origin: `http://127.0.0.1:${server.port}` };
+    const headers = { ...TAMPERED, authorization:
+      `Bearer ${tokens.get(who)}`, 'sec-fetch-site': 'same-origin', origin: `http://127.0.0.1:${server.port}` };
     const answer = await fetch(`http://127.0.0.1:${server.port}${path}`, {
       redirect: 'manual', headers: form ? { ...headers, 'content-type': 'application/x-www-form-urlencoded' } : headers,
       ...form && { method: 'POST', body: new URLSearchParams({ ...form, csrf: await csrfOf(who) }).toString() },
@@ -99,12 +116,14 @@ describe('tenants at the console', { skip: missing ?? false }, () => {
 
   const csrfs = new Map<string, string>();
   async function csrfOf(who: string): Promise<string> {
-    const known = csrfs.get(who) ?? /name="csrf" value="([^"]+)"/.exec((await visit(who, '/keys/new')).text)?.[1] ?? assert.fail('no form');
+    const known = csrfs.get(who) ?? /name="csrf" value="([^"]+)"/.exec((await visit(who, '/keys/new')).text)?.[1] ??
+      assert.fail('no form');
     csrfs.set(who, known);
     return known;
   }
 
-  const pathTo = (route: string, namespace: string, name: string): string => route.replace(':namespace', namespace).replace(':name', name);
+  const pathTo = (route: string, namespace: string, name: string): string =>
+    route.replace(':namespace', namespace).replace(':name', name);
   const nameIn = (route: string, team: string): string => `${route.startsWith('/wallet') ? 'purse' : 'key'}-of-${team}`;
   const ofObjects = ROUTES.filter(({ path }) => path.includes(':name'));
 
@@ -126,7 +145,9 @@ describe('tenants at the console', { skip: missing ?? false }, () => {
   it('no page of the other\'s objects is shown, whatever the address', async () => {
     asked.splice(0);
     for (const { path } of ofObjects.filter(({ method }) => method === 'GET')) {
-      for (const [namespace, name] of [['team-a', nameIn(path, 'a')], ['team-a', 'not-there'], ['team-b%2f..%2fteam-a', nameIn(path, 'a')], ['team-b', `..%2f..%2fteam-a%2f${nameIn(path, 'a')}`], ['team-a', `${nameIn(path, 'a')}%00`]] as const) {
+      for (const [namespace, name] of [['team-a', nameIn(path, 'a')], ['team-a', 'not-there'], [
+        'team-b%2f..%2fteam-a', nameIn(path, 'a'),
+      ], ['team-b', `..%2f..%2fteam-a%2f${nameIn(path, 'a')}`], ['team-a', `${nameIn(path, 'a')}%00`]] as const) {
         const where = pathTo(path, namespace, name);
         const reply = await visit('ben', where);
         assert.ok([403, 404].includes(reply.status), `${where}: ${reply.status}`);
@@ -145,8 +166,11 @@ describe('tenants at the console', { skip: missing ?? false }, () => {
 
   it('no form changes the other\'s objects, nor makes any there', async () => {
     const theirs = async (): Promise<unknown> => {
-      const spec = ({ metadata: { uid, generation, annotations }, spec: wish }: Live): unknown => ({ uid, generation, annotations, wish });
-      return { keys: (await cluster.list('ApiKey', 'team-a')).map(spec), accounts: (await cluster.list('Account', 'team-a')).map(spec), secret: (await cluster.get('Secret', 'team-a', 'key-of-a-key')).data };
+      const spec = ({ metadata: { uid, generation, annotations }, spec: wish }: Live): unknown =>
+        ({ uid, generation, annotations, wish });
+      return { keys: (await cluster.list('ApiKey', 'team-a')).map(spec), accounts: (await cluster.list(
+        'Account', 'team-a',
+      )).map(spec), secret: (await cluster.get('Secret', 'team-a', 'key-of-a-key')).data };
     };
     const was = await theirs();
     const seen = await cluster.get('ApiKey', 'team-a', 'key-of-a');
@@ -154,17 +178,23 @@ describe('tenants at the console', { skip: missing ?? false }, () => {
     for (const { path } of ofObjects.filter(({ method }) => method === 'POST')) {
       const { uid, generation } = (path.startsWith('/wallet') ? account : seen).metadata;
       const form = {
-        uid, generation: String(generation), name: 'key-of-a', namespace: 'team-a', enabled: 'false', group: 'main', account: 'purse-of-a', limit: 'Unlimited', quota: 'Unlimited', limitUsd: '1', period: 'Never', rotation: '1',
-        overlap: '0', overlapSeconds: '0', confirm: 'key-of-a', usd: '500', amount: '500', reason: 'mine now', grant: 'mine', back: '/keys',
+        uid, generation:
+          String(generation), name: 'key-of-a', namespace: 'team-a', enabled: 'false', group: 'main', account:
+          'purse-of-a', limit: 'Unlimited', quota: 'Unlimited', limitUsd: '1', period: 'Never', rotation: '1',
+        overlap: '0', overlapSeconds:
+          '0', confirm: 'key-of-a', usd: '500', amount: '500', reason: 'mine now', grant: 'mine', back: '/keys',
       };
       const where = pathTo(path, 'team-a', nameIn(path, 'a'));
       const reply = await visit('ben', where, form);
       assert.ok([400, 403, 404, 409, 422].includes(reply.status), `${where}: ${reply.status}`);
       tellsNothing(reply, where);
-      const shown = await visit('ben', pathTo(path, 'team-b', nameIn(path, 'b')), { ...form, uid: 'of-nobody' }); // theirs in the form, ben's in the address
+      const shown = await visit(
+        'ben', pathTo(path, 'team-b', nameIn(path, 'b')), { ...form, uid: 'of-nobody' },
+      ); // theirs in the form, ben's in the address
       assert.ok([303, 400, 403, 404, 409, 422].includes(shown.status), `${path}: ${shown.status}`);
     }
-    const made = await visit('ben', '/keys/new', { namespace: 'team-a', name: 'intruder', group: 'main', account: 'purse-of-a', limit: 'Unlimited', quota: 'Unlimited', period: 'Never', enabled: 'true' });
+    const made = await visit('ben', '/keys/new', { namespace: 'team-a', name: 'intruder', group:
+      'main', account: 'purse-of-a', limit: 'Unlimited', quota: 'Unlimited', period: 'Never', enabled: 'true' });
     assert.ok([400, 403, 404, 422].includes(made.status), String(made.status));
     assert.deepEqual(await theirs(), was);
   });
@@ -178,7 +208,9 @@ describe('tenants at the console', { skip: missing ?? false }, () => {
     for (const [headers, form] of [
       [{ ...base, 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }, body.toString()],
       [{ ...base, 'sec-fetch-site': 'same-origin', origin: own }, new URLSearchParams({ enabled: 'false' }).toString()],
-      [{ ...base, 'sec-fetch-site': 'same-origin', origin: own }, new URLSearchParams({ enabled: 'false', csrf: await csrfOf('anna') }).toString()],
+      [{
+        ...base, 'sec-fetch-site': 'same-origin', origin: own,
+      }, new URLSearchParams({ enabled: 'false', csrf: await csrfOf('anna') }).toString()],
     ] as const) {
       const { status } = await fetch(at, { method: 'POST', redirect: 'manual', headers, body: form });
       assert.equal(status, 403);

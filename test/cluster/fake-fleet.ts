@@ -5,7 +5,8 @@ import type { ProxyProgress } from '../../operator/status/programming.ts';
 
 type Refusal = Parameters<Parameters<ProxyFleet['onRefusal']>[0]>[0];
 
-const KINDS = { keys: 'ApiKey', accounts: 'Account', groups: 'Group', routes: 'ModelRoute', catalogs: 'PriceCatalog' } as const;
+const KINDS =
+  { keys: 'ApiKey', accounts: 'Account', groups: 'Group', routes: 'ModelRoute', catalogs: 'PriceCatalog' } as const;
 
 export class FakeFleet implements ProxyFleet {
   /** All that were published, the latest last. */
@@ -31,7 +32,10 @@ export class FakeFleet implements ProxyFleet {
     this.published.push(snapshot);
     const now = new Map<string, string>();
     for (const list of Object.keys(KINDS) as (keyof typeof KINDS)[]) {
-      for (const message of snapshot[list]) now.set(`${KINDS[list]} ${message.namespace}/${message.name}`, JSON.stringify(message, (_, value: unknown) => typeof value === 'bigint' ? String(value) : value));
+      for (const message of snapshot[list]) now.set(
+        `${KINDS[list]} ${message.namespace}/${message.name}`,
+        JSON.stringify(message, (_, value: unknown) => typeof value === 'bigint' ? String(value) : value),
+      );
     }
     const changed = new Set<string>();
     for (const id of this.#versions.keys()) if (!now.has(id)) this.#versions.delete(id);
@@ -69,7 +73,8 @@ export class FakeFleet implements ProxyFleet {
 
   /** From now on so many are connected; those that are new have everything at once. */
   connect(count: number): void {
-    for (const version of this.#versions.values()) if (version.acknowledged === this.#connected) version.acknowledged = count;
+    for (const version of this.#versions.values()) if (version.acknowledged === this.#connected)
+      version.acknowledged = count;
     this.#connected = count;
     this.#tell(new Set(this.#versions.keys()));
   }

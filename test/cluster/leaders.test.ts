@@ -20,7 +20,9 @@ describe('replicas on a Kubernetes API server', { skip: missing ?? false }, () =
   after(() => cluster?.stop());
 
   const apiKey = (namespace: string, name: string): Promise<Live> => cluster.get('ApiKey', namespace, name);
-  const apply = (namespace: string, name: string, rotation = 1) => cluster.apply(`kind: ApiKey\nmetadata: {name: ${name}, namespace: ${namespace}}\nspec: {groupRef: {name: main}, accountRef: {name: team}, key: {rotation: ${rotation}, overlapSeconds: 3600}}\n`);
+  const apply = (namespace: string, name: string, rotation = 1) => cluster.apply(
+    `kind: ApiKey\nmetadata: {name: ${name}, namespace: ${namespace}}\nspec: {groupRef: {name: main}, accountRef: ` +
+    `{name: team}, key: {rotation: ${rotation}, overlapSeconds: 3600}}\n`);
 
   it('writes from one only; all serve, and know where the leader is', async () => {
     const first = runOperator(cluster, { lease: { address: 'first:1' } });
@@ -29,7 +31,8 @@ describe('replicas on a Kubernetes API server', { skip: missing ?? false }, () =
     await second.operator.ready;
     await apply('team-a', 'shared');
     await until('shared is ready', () => apiKey('team-a', 'shared'), isReady);
-    await until('the second serves it', () => second.fleet.latest?.keys.map(({ name }) => name), (names) => names?.includes('shared') ?? false);
+    await until('the second serves it', () =>
+      second.fleet.latest?.keys.map(({ name }) => name), (names) => names?.includes('shared') ?? false);
     assert.deepEqual(second.writes, []);
     assert.equal(first.fleet.leader, undefined);
     await until('the second knows the first', () => second.fleet.leader, (address) => address === 'first:1');
@@ -43,8 +46,10 @@ describe('replicas on a Kubernetes API server', { skip: missing ?? false }, () =
     await until('the second leads', () => second.operator.leading, (leading) => leading);
     const tookMs = performance.now() - stoppedMs;
     assert.ok(tookMs < 2500, `handed over, not run out: ${tookMs} ms`);
-    await until('it is at rest', () => second.meter.count('modelgateway_operator_status_queue'), (waiting) => waiting === 0);
-    assert.deepEqual(second.writes.filter((write) => write.includes('/status')), [], 'what is equal is not written by a new leader');
+    await until('it is at rest', () =>
+      second.meter.count('modelgateway_operator_status_queue'), (waiting) => waiting === 0);
+    assert.deepEqual(second.writes.filter((write) =>
+      write.includes('/status')), [], 'what is equal is not written by a new leader');
     await second.kill();
     const third = runOperator(cluster);
     await third.operator.ready;
@@ -68,11 +73,14 @@ describe('replicas on a Kubernetes API server', { skip: missing ?? false }, () =
     assert.ok(points >= 8, `${points} points`);
   });
 
-  /** Kills an operator at its nth write, before the request or after it but before the answer, and lets another go on. */
+  /**
+   * Kills an operator at its nth write, before the request or after it but before the answer, and lets another go on.
+   */
   async function killedAt(point: number, answered: boolean): Promise<boolean> {
     const namespace = `kill-${point}-${answered ? 'after' : 'before'}`;
     await cluster.admin.call('POST', '/api/v1/namespaces', { metadata: { name: namespace } });
-    await cluster.apply(`kind: Account\nmetadata: {name: team, namespace: ${namespace}}\nspec: {grants: [{name: first, usd: "10"}]}\n`);
+    await cluster.apply(`kind: Account\nmetadata: {name: team, namespace: ${namespace}}\nspec: {grants: [{name: ` +
+      `first, usd: "10"}]}\n`);
     let writes = 0;
     let killed: Promise<void> | undefined;
     const onWrite: RunOptions['onWrite'] = async (request, send) => {
@@ -86,9 +94,11 @@ describe('replicas on a Kubernetes API server', { skip: missing ?? false }, () =
     const options = { lease, watchNamespaces: [namespace] };
     const one = runOperator(cluster, { ...options, onWrite, proxies: new FakeFleet() });
     await apply(namespace, 'key');
-    await until('the first key or the kill', async () => killed ?? isReady(await apiKey(namespace, 'key')), (done) => done !== false);
+    await until('the first key or the kill', async () => killed ??
+      isReady(await apiKey(namespace, 'key')), (done) => done !== false);
     await apply(namespace, 'key', 2);
-    await until('the rotation or the kill', async () => killed ?? isRotated(await apiKey(namespace, 'key')), (done) => done !== false);
+    await until('the rotation or the kill', async () => killed ??
+      isRotated(await apiKey(namespace, 'key')), (done) => done !== false);
     await new Promise((resolve) => { setTimeout(resolve, killed ? 0 : 100); });
     const finished = killed === undefined;
     await (killed ?? one.stop());
@@ -99,9 +109,11 @@ describe('replicas on a Kubernetes API server', { skip: missing ?? false }, () =
     assert.deepEqual(secrets.map(({ metadata }: Live) => metadata.name), ['key-key'], namespace);
     const key = Buffer.from(secrets[0].data.apiKey, 'base64').toString();
     assert.equal(object.status.keyHash, hash('sha256', key), namespace);
-    const previous = JSON.parse(secrets[0].metadata.annotations['modelgateway.dev/previous-keys'] ?? '[]').map(({ sha256 }: { sha256: string }) => sha256);
+    const previous = JSON.parse(secrets[0].metadata.annotations['modelgateway.dev/previous-keys'] ??
+      '[]').map(({ sha256 }: { sha256: string }) => sha256);
     const expected = [hash('sha256', key), ...previous];
-    await until('the proxies have it', () => two.fleet.latest?.keys[0]?.hashes.map(({ sha256 }) => sha256).join(), (hashes) => hashes === expected.join());
+    await until('the proxies have it', () =>
+      two.fleet.latest?.keys[0]?.hashes.map(({ sha256 }) => sha256).join(), (hashes) => hashes === expected.join());
     assert.ok(previous.length <= 1, `${namespace}: rotated once at most`);
     await two.stop();
     return finished;
@@ -109,5 +121,6 @@ describe('replicas on a Kubernetes API server', { skip: missing ?? false }, () =
 });
 
 function isRotated(object: Live): boolean {
-  return isReady(object) && object.status.keyRotation === 2 && object.status.observedGeneration === object.metadata.generation;
+  return isReady(object) && object.status.keyRotation === 2 &&
+    object.status.observedGeneration === object.metadata.generation;
 }

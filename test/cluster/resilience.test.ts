@@ -1,4 +1,7 @@
-/** What goes wrong between operator and API server: conflicts, forgotten versions, restarts, silence. In the end all is right. */
+/**
+ * What goes wrong between operator and API server: conflicts, forgotten versions, restarts, silence. In the end all is
+ * right.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { openAccess } from '../../operator/kube/access.ts';
@@ -27,7 +30,8 @@ describe('trouble with a Kubernetes API server', { skip: missing ?? false }, () 
   });
 
   const apiKey = (name: string): Promise<Live> => cluster.get('ApiKey', 'team-a', name);
-  const apply = (name: string, more = '') => cluster.apply(`kind: ApiKey\nmetadata: {name: ${name}, namespace: team-a}\nspec: {groupRef: {name: main}, accountRef: {name: team}${more}}\n`);
+  const apply = (name: string, more = '') => cluster.apply(`kind: ApiKey\nmetadata: {name: ${name}, namespace: ` +
+    `team-a}\nspec: {groupRef: {name: main}, accountRef: {name: team}${more}}\n`);
 
   it('rotates a key whose Secret somebody else writes at the same moment', async () => {
     let conflicts = 0;
@@ -36,13 +40,18 @@ describe('trouble with a Kubernetes API server', { skip: missing ?? false }, () 
       async onWrite(request, send) {
         if (request.method === 'PATCH' && request.path.endsWith('/secrets/ci-key') && conflicts < 2) {
           conflicts++;
-          await cluster.admin.call('PATCH', request.path, { metadata: { annotations: { note: String(conflicts) } } }, MERGE);
+          await cluster.admin.call(
+            'PATCH', request.path, { metadata: { annotations: { note: String(conflicts) } } }, MERGE,
+          );
         }
         return send();
       },
     });
     await until('ci is ready', () => apiKey('ci'), isReady);
-    await cluster.admin.call('PATCH', '/apis/modelgateway.dev/v1alpha1/namespaces/team-a/apikeys/ci', { spec: { key: { rotation: 5 } } }, MERGE);
+    await cluster.admin.call(
+      'PATCH', '/apis/modelgateway.dev/v1alpha1/namespaces/team-a/apikeys/ci', { spec: { key: { rotation: 5 } } },
+      MERGE,
+    );
     await until('it is rotated', () => apiKey('ci'), (object) => isReady(object) && object.status.keyRotation === 5);
     assert.equal(conflicts, 2);
     assert.equal((await cluster.get('Secret', 'team-a', 'ci-key')).metadata.annotations.note, '2');
@@ -51,21 +60,29 @@ describe('trouble with a Kubernetes API server', { skip: missing ?? false }, () 
   it('repairs a status that somebody else wrote, leftovers included, and does not loop over it', async () => {
     const path = '/apis/modelgateway.dev/v1alpha1/namespaces/team-a/apikeys/ci/status';
     const writes = run.writes.length;
-    const strange = { type: 'Stalled', status: 'True', reason: 'Invalid', message: 'by hand', lastTransitionTime: '2026-01-01T00:00:00Z' };
+    const strange = { type:
+      'Stalled', status: 'True', reason: 'Invalid', message: 'by hand', lastTransitionTime: '2026-01-01T00:00:00Z' };
     const wrong = { ...(await apiKey('ci')).status, keyHash: 'f'.repeat(64), spentUsd: '1.00' };
-    await cluster.admin.call('PATCH', path, { status: { ...wrong, conditions: [...wrong.conditions.filter(({ type }: { type: string }) => type !== 'Ready'), strange] } }, MERGE);
-    await until('it is repaired', () => apiKey('ci'), (object) => isReady(object) && object.status.keyHash !== wrong.keyHash && !conditionsOf(object).some((text) => text.startsWith('Stalled')));
+    await cluster.admin.call('PATCH', path, { status: {
+      ...wrong, conditions: [...wrong.conditions.filter(({ type }: { type: string }) => type !== 'Ready'), strange],
+    } }, MERGE);
+    await until('it is repaired', () => apiKey('ci'), (object) => isReady(object) &&
+      object.status.keyHash !== wrong.keyHash && !conditionsOf(object).some((text) => text.startsWith('Stalled')));
     await new Promise((resolve) => { setTimeout(resolve, 700); });
-    assert.ok(run.writes.slice(writes).filter((write) => write.includes('/apikeys/ci/status')).length <= 4, run.writes.slice(writes).join('\n'));
+    assert.ok(run.writes.slice(writes).filter((write) =>
+      write.includes('/apikeys/ci/status')).length <= 4, run.writes.slice(writes).join('\n'));
   });
 
   it('lists anew where the server has forgotten a version, and loses nothing', async () => {
     const meter = countingMeter();
-    const client = createKubeClient({ access: openAccess({ kubeconfig: cluster.kubeconfig, nowMs: () => Date.now() }), userAgent: 'test', meter });
+    const client = createKubeClient({
+      access: openAccess({ kubeconfig: cluster.kubeconfig, nowMs: () => Date.now() }), userAgent: 'test', meter,
+    });
     let lists = 0;
     const known = new Map<string, KubeObject>();
     const watch = startListWatch({
-      clock: SYSTEM_CLOCK, meter, log: QUIET, collection: { resource: 'apikeys', path: '/apis/modelgateway.dev/v1alpha1/apikeys' }, pageSize: 1,
+      clock: SYSTEM_CLOCK, meter, log:
+        QUIET, collection: { resource: 'apikeys', path: '/apis/modelgateway.dev/v1alpha1/apikeys' }, pageSize: 1,
       client: {
         async request(request) {
           const page = await client.request(request);
@@ -102,13 +119,15 @@ describe('trouble with a Kubernetes API server', { skip: missing ?? false }, () 
     await until('after-restart is ready', () => apiKey('after-restart'), isReady);
     await cluster.remove('ApiKey', 'team-a', 'after-restart');
     await until('and revoked', () => run.fleet.latest?.keys.map(({ name }) => name).join(), (names) => names === 'ci');
-    assert.ok(run.fleet.published.slice(before).every(({ keys, routes }) => keys.length >= 1 && routes[0]?.channels.length === 1), 'nothing was taken away meanwhile');
+    assert.ok(run.fleet.published.slice(before).every(({ keys, routes }) => keys.length >= 1 &&
+      routes[0]?.channels.length === 1), 'nothing was taken away meanwhile');
   });
 
   it('notices a server that only holds its connections, leads no more, and goes on once it answers', async () => {
     cluster.server.freeze();
     await until('the lead is given up', () => run.operator.leading, (leading) => !leading);
-    await until('the silence is noticed', () => run.meter.count('modelgateway_operator_watch_restarts_total', 'apikeys', 'idle'), (count) => count > 0);
+    await until('the silence is noticed', () =>
+      run.meter.count('modelgateway_operator_watch_restarts_total', 'apikeys', 'idle'), (count) => count > 0);
     cluster.server.thaw();
     await until('it leads again', () => run.operator.leading, (leading) => leading);
     await apply('after-freeze');
@@ -116,15 +135,21 @@ describe('trouble with a Kubernetes API server', { skip: missing ?? false }, () 
   });
 
   it('tells what to do where a right is missing', async () => {
-    const { body } = await cluster.admin.call('POST', '/api/v1/namespaces/team-b/serviceaccounts', { metadata: { name: 'nobody' } });
+    const { body } =
+      await cluster.admin.call('POST', '/api/v1/namespaces/team-b/serviceaccounts', { metadata: { name: 'nobody' } });
     assert.equal(body.metadata.name, 'nobody');
-    const { body: { status: { token } } } = await cluster.admin.call('POST', '/api/v1/namespaces/team-b/serviceaccounts/nobody/token', { spec: {} });
+    const { body: { status: { token } } } =
+      await cluster.admin.call('POST', '/api/v1/namespaces/team-b/serviceaccounts/nobody/token', { spec: {} });
     const client = createKubeClient({
-      access: { server: cluster.server.url, namespace: undefined, open: async () => ({ ...await openAccess({ kubeconfig: cluster.kubeconfig, nowMs: () => 0 }).open(), headers: { authorization: `Bearer ${token}` } }), refused: () => undefined, close: async () => undefined },
+      access: { server: cluster.server.url, namespace: undefined, open: async () => ({
+        ...await openAccess({ kubeconfig: cluster.kubeconfig, nowMs: () => 0 }).open(),
+        headers: { authorization: `Bearer ${token}` },
+      }), refused: () => undefined, close: async () => undefined },
       userAgent: 'test', meter: countingMeter(),
     });
     const watch = startListWatch({
-      client, clock: SYSTEM_CLOCK, meter: countingMeter(), log: QUIET, collection: { resource: 'apikeys', path: '/apis/modelgateway.dev/v1alpha1/apikeys' },
+      client, clock: SYSTEM_CLOCK, meter: countingMeter(), log:
+        QUIET, collection: { resource: 'apikeys', path: '/apis/modelgateway.dev/v1alpha1/apikeys' },
       onReplace: () => undefined, onApplied: () => undefined, onDeleted: () => undefined,
     });
     const problem = await until('a problem', () => watch.problem, (text) => text !== undefined);

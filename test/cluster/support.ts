@@ -1,4 +1,6 @@
-/** What the tests on a real API server share: the server with our kinds in it, an operator with its client, and waiting. */
+/**
+ * What the tests on a real API server share: the server with our kinds in it, an operator with its client, and waiting.
+ */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -41,14 +43,20 @@ export interface Cluster {
   stop(): Promise<void>;
 }
 
-/** A server with the definitions installed (others than today's where they are given, as YAML texts) and some namespaces. */
-export async function startCluster(namespaces: readonly string[] = ['team-a', 'team-b'], definitions?: readonly string[]): Promise<Cluster> {
+/**
+ * A server with the definitions installed (others than today's where they are given, as YAML texts) and some
+ * namespaces.
+ */
+export async function startCluster(
+  namespaces: readonly string[] = ['team-a', 'team-b'], definitions?: readonly string[],
+): Promise<Cluster> {
   const server = await startKubeApiserver();
   const admin = kubeClient(server);
   const folder = await mkdtemp(join(tmpdir(), 'mgw-cluster-'));
   const kubeconfig = join(folder, 'kubeconfig');
   await writeFile(kubeconfig, kubeconfigFor(server, server.token), { mode: 0o600 });
-  for (const name of [GATEWAY_NAMESPACE, ...namespaces]) await admin.call('POST', '/api/v1/namespaces', { metadata: { name } });
+  for (const name of [GATEWAY_NAMESPACE, ...namespaces])
+    await admin.call('POST', '/api/v1/namespaces', { metadata: { name } });
   await installCrds(admin, (definitions ?? await readCrdTexts()).map((text) => parse(text) as Definition));
   const cluster: Cluster = {
     server, admin, kubeconfig,
@@ -57,7 +65,9 @@ export async function startCluster(namespaces: readonly string[] = ['team-a', 't
         const object = document.toJS();
         if (!object) continue;
         const { kind, metadata: { namespace = GATEWAY_NAMESPACE, name } } = object;
-        const answer = await admin.call('PATCH', `${pathOf(kind, namespace, name)}?fieldManager=test&force=true`, { apiVersion: API_VERSION, ...object, metadata: { ...object.metadata, namespace } }, 'application/apply-patch+yaml');
+        const answer = await admin.call('PATCH', `${pathOf(kind, namespace, name)}?fieldManager=test&force=true`, {
+          apiVersion: API_VERSION, ...object, metadata: { ...object.metadata, namespace },
+        }, 'application/apply-patch+yaml');
         if (answer.status >= 300) throw new Error(answer.body.message);
       }
     },
@@ -82,7 +92,9 @@ export async function startCluster(namespaces: readonly string[] = ['team-a', 't
 export function kubeconfigFor({ url, ca }: Pick<KubeApiserver, 'url' | 'ca'>, token: string): string {
   return JSON.stringify({
     apiVersion: 'v1', kind: 'Config', 'current-context': 'test',
-    clusters: [{ name: 'test', cluster: { server: url, 'certificate-authority-data': Buffer.from(ca).toString('base64') } }],
+    clusters: [{
+      name: 'test', cluster: { server: url, 'certificate-authority-data': Buffer.from(ca).toString('base64') },
+    }],
     users: [{ name: 'test', user: { token } }],
     contexts: [{ name: 'test', context: { cluster: 'test', user: 'test', namespace: GATEWAY_NAMESPACE } }],
   });
@@ -91,7 +103,9 @@ export function kubeconfigFor({ url, ca }: Pick<KubeApiserver, 'url' | 'ca'>, to
 export function pathOf(kind: Kind | 'Secret', namespace: string | undefined, name: string): string {
   const base = kind === 'Secret' ? '/api/v1' : `/apis/${API_VERSION}`;
   const plural = kind === 'Secret' ? 'secrets' : PLURALS[kind];
-  return `${base}${namespace === undefined ? '' : `/namespaces/${namespace}`}/${plural}${name === '' ? '' : `/${name}`}`;
+  return `${base}${namespace === undefined
+    ? ''
+    : `/namespaces/${namespace}`}/${plural}${name === '' ? '' : `/${name}`}`;
 }
 
 /** Looks again and again; rejects with what it saw last. */
@@ -99,7 +113,8 @@ export async function until<T>(what: string, look: () => Promise<T> | T, holds: 
   const deadline = Date.now() + WITHIN_MS;
   let seen = await look();
   while (!holds(seen)) {
-    if (Date.now() > deadline) throw new Error(`${what}: not within ${WITHIN_MS / 1000} s; seen last: ${JSON.stringify(seen)?.slice(0, 2000)}`);
+    if (Date.now() > deadline)
+      throw new Error(`${what}: not within ${WITHIN_MS / 1000} s; seen last: ${JSON.stringify(seen)?.slice(0, 2000)}`);
     await delay(POLL_MS);
     seen = await look();
   }
@@ -109,7 +124,8 @@ export async function until<T>(what: string, look: () => Promise<T> | T, holds: 
 /** "Ready=True Ready" and so on, for the present generation. */
 export function conditionsOf(object: Live): string[] {
   const conditions: Condition[] = object?.status?.conditions ?? [];
-  return conditions.map(({ type, status, reason, observedGeneration }) => `${type}=${status} ${reason}${observedGeneration === object?.metadata.generation ? '' : ' (of before)'}`);
+  return conditions.map(({ type, status, reason, observedGeneration }) =>
+    `${type}=${status} ${reason}${observedGeneration === object?.metadata.generation ? '' : ' (of before)'}`);
 }
 
 export function isReady(object: Live): boolean {
@@ -119,12 +135,14 @@ export function isReady(object: Live): boolean {
 /** Counts by "metric label label". */
 export function countingMeter(): Meter & { count(name: string, ...labels: string[]): number } {
   const counts = new Map<string, number>();
-  const keyOf = (name: string, labels: Readonly<Record<string, string>>): string => [name, ...Object.values(labels)].join(' ');
+  const keyOf = (name: string, labels: Readonly<Record<string, string>>): string =>
+    [name, ...Object.values(labels)].join(' ');
   return {
     add: (name, labels, value) => void counts.set(keyOf(name, labels), (counts.get(keyOf(name, labels)) ?? 0) + value),
     set: (name, labels, value) => void counts.set(keyOf(name, labels), value),
     observe: () => undefined,
-    count: (name, ...labels) => [...counts].filter(([key]) => key === [name, ...labels].join(' ') || key.startsWith(`${[name, ...labels].join(' ')} `)).reduce((sum, [, value]) => sum + value, 0),
+    count: (name, ...labels) => [...counts].filter(([key]) => key === [name, ...labels].join(' ') ||
+      key.startsWith(`${[name, ...labels].join(' ')} `)).reduce((sum, [, value]) => sum + value, 0),
   };
 }
 
@@ -151,13 +169,16 @@ export interface RunOptions extends Partial<Omit<ClusterManagerOptions, 'client'
 let replicas = 0;
 
 /** An operator against this cluster, with quick elections. */
-export function runOperator(cluster: Cluster, { proxies, lease, onWrite, kubeconfig, ...options }: RunOptions = {}): Running {
+export function runOperator(
+  cluster: Cluster, { proxies, lease, onWrite, kubeconfig, ...options }: RunOptions = {},
+): Running {
   const fleet = proxies ?? new FakeFleet();
   const meter = countingMeter();
   const logs: unknown[] = [];
   const writes: string[] = [];
   const note = (...line: unknown[]): void => void logs.push(line);
-  const real = createKubeClient({ access: openAccess({ kubeconfig: kubeconfig ?? cluster.kubeconfig, nowMs: () => Date.now() }), userAgent: 'test', meter });
+  const real = createKubeClient({ access:
+    openAccess({ kubeconfig: kubeconfig ?? cluster.kubeconfig, nowMs: () => Date.now() }), userAgent: 'test', meter });
   let dead = false;
   const client: KubeClient = {
     async request(request) {
@@ -172,7 +193,8 @@ export function runOperator(cluster: Cluster, { proxies, lease, onWrite, kubecon
   const operator = startClusterManager({
     client, fleet, meter, gatewayNamespace: GATEWAY_NAMESPACE, log: { info: note, warn: note, error: note },
     waits: { settleMs: 200 }, ...options,
-    lease: { name: 'model-gateway-operator', identity: `replica-${replicas += 1}`, address: `replica-${replicas}:18000`, durationMs: 3000, renewWithinMs: 2000, retryMs: 300, ...lease },
+    lease: { name: 'model-gateway-operator', identity: `replica-${replicas += 1}`, address:
+      `replica-${replicas}:18000`, durationMs: 3000, renewWithinMs: 2000, retryMs: 300, ...lease },
   });
   return {
     operator, fleet, meter, logs, writes,

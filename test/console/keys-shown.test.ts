@@ -16,7 +16,8 @@ describe('a key that was made', () => {
     const stands = Array.from({ length: 4 }, () => keysStand({ world, state }));
     const browsers = await Promise.all(stands.map(({ browser }) => browser(ANNA)));
     const { uid = '' } = world.apiKey('team-a', 'ci-bot').metadata;
-    const { location } = await browsers[0]?.post('/keys/team-a/ci-bot/rotate', { uid, rotation: '1', overlap: '0' }) ?? assert.fail();
+    const { location } =
+      await browsers[0]?.post('/keys/team-a/ci-bot/rotate', { uid, rotation: '1', overlap: '0' }) ?? assert.fail();
     for (const browser of browsers) assert.match((await browser.get(location)).markup, /data-state="Waiting"/);
     const text = world.mint('team-a', 'ci-bot');
     const pages = await Promise.all([...browsers, ...browsers].map((browser) => browser.get(location)));
@@ -27,7 +28,8 @@ describe('a key that was made', () => {
   it('is not shown where nobody can tell whether it was', async () => {
     const here = localState();
     let away = true;
-    const state: typeof here = { ...here, change: (entry, edit) => away ? Promise.reject(new AccessError('Unavailable', 'Try again.')) : here.change(entry, edit) };
+    const state: typeof here = { ...here, change: (entry, edit) =>
+      away ? Promise.reject(new AccessError('Unavailable', 'Try again.')) : here.change(entry, edit) };
     const { browser, world } = keysStand({ state });
     const anna = await browser(ANNA);
     const { uid = '' } = world.apiKey('team-a', 'ci-bot').metadata;
@@ -48,7 +50,10 @@ describe('a key that was made', () => {
     const { location } = await anna.post('/keys/team-a/ci-bot/rotate', { uid, rotation: '1', overlap: '0' });
     const text = world.mint('team-a', 'ci-bot');
     const at = '/keys/team-a/ci-bot/created';
-    for (const query of ['', '?rotation=2', `?since=${clock.nowMs}`, `?rotation=1&since=${clock.nowMs}`, `?rotation=3&since=${clock.nowMs}`, `?rotation=x&since=${clock.nowMs}`, '?rotation=2&since=x'])
+    for (const query of [
+      '', '?rotation=2', `?since=${clock.nowMs}`, `?rotation=1&since=${clock.nowMs}`,
+      `?rotation=3&since=${clock.nowMs}`, `?rotation=x&since=${clock.nowMs}`, '?rotation=2&since=x',
+    ])
       assert.ok(!(await anna.get(`${at}${query}`)).markup.includes(text), query);
     // whoever still waits for the key of before is told, and does not take the next one's place
     assert.match((await anna.get(`${at}?rotation=1&since=${clock.nowMs}`)).markup, /data-state="Over"/);
@@ -60,7 +65,9 @@ describe('what is remembered of keys that were shown', () => {
   it('is claimed once, and forgotten when no page can show it any more', async () => {
     const state = localState();
     assert.ok(!wasShown(state, hashOf(1)));
-    assert.deepEqual(await Promise.all([1, 1, 2].map((key) => claimShowing(state, hashOf(key), NOW_MS))), [true, false, true]);
+    assert.deepEqual(
+      await Promise.all([1, 1, 2].map((key) => claimShowing(state, hashOf(key), NOW_MS))), [true, false, true],
+    );
     assert.ok(wasShown(state, hashOf(1)) && !wasShown(state, hashOf(3)));
     assert.ok(await claimShowing(state, hashOf(3), NOW_MS + 1_300_000));
     assert.deepEqual([1, 2, 3].map((key) => wasShown(state, hashOf(key))), [false, false, true]);
@@ -70,7 +77,8 @@ describe('what is remembered of keys that were shown', () => {
     const state = localState();
     await state.change('shownKeys', () => '["x"]');
     assert.ok(await claimShowing(state, hashOf(0), NOW_MS));
-    await state.change('shownKeys', () => JSON.stringify(Object.fromEntries(Array.from({ length: 2_000 }, (_, key) => [hashOf(key).slice(0, 32), NOW_MS + key]))));
+    await state.change('shownKeys', () => JSON.stringify(Object.fromEntries(Array.from({ length: 2_000 }, (_, key) =>
+      [hashOf(key).slice(0, 32), NOW_MS + key]))));
     assert.ok(await claimShowing(state, hashOf(9_999), NOW_MS));
     assert.deepEqual([0, 1, 1_999, 9_999].map((key) => wasShown(state, hashOf(key))), [false, true, true, true]);
     assert.ok(state.read('shownKeys').length < 200_000);

@@ -7,7 +7,9 @@ import { ANNA, BLIND, BOTH, keysStand, NOBODY, PLATFORM, READER } from './keys-s
 import type { Browser } from './keys-stand.ts';
 
 const CI = { namespace: 'team-a', name: 'ci-bot' };
-const NEW_KEY = { name: 'bot', group: 'auto-a', account: 'team-a', quota: 'Limited', limitUsd: '12.50', period: 'Daily' };
+const NEW_KEY = {
+  name: 'bot', group: 'auto-a', account: 'team-a', quota: 'Limited', limitUsd: '12.50', period: 'Daily',
+};
 
 /** Creates a key and gives the page that it leads to. */
 async function create(browser: Browser, fields: Record<string, string | string[]> = {}): Promise<string> {
@@ -21,20 +23,31 @@ describe('creating a key', () => {
   it('makes what the form says, and shows the key once it is there, and only once', async () => {
     const { browser, world, logged, clock } = keysStand();
     const anna = await browser(ANNA);
-    const made = await create(anna, { allowed: 'Some', model: ['gpt-5', 'gpt-5-mini'], maxConcurrency: '3', expires: '2027-03-01T08:30' });
+    const made = await create(
+      anna, { allowed: 'Some', model: ['gpt-5', 'gpt-5-mini'], maxConcurrency: '3', expires: '2027-03-01T08:30' },
+    );
     assert.deepEqual(world.apiKey('team-a', 'bot').spec, {
-      gatewayNamespace: 'model-gateway', enabled: true, groupRef: { name: 'auto-a' }, accountRef: { name: 'team-a' }, quota: { limitUsd: '12.50', period: 'Daily', whenShort: 'Lower' },
-      expirationTime: '2027-03-01T08:30:00Z', models: ['gpt-5', 'gpt-5-mini'], maxConcurrency: 3, key: { type: 'Generated', rotation: 1, overlapSeconds: 0 },
+      gatewayNamespace: 'model-gateway', enabled: true, groupRef: { name:
+        'auto-a' }, accountRef: { name: 'team-a' }, quota: { limitUsd: '12.50', period: 'Daily', whenShort: 'Lower' },
+      expirationTime: '2027-03-01T08:30:00Z', models: ['gpt-5', 'gpt-5-mini'], maxConcurrency:
+        3, key: { type: 'Generated', rotation: 1, overlapSeconds: 0 },
     });
     const waiting = await anna.get(made);
-    assert.match(waiting.markup, /data-state="Waiting" data-refresh="2"[\s\S]*<noscript><meta http-equiv="refresh" content="2"><\/noscript>/);
+    assert.match(
+      waiting.markup,
+      /data-state="Waiting" data-refresh="2"[\s\S]*<noscript><meta http-equiv="refresh" content="2"><\/noscript>/,
+    );
     const text = world.mint('team-a', 'bot');
     assert.doesNotMatch(made, new RegExp(text));
     // a look at the head alone is not the one showing
     assert.equal(await anna.head(made), '');
     const shown = await anna.get(made);
     assert.match(shown.markup, new RegExp(`<code id="key-text">${text}</code>`));
-    for (const words of ["curl &#39;https://models.example.com/v1/chat/completions&#39;", 'base_url=&quot;https://models.example.com/v1&quot;', 'baseURL: &quot;https://models.example.com/v1&quot;', 'base_url=&quot;https://models.example.com&quot;', 'model=&quot;gpt-5&quot;'])
+    for (const words of [
+      "curl &#39;https://models.example.com/v1/chat/completions&#39;",
+      'base_url=&quot;https://models.example.com/v1&quot;', 'baseURL: &quot;https://models.example.com/v1&quot;',
+      'base_url=&quot;https://models.example.com&quot;', 'model=&quot;gpt-5&quot;',
+    ])
       assert.ok(shown.markup.includes(words), words);
     assert.doesNotMatch(shown.markup, /id="placeholders"/);
     const again = await anna.get(made);
@@ -42,7 +55,8 @@ describe('creating a key', () => {
     assert.doesNotMatch(again.markup, new RegExp(text));
     assert.doesNotMatch(JSON.stringify(logged), new RegExp(text));
     clock.nowMs += 1;
-    for (const path of ['/keys', '/keys/team-a/bot']) assert.doesNotMatch((await anna.get(path)).markup, new RegExp(text));
+    for (const path of ['/keys', '/keys/team-a/bot'])
+      assert.doesNotMatch((await anna.get(path)).markup, new RegExp(text));
   });
   it('shows the key to the script that waits for it, in the same markup', async () => {
     const { browser, world } = keysStand();
@@ -50,7 +64,9 @@ describe('creating a key', () => {
     const made = await create(anna);
     assert.match((await anna.get(`${made}&part=`)).markup, /^<div id="made" data-state="Waiting"/);
     const text = world.mint('team-a', 'bot');
-    assert.match((await anna.get(`${made}&part=`)).markup, new RegExp(`^<div id="made" data-state="Shown"[\\s\\S]*${text}`));
+    assert.match(
+      (await anna.get(`${made}&part=`)).markup, new RegExp(`^<div id="made" data-state="Shown"[\\s\\S]*${text}`),
+    );
     assert.match((await anna.get(made)).markup, /data-state="Over"/);
   });
   it('does not take what an older Secret still holds for the new key', async () => {
@@ -101,8 +117,12 @@ describe('creating a key', () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     const made = await create(anna, { keyType: 'Provided', secret: 'mine' });
-    assert.deepEqual(world.apiKey('team-a', 'bot').spec.key, { type: 'Provided', rotation: 1, overlapSeconds: 0, secretRef: { name: 'mine' } });
-    assert.match((await anna.get(made)).markup, /data-state="Provided"[\s\S]*kubectl create secret generic mine -n team-a/);
+    assert.deepEqual(world.apiKey('team-a', 'bot').spec.key, {
+      type: 'Provided', rotation: 1, overlapSeconds: 0, secretRef: { name: 'mine' },
+    });
+    assert.match(
+      (await anna.get(made)).markup, /data-state="Provided"[\s\S]*kubectl create secret generic mine -n team-a/,
+    );
     assert.match((await anna.get('/keys/team-a/bot/rotate')).markup, /id="provided"/);
   });
   it('of a folder of manifests speaks of folders', async () => {
@@ -118,22 +138,29 @@ describe('creating a key', () => {
     assert.match(markup, /kind: Secret\nmetadata: \{name: own-key, namespace: team-a\}/);
     assert.doesNotMatch((await (await browser(NOBODY)).get('/keys')).markup, /kubectl/);
     const rita = await browser(READER);
-    for (const path of ['/keys/team-a/ci-bot', '/keys/new']) assert.match((await rita.get(path)).markup, /The folder of manifests cannot be written to/, path);
+    for (const path of ['/keys/team-a/ci-bot', '/keys/new'])
+      assert.match((await rita.get(path)).markup, /The folder of manifests cannot be written to/, path);
   });
   it('says at the field what the API refuses, in its words, and keeps what was typed', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     await anna.get('/keys/new');
-    const { status, markup } = await anna.submit('key-form', { ...NEW_KEY, limitUsd: '12,50', allowed: 'Some', maxConcurrency: '0' });
+    const { status, markup } =
+      await anna.submit('key-form', { ...NEW_KEY, limitUsd: '12,50', allowed: 'Some', maxConcurrency: '0' });
     assert.equal(status, 422);
     assert.match(markup, /<a href="#f-limitUsd">Quota: [^<]*limitUsd must be a decimal such as &quot;25.00&quot;/);
-    assert.match(markup, /id="f-limitUsd" name="limitUsd" value="12,50"[^>]* aria-invalid="true" aria-describedby="f-limitUsd-fault"/);
+    assert.match(
+      markup,
+      /id="f-limitUsd" name="limitUsd" value="12,50"[^>]* aria-invalid="true" aria-describedby="f-limitUsd-fault"/,
+    );
     assert.match(markup, /id="f-models-fault"><p class="fault">[^<]*at least 1/);
     assert.match(markup, /id="f-maxConcurrency-fault"/);
     assert.match(markup, /value="bot"/);
     assert.match(markup, /name="group" value="auto-a" required checked/);
     assert.equal(world.objects.has('ApiKey team-a/bot'), false);
-    assert.equal((await anna.submit('key-form', { limitUsd: '12.50', maxConcurrency: '1', allowed: 'All' })).status, 303);
+    assert.equal(
+      (await anna.submit('key-form', { limitUsd: '12.50', maxConcurrency: '1', allowed: 'All' })).status, 303,
+    );
   });
   it('a name that is taken is said at the name', async () => {
     const { browser } = keysStand();
@@ -188,14 +215,20 @@ describe('the groups to choose from', () => {
   });
   it('hold the one that a key has, although it is gone', async () => {
     const { browser } = keysStand();
-    assert.match((await (await browser(ANNA)).get('/keys/team-a/intern-2026')).markup, /name="group" value="retired" required checked[\s\S]*?There is no such group/);
+    assert.match(
+      (await (await browser(ANNA)).get('/keys/team-a/intern-2026')).markup,
+      /name="group" value="retired" required checked[\s\S]*?There is no such group/,
+    );
   });
   it('multiply what an automatic group and its members ask', async () => {
     const automatic = (name: string, members: readonly string[]): unknown => ({
       apiVersion: 'modelgateway.dev/v1alpha1', kind: 'Group', metadata: { namespace: 'model-gateway', name },
-      spec: { type: 'Automatic', priceRatio: '2', allowedNamespaces: { from: 'All' }, members: members.map((member) => ({ name: member })) },
+      spec: { type: 'Automatic', priceRatio:
+        '2', allowedNamespaces: { from: 'All' }, members: members.map((member) => ({ name: member })) },
     });
-    const { browser } = keysStand({ world: createWorld([...PLATFORM, automatic('smart', ['auto-a', 'economy']), automatic('plain', ['economy']), keyManifest('team-a', 'k')]) });
+    const { browser } = keysStand({ world: createWorld([...PLATFORM, automatic(
+      'smart', ['auto-a', 'economy'],
+    ), automatic('plain', ['economy']), keyManifest('team-a', 'k')]) });
     const { markup } = await (await browser(ANNA)).get('/keys/new');
     assert.match(markup, /value="smart"[\s\S]*?× 1 to 1\.6/);
     assert.match(markup, /value="plain"[\s\S]*?× 1</);
@@ -205,13 +238,16 @@ describe('the groups to choose from', () => {
 describe('editing a key', () => {
   it('changes what was typed and touches nothing else', async () => {
     const { browser, world } = keysStand();
-    world.edit('ApiKey', CI, (spec) => ({ ...spec, key: { ...spec.key, overlapSeconds: 77, secretRef: { name: 'own' } } }));
+    world.edit('ApiKey', CI, (spec) =>
+      ({ ...spec, key: { ...spec.key, overlapSeconds: 77, secretRef: { name: 'own' } } }));
     const before = world.apiKey('team-a', 'ci-bot').spec;
     const anna = await browser(ANNA);
     await anna.get('/keys/team-a/ci-bot');
     const answer = await anna.submit('key-form', { limitUsd: '30.5', group: 'economy' });
     assert.deepEqual([answer.status, answer.location], [303, '/keys/team-a/ci-bot?done=saved']);
-    assert.deepEqual(world.apiKey('team-a', 'ci-bot').spec, { ...before, groupRef: { name: 'economy' }, quota: { ...before.quota, limitUsd: '30.5' } });
+    assert.deepEqual(world.apiKey('team-a', 'ci-bot').spec, {
+      ...before, groupRef: { name: 'economy' }, quota: { ...before.quota, limitUsd: '30.5' },
+    });
     assert.match((await anna.follow(answer)).markup, /role="status"><p>Saved/);
   });
   it('sent as it came changes nothing', async () => {
@@ -228,9 +264,13 @@ describe('editing a key', () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     await anna.get('/keys/team-a/chat-frontend');
-    assert.equal((await anna.submit('key-form', { quota: 'Unlimited', allowed: 'All', maxConcurrency: '', enabled: null })).status, 303);
+    assert.equal((await anna.submit(
+      'key-form', { quota: 'Unlimited', allowed: 'All', maxConcurrency: '', enabled: null },
+    )).status, 303);
     const { spec } = world.apiKey('team-a', 'chat-frontend');
-    assert.deepEqual([spec.quota.limitUsd, spec.models, spec.maxConcurrency, spec.enabled], ['Unlimited', undefined, undefined, false]);
+    assert.deepEqual(
+      [spec.quota.limitUsd, spec.models, spec.maxConcurrency, spec.enabled], ['Unlimited', undefined, undefined, false],
+    );
   });
   it('says at the field what the API refuses, and keeps what was typed', async () => {
     const { browser } = keysStand();
@@ -246,7 +286,8 @@ describe('editing a key', () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     await anna.get('/keys/team-a/ci-bot');
-    world.edit('ApiKey', CI, (spec) => ({ ...spec, groupRef: { name: 'economy' }, quota: { ...spec.quota, limitUsd: '50.00' } }));
+    world.edit('ApiKey', CI, (spec) =>
+      ({ ...spec, groupRef: { name: 'economy' }, quota: { ...spec.quota, limitUsd: '50.00' } }));
     const theirs = world.apiKey('team-a', 'ci-bot');
     const { status, markup } = await anna.submit('key-form', { limitUsd: '30', maxConcurrency: '2' });
     assert.equal(status, 409);
@@ -254,7 +295,9 @@ describe('editing a key', () => {
     assert.match(markup, /<tr data-field="limit"><th scope="row">Quota<\/th><td class="wrap">25\.00<\/td><td class="wrap">50\.00<\/td><td class="wrap">30<\/td>/);
     assert.match(markup, /<tr data-field="group">[\s\S]*?auto-a[\s\S]*?economy[\s\S]*?Nothing/);
     assert.doesNotMatch(markup, /data-field="maxConcurrency"/);
-    assert.match(markup, /Changed meanwhile<\/b> to <q>50\.00<\/q>; it was <q>25\.00<\/q>\. The form keeps what you typed/);
+    assert.match(
+      markup, /Changed meanwhile<\/b> to <q>50\.00<\/q>; it was <q>25\.00<\/q>\. The form keeps what you typed/,
+    );
     assert.match(markup, />Apply on top of the new state</);
     assert.equal((await anna.submit('key-form')).status, 303);
     const { spec } = world.apiKey('team-a', 'ci-bot');
@@ -337,7 +380,9 @@ describe('rotating a key', () => {
     const anna = await browser(ANNA);
     assert.match((await anna.get('/keys/team-a/ci-bot/rotate')).markup, /name="overlap" value="86400" checked/);
     const answer = await anna.submit('rotate-form', { overlap: '3600' });
-    assert.deepEqual(world.apiKey('team-a', 'ci-bot').spec.key, { type: 'Generated', rotation: 2, overlapSeconds: 3600 });
+    assert.deepEqual(
+      world.apiKey('team-a', 'ci-bot').spec.key, { type: 'Generated', rotation: 2, overlapSeconds: 3600 },
+    );
     const waiting = await anna.follow(answer);
     assert.match(waiting.markup, /data-state="Waiting"/);
     assert.doesNotMatch(waiting.markup, new RegExp(first), 'the old key is not shown in the new one\'s place');
@@ -376,7 +421,8 @@ describe('deleting a key', () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     const { markup } = await anna.get('/keys/team-a/ci-bot/delete');
-    for (const words of ['sk-4Tz9q…', '$148.20', '2026-11-21T11:52:10Z', 'nothing brings it back']) assert.ok(markup.includes(words), words);
+    for (const words of ['sk-4Tz9q…', '$148.20', '2026-11-21T11:52:10Z', 'nothing brings it back'])
+      assert.ok(markup.includes(words), words);
     const wrong = await anna.submit('delete-form', { confirm: 'ci-bo' });
     assert.equal(wrong.status, 422);
     assert.match(wrong.markup, /name="confirm" value="ci-bo"[^>]*aria-invalid/);

@@ -18,21 +18,28 @@ function manifest(kind: string, name: string, spec: object): unknown {
 
 const PRICES = [
   manifest('PriceCatalog', 'all', { models: [
-    { name: 'claude-sonnet-4-5', vendor: 'Anthropic', quotaType: 'Token', modelRatio: '1.5', completionRatio: '5', cacheRatio: '0.1' },
+    { name: 'claude-sonnet-4-5', vendor:
+      'Anthropic', quotaType: 'Token', modelRatio: '1.5', completionRatio: '5', cacheRatio: '0.1' },
     { name: 'flux', vendor: '<b>BFL</b>', quotaType: 'Request', requestUsd: '0.04' },
   ] }),
   manifest('ModelRoute', 'all', {
-    models: [{ name: 'claude-sonnet-4-5', contextTokens: 200_000, maxOutputTokens: 64_000 }, { name: 'flux', endpoints: ['Images'] }],
+    models: [{
+      name: 'claude-sonnet-4-5', contextTokens: 200_000, maxOutputTokens: 64_000,
+    }, { name: 'flux', endpoints: ['Images'] }],
     channels: [{ name: 'direct', protocol: 'OpenAI', baseUrl: 'http://provider.example/v1' }],
   }),
-  manifest('Group', 'vip', { displayName: 'VIP', priceRatio: '1.5', allowedNamespaces: { from: 'All' }, routes: [{ routeSelector: {} }] }),
+  manifest('Group', 'vip', {
+    displayName: 'VIP', priceRatio: '1.5', allowedNamespaces: { from: 'All' }, routes: [{ routeSelector: {} }],
+  }),
 ];
 
 /** Everything that the page shows of a list. */
 function shown({ pricing, groups }: ReturnType<typeof compilePriceList>): unknown {
   return {
     json: pricingJson(pricing),
-    offers: [...groups.values()].map(({ name, offers }) => [name, [...offers].sort(([a], [b]) => (a < b ? -1 : 1)).map(([model, offer]) => [model, offerDollars(offer), [...new Set(offer.tiers.flat().map(({ group }) => group))]])]),
+    offers: [...groups.values()].map(({ name, offers }) => [name, [...offers].sort(([a], [b]) => (a < b ? -1 : 1)).map((
+      [model, offer],
+    ) => [model, offerDollars(offer), [...new Set(offer.tiers.flat().map(({ group }) => group))]])]),
   };
 }
 
@@ -46,23 +53,31 @@ describe('the operator\'s price list', () => {
     const name = fc.constantFrom('a', 'b', 'c', 'd');
     const ratio = fc.integer({ min: 0, max: 40 }).map((tenths) => (tenths / 10).toFixed(1));
     const some = fc.option(fc.array(name, { maxLength: 3 }), { nil: undefined });
-    fc.assert(fc.property(fc.array(fc.record({ models: some, channels: some, priceRatio: ratio }), { minLength: 1, maxLength: 3 }), fc.array(ratio, { minLength: 1, maxLength: 2 }), fc.uniqueArray(name), (direct, automatic, priced) => {
+    fc.assert(fc.property(fc.array(
+      fc.record({ models: some, channels: some, priceRatio: ratio }), { minLength: 1, maxLength: 3 },
+    ), fc.array(ratio, { minLength: 1, maxLength: 2 }), fc.uniqueArray(name), (direct, automatic, priced) => {
       const base = sampleSnapshot({
         tokens: priced.map((model) => [model, 'v', '1.5', '5', '0.1'] as const), routed: ['a', 'b', 'c'],
-        groups: [...direct.map(({ models, priceRatio }, index) => ({ name: `g${index}`, priceRatio, ...(models ? { models } : {}) })), ...automatic.map((priceRatio, index) => ({ name: `auto${index}`, priceRatio, members: ['g0', 'gone', 'g1', 'auto0'] }))],
+        groups: [...direct.map(({ models, priceRatio }, index) =>
+          ({ name: `g${index}`, priceRatio, ...(models ? { models } : {}) })), ...automatic.map((priceRatio, index) =>
+          ({ name: `auto${index}`, priceRatio, members: ['g0', 'gone', 'g1', 'auto0'] }))],
       });
       const snapshot: Snapshot = {
         ...base,
-        catalogs: [...base.catalogs, ...base.catalogs.map((catalog) => ({ ...catalog, name: 'later', ratioBaseUsdE9: 9n }))],
+        catalogs: [
+          ...base.catalogs, ...base.catalogs.map((catalog) => ({ ...catalog, name: 'later', ratioBaseUsdE9: 9n })),
+        ],
         groups: base.groups.map((group, index) => (group.access?.$case === 'direct' && direct[index]?.channels
-          ? { ...group, access: { ...group.access, value: { routes: group.access.value.routes.map((route) => ({ ...route, channels: { names: direct[index]?.channels ?? [] } })) } } } : group)),
+          ? { ...group, access: { ...group.access, value: { routes: group.access.value.routes.map((route) =>
+            ({ ...route, channels: { names: direct[index]?.channels ?? [] } })) } } } : group)),
       };
       assert.deepEqual(shown(compilePriceList(snapshot)), shown(compile(snapshot)));
     }), { numRuns: 100 });
   });
 
   test('is worked out again only when something has changed that prices come from', () => {
-    const resources = buildResources({ objects: createWorld(PRICES).objects.values(), secrets: [], namespaces: new Map() });
+    const resources =
+      buildResources({ objects: createWorld(PRICES).objects.values(), secrets: [], namespaces: new Map() });
     const lists = createPriceLists('model-gateway');
     const first = lists(resources);
     assert.deepEqual(first.pricing.rows.map(({ modelName }) => modelName), ['claude-sonnet-4-5', 'flux']);
@@ -76,7 +91,8 @@ describe('/prices', () => {
   test('is the price list within the console, for everybody who is signed in', async () => {
     const stand = walletStand(undefined, PRICES);
     for (const person of ['alice', 'nobody']) {
-      const { status, body } = await stand.see(person, '/prices?calc=claude-sonnet-4-5&at=vip&input=1000000&cached=0&output=0');
+      const { status, body } =
+        await stand.see(person, '/prices?calc=claude-sonnet-4-5&at=vip&input=1000000&cached=0&output=0');
       assert.equal(status, 200);
       assert.match(body, /2 models/);
       assert.match(body, /data-sum>\$4\.50</);

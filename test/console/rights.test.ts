@@ -25,15 +25,19 @@ function setUp(over: Partial<Server> = {}) {
     nowMs: () => nowMs,
     client: {
       async request({ path, body }: KubeRequest) {
-        const { namespace, resourceAttributes: about } = (body as { spec?: { namespace?: string; resourceAttributes?: Record<string, string> } } | undefined)?.spec ?? {};
-        const what = path.endsWith('limit=1') ? 'read' : path.endsWith('rulesreviews') ? `rules ${namespace}` : `may ${[about?.['verb'], about?.['namespace'] ?? '*', about?.['name'] ?? ''].join(' ').trim()}`;
+        const { namespace, resourceAttributes: about } = (body as
+          | { spec?: { namespace?: string; resourceAttributes?: Record<string, string> } } | undefined)?.spec ?? {};
+        const what = path.endsWith('limit=1') ? 'read' : path.endsWith('rulesreviews')
+          ? `rules ${namespace}`
+          : `may ${[about?.['verb'], about?.['namespace'] ?? '*', about?.['name'] ?? ''].join(' ').trim()}`;
         asked.push(what);
         if (server.fails) throw new KubeUnreachable('no');
         if (what === 'read') {
           if (server.readsAll) return { items: [] };
           throw new KubeError('forbidden', { status: 403 });
         }
-        if (namespace !== undefined) return { status: { resourceRules: server.rules[namespace] ?? [], incomplete: server.incomplete } };
+        if (namespace !== undefined)
+          return { status: { resourceRules: server.rules[namespace] ?? [], incomplete: server.incomplete } };
         return { status: { allowed: server.allows.has(what.slice('may '.length)) } };
       },
     },
@@ -55,7 +59,8 @@ describe('a person\'s rights', () => {
 
   it('rules say where to ask, and the server\'s answer what is so', async () => {
     const { rights, take } = setUp({ rules: { a: [EDIT], b: [EDIT, OTHER], c: [OTHER] }, allows: new Set(['list a']) });
-    assert.deepEqual(await rights.scope('ApiKey', teams), { namespaces: new Set(['a']), named: new Set() }); // b is denied by some other authorizer
+    // b is denied by some other authorizer
+    assert.deepEqual(await rights.scope('ApiKey', teams), { namespaces: new Set(['a']), named: new Set() });
     assert.deepEqual(take().sort(), ['may list a', 'may list b', 'read', 'rules a', 'rules b', 'rules c']);
   });
 

@@ -13,22 +13,31 @@ import type { Stand } from './stand.ts';
 const SECRET = 'sk-0123456789';
 
 function pages(seen: PageRequest[] = []): ConsoleRoute[] {
-  const fail = (path: string, error: unknown): ConsoleRoute => ({ method: 'GET', path, handle: () => { throw error; } });
+  const fail = (path: string, error: unknown): ConsoleRoute =>
+    ({ method: 'GET', path, handle: () => { throw error; } });
   return [
     { method: 'GET', path: '/', handle: () => ({ redirect: '/keys' }) },
-    { method: 'GET', path: '/keys', handle: ({ person }) => ({ page: { title: 'Keys', active: 'keys', body: html`<h1>Keys of ${person.person.name}</h1>` } }) },
-    { method: 'GET', path: '/keys/:namespace/:name', handle: ({ params }) => ({ fragment: html`<p>${params['namespace'] ?? ''}|${params['name'] ?? ''}</p>` }) },
-    { method: 'POST', path: '/keys', repeated: ['models'], handle: (visit) => { seen.push(visit); return { redirect: '/keys?done=1' }; } },
+    { method: 'GET', path: '/keys', handle: ({ person }) =>
+      ({ page: { title: 'Keys', active: 'keys', body: html`<h1>Keys of ${person.person.name}</h1>` } }) },
+    { method: 'GET', path: '/keys/:namespace/:name', handle: ({ params }) =>
+      ({ fragment: html`<p>${params['namespace'] ?? ''}|${params['name'] ?? ''}</p>` }) },
+    { method: 'POST', path:
+      '/keys', repeated: ['models'], handle: (visit) => { seen.push(visit); return { redirect: '/keys?done=1' }; } },
     fail('/conflict', new AccessError('Conflict', 'It was changed by <bob>.')),
-    fail('/invalid', new AccessError('Invalid', 'No.', { fields: [{ path: 'spec.enabled', message: 'must be a <boolean>' }] })),
+    fail('/invalid', new AccessError(
+      'Invalid', 'No.', { fields: [{ path: 'spec.enabled', message: 'must be a <boolean>' }] },
+    )),
     fail('/unavailable', new AccessError('Unavailable', 'The API server does not answer.')),
     fail('/signed-out', new AccessError('SignedOut', 'The token has expired.')),
     fail('/ledger', new LedgerUnavailable('secret details')),
     fail('/defect', new Error(`cannot read ${SECRET}`)),
-    { method: 'GET', path: '/form', handle: ({ csrf }) => ({ fragment: html`<form method="post" action="/keys">${csrfField(csrf)}</form>` }) },
+    { method: 'GET', path: '/form', handle: ({ csrf }) =>
+      ({ fragment: html`<form method="post" action="/keys">${csrfField(csrf)}</form>` }) },
     { method: 'GET', path: '/away', handle: () => ({ redirect: '//evil.example/' }) },
-    { method: 'GET', path: '/file', handle: () => ({ file: { name: 'calls.csv', contentType: 'text/csv; charset=utf-8', content: pieces() } }) },
-    { method: 'GET', path: '/bad-file', handle: () => ({ file: { name: 'calls.csv', contentType: 'text/csv; charset=utf-8', content: badPieces() } }) },
+    { method: 'GET', path: '/file', handle: () =>
+      ({ file: { name: 'calls.csv', contentType: 'text/csv; charset=utf-8', content: pieces() } }) },
+    { method: 'GET', path: '/bad-file', handle: () =>
+      ({ file: { name: 'calls.csv', contentType: 'text/csv; charset=utf-8', content: badPieces() } }) },
   ];
 }
 
@@ -58,7 +67,8 @@ describe('signing in', () => {
     assert.equal(first.headers.location, '/sign-in?next=%2Fkeys%3Fsearch%3Da%2520b');
     const page = await app.inject({ url: first.headers.location, headers: { host: HOST } });
     assert.match(page.body, /name="next" value="\/keys\?search=a%20b"/);
-    const answer = await app.inject({ method: 'POST', url: '/sign-in', headers: FORM_HEADERS, payload: `token=Bearer+${ALICE}%0A&next=%2Fkeys%3Fsearch%3Da` });
+    const answer = await app.inject({ method:
+      'POST', url: '/sign-in', headers: FORM_HEADERS, payload: `token=Bearer+${ALICE}%0A&next=%2Fkeys%3Fsearch%3Da` });
     assert.equal(answer.headers.location, '/keys?search=a');
     const keys = await app.inject({ url: '/keys', headers: { host: HOST, cookie: cookiesOf(answer) } });
     assert.match(keys.body, /<h1>Keys of alice<\/h1>/);
@@ -66,7 +76,8 @@ describe('signing in', () => {
 
   it('has only words of its own for why somebody is there', async () => {
     const { app } = stand({ routes: pages() });
-    const seen = async (why: string) => (await app.inject({ url: `/sign-in?why=${why}`, headers: { host: HOST } })).body;
+    const seen = async (why: string) =>
+      (await app.inject({ url: `/sign-in?why=${why}`, headers: { host: HOST } })).body;
     assert.match(await seen('out'), /You are signed out/);
     const plain = await seen('nothing-known');
     for (const why of ['__proto__', 'constructor', 'toString']) assert.equal(await seen(why), plain, why);
@@ -74,8 +85,12 @@ describe('signing in', () => {
 
   it('never leads to another site', async () => {
     const { app } = stand({ routes: pages() });
-    for (const next of ['https://evil.example/', '//evil.example/', '/\\evil.example/', '/\t/evil.example', 'javascript:alert(1)', '/sign-in', '', '///evil.example', '/..//evil.example']) {
-      const answer = await app.inject({ method: 'POST', url: '/sign-in', headers: FORM_HEADERS, payload: new URLSearchParams({ token: ALICE, next }).toString() });
+    for (const next of [
+      'https://evil.example/', '//evil.example/', '/\\evil.example/', '/\t/evil.example', 'javascript:alert(1)',
+      '/sign-in', '', '///evil.example', '/..//evil.example',
+    ]) {
+      const answer = await app.inject({ method: 'POST', url:
+        '/sign-in', headers: FORM_HEADERS, payload: new URLSearchParams({ token: ALICE, next }).toString() });
       assert.match(String(answer.headers.location), /^\/(?![/\\])/, next);
       assert.ok(!String(answer.headers.location).startsWith('/sign-in'));
     }
@@ -83,8 +98,12 @@ describe('signing in', () => {
 
   it('says what is wrong with a token, without repeating it, and logs no token', async () => {
     const { app, logged, asked } = stand({ routes: pages() });
-    for (const [token, words] of [['', /Required/], ['wrong-token', /does not know this token/], ['two words', /neither spaces/], ['schön', /neither spaces/]] as const) {
-      const answer = await app.inject({ method: 'POST', url: '/sign-in', headers: FORM_HEADERS, payload: new URLSearchParams({ token }).toString() });
+    for (const [token, words] of [['', /Required/], [
+      'wrong-token', /does not know this token/,
+    ], ['two words', /neither spaces/], ['schön', /neither spaces/]] as const) {
+      const answer = await app.inject({
+        method: 'POST', url: '/sign-in', headers: FORM_HEADERS, payload: new URLSearchParams({ token }).toString(),
+      });
       assert.equal(answer.statusCode, 422);
       assert.match(answer.body, words);
       assert.equal(answer.headers['set-cookie'], undefined);
@@ -107,7 +126,8 @@ describe('signing in', () => {
 
   it('makes an address wait that fails too often, and no other', async () => {
     const { app, clock } = stand({ routes: pages() });
-    const attempt = (token: string, remoteAddress: string) => app.inject({ method: 'POST', url: '/sign-in', remoteAddress, headers: FORM_HEADERS, payload: `token=${token}` });
+    const attempt = (token: string, remoteAddress: string) =>
+      app.inject({ method: 'POST', url: '/sign-in', remoteAddress, headers: FORM_HEADERS, payload: `token=${token}` });
     for (let i = 0; i < 20; i++) assert.equal((await attempt('wrong', '10.0.0.1')).statusCode, 422);
     const refused = await attempt(ALICE, '10.0.0.1');
     assert.equal(refused.statusCode, 429);
@@ -120,7 +140,8 @@ describe('signing in', () => {
   it('lets nobody else wait who comes through the same proxy', async () => {
     const { app, logged } = stand({ routes: pages() });
     const attempt = (token: string, forwarded: string) => app.inject({
-      method: 'POST', url: '/sign-in', remoteAddress: '10.0.0.1', headers: { ...FORM_HEADERS, 'x-forwarded-for': forwarded }, payload: `token=${token}`,
+      method: 'POST', url: '/sign-in', remoteAddress:
+        '10.0.0.1', headers: { ...FORM_HEADERS, 'x-forwarded-for': forwarded }, payload: `token=${token}`,
     });
     // what a client has written itself stands before what the proxy adds
     for (let i = 0; i < 20; i++) assert.equal((await attempt('wrong', `198.51.100.${i}, 203.0.113.7`)).statusCode, 422);
@@ -137,7 +158,9 @@ describe('signing in', () => {
     const refused = await app.inject({ method: 'POST', url: '/sign-in', headers: far, payload: `token=${ALICE}` });
     assert.equal(refused.statusCode, 403);
     assert.match(refused.body, /needs https/);
-    const long = await app.inject({ method: 'POST', url: '/sign-in', headers: FORM_HEADERS, payload: `token=${'x'.repeat(6_000)}` });
+    const long = await app.inject({
+      method: 'POST', url: '/sign-in', headers: FORM_HEADERS, payload: `token=${'x'.repeat(6_000)}`,
+    });
     assert.equal(long.statusCode, 422);
     assert.match(long.body, /6,000 characters/);
     assert.deepEqual(asked, []);
@@ -145,7 +168,9 @@ describe('signing in', () => {
 
   it('offers a way on to whoever followed a link from another site', async () => {
     const { app } = stand({ routes: pages() });
-    const page = await app.inject({ url: '/sign-in?next=%2Fkeys%2Fa%2Fb', headers: { host: HOST, 'sec-fetch-site': 'cross-site' } });
+    const page = await app.inject({
+      url: '/sign-in?next=%2Fkeys%2Fa%2Fb', headers: { host: HOST, 'sec-fetch-site': 'cross-site' },
+    });
     assert.match(page.body, /<a href="\/keys\/a\/b">go on to the page<\/a>/);
   });
 
@@ -167,15 +192,22 @@ describe('signing in', () => {
     const { app, cookie } = await signedIn();
     const [name = '', sealed = ''] = cookie.split('=');
     const other = await signIn(stand({ routes: pages() }).app, ALICE);
-    for (const kept of [`${name}=${sealed.slice(0, -1)}`, `${name}=${sealed.slice(0, 30)}${sealed[30] === 'A' ? 'B' : 'A'}${sealed.slice(31)}`, `${name}=`, `${name}=${ALICE}`, `${cookie}; ${cookie}`, other, `__Host-mgw-console=${sealed}x`])
+    for (const kept of [
+      `${name}=${sealed.slice(0, -1)}`,
+      `${name}=${sealed.slice(0, 30)}${sealed[30] === 'A' ? 'B' : 'A'}${sealed.slice(31)}`, `${name}=`,
+      `${name}=${ALICE}`, `${cookie}; ${cookie}`, other, `__Host-mgw-console=${sealed}x`,
+    ])
       assert.equal((await app.inject({ url: '/keys', headers: { host: HOST, cookie: kept } })).statusCode, 303, kept);
   });
 
   it('ends with signing out', async () => {
     const { app, cookie, csrf } = await signedIn();
-    const stale = await app.inject({ method: 'POST', url: '/sign-out', headers: { ...FORM_HEADERS, cookie }, payload: 'csrf=x' });
+    const stale =
+      await app.inject({ method: 'POST', url: '/sign-out', headers: { ...FORM_HEADERS, cookie }, payload: 'csrf=x' });
     assert.equal(stale.statusCode, 403);
-    const answer = await app.inject({ method: 'POST', url: '/sign-out', headers: { ...FORM_HEADERS, cookie }, payload: `csrf=${csrf}` });
+    const answer = await app.inject({
+      method: 'POST', url: '/sign-out', headers: { ...FORM_HEADERS, cookie }, payload: `csrf=${csrf}`,
+    });
     assert.equal(answer.headers.location, '/sign-in?why=out');
     assert.match(String(answer.headers['set-cookie']), /mgw-console-8081=; Max-Age=0; Path=\//);
   });
@@ -187,16 +219,21 @@ describe('signing in', () => {
     clock.nowMs += 10 * 60_000;
     const renewed = cookiesOf(await visit(cookie));
     assert.notEqual(renewed, cookie);
-    await app.inject({ method: 'POST', url: '/sign-out', headers: { ...FORM_HEADERS, cookie: renewed }, payload: `csrf=${csrf}` });
+    await app.inject({
+      method: 'POST', url: '/sign-out', headers: { ...FORM_HEADERS, cookie: renewed }, payload: `csrf=${csrf}`,
+    });
     const questions = asked.length;
     for (const copied of [cookie, renewed]) {
       const refused = await visit(copied);
       assert.equal(refused.headers.location, '/sign-in?next=%2Fkeys&why=over');
       assert.match(String(refused.headers['set-cookie']), /mgw-console-8081=; Max-Age=0; Path=\//);
-      assert.equal((await app.inject({ method: 'POST', url: '/keys', headers: { ...FORM_HEADERS, cookie: copied }, payload: `csrf=${csrf}&name=a` })).statusCode, 401);
+      assert.equal((await app.inject({
+        method: 'POST', url: '/keys', headers: { ...FORM_HEADERS, cookie: copied }, payload: `csrf=${csrf}&name=a`,
+      })).statusCode, 401);
     }
     assert.equal(asked.length, questions, 'its token is not even asked about');
-    for (const other of others) assert.equal((await visit(other)).statusCode, 200, 'of the same person on another machine, and of somebody else');
+    for (const other of others)
+      assert.equal((await visit(other)).statusCode, 200, 'of the same person on another machine, and of somebody else');
     assert.equal((await visit(await signIn(app, ALICE))).statusCode, 200, 'the token itself stays good');
   });
 });
@@ -204,7 +241,8 @@ describe('signing in', () => {
 describe('a form', () => {
   it('reaches its handler with the token of its session, from this site', async () => {
     const { app, cookie, csrf, seen } = await signedIn();
-    const answer = await app.inject({ method: 'POST', url: '/keys', headers: { ...FORM_HEADERS, cookie }, payload: `csrf=${csrf}&name=a+b&models=x&models=y` });
+    const answer = await app.inject({ method:
+      'POST', url: '/keys', headers: { ...FORM_HEADERS, cookie }, payload: `csrf=${csrf}&name=a+b&models=x&models=y` });
     assert.equal(answer.statusCode, 303);
     assert.equal(answer.headers.location, '/keys?done=1');
     assert.deepEqual([...seen[0]?.form ?? []], [['name', 'a b'], ['models', 'x'], ['models', 'y']]);
@@ -212,7 +250,8 @@ describe('a form', () => {
 
   it('is refused in every other case, and nothing is done', async () => {
     const { app, cookie, csrf, seen } = await signedIn();
-    const bobs = csrfIn((await app.inject({ url: '/keys', headers: { host: HOST, cookie: await signIn(app, BOB) } })).body);
+    const bobs =
+      csrfIn((await app.inject({ url: '/keys', headers: { host: HOST, cookie: await signIn(app, BOB) } })).body);
     const { 'sec-fetch-site': _, ...old } = FORM_HEADERS;
     const { origin: __, ...silent } = old;
     const cases: [status: number, headers: Record<string, string>, payload: string][] = [
@@ -304,7 +343,9 @@ describe('every answer', () => {
     assert.deepEqual([file.statusCode, file.body], [200, '']);
     const put = await app.inject({ method: 'PUT', url: '/keys', headers: { host: HOST, cookie } });
     assert.deepEqual([put.statusCode, put.headers.allow], [405, 'GET, HEAD, POST']);
-    assert.equal((await app.inject({ method: 'POST', url: '/conflict', headers: { ...FORM_HEADERS, cookie } })).statusCode, 405);
+    assert.equal(
+      (await app.inject({ method: 'POST', url: '/conflict', headers: { ...FORM_HEADERS, cookie } })).statusCode, 405,
+    );
   });
 
   it('sends files piece by piece, and decodes paths', async () => {
@@ -328,12 +369,15 @@ describe('assets', () => {
     assert.equal(exact.headers['content-type'], 'text/css; charset=utf-8');
     const other = await app.inject({ url: '/assets/theme.000000000000.css' });
     assert.deepEqual([other.statusCode, other.headers['cache-control']], [200, 'no-store']);
-    for (const url of ['/assets/theme.css', '/assets/../server.ts', '/assets/%2e%2e/server.ts', '/assets/']) assert.equal((await app.inject({ url })).statusCode, 404, url);
+    for (const url of ['/assets/theme.css', '/assets/../server.ts', '/assets/%2e%2e/server.ts', '/assets/'])
+      assert.equal((await app.inject({ url })).statusCode, 404, url);
   });
 });
 
 describe('behind an authenticating proxy', () => {
-  for (const [proxyHeader, value] of [['authorization', `Bearer ${ALICE}`], ['x-forwarded-access-token', ALICE]] as const) {
+  for (const [proxyHeader, value] of [
+    ['authorization', `Bearer ${ALICE}`], ['x-forwarded-access-token', ALICE],
+  ] as const) {
     it(`takes the token from ${proxyHeader} of each request, and keeps no session`, async () => {
       const seen: PageRequest[] = [];
       const { app } = stand({ routes: pages(seen), proxyHeader });
@@ -342,15 +386,26 @@ describe('behind an authenticating proxy', () => {
       assert.match(page.body, /Keys of alice/);
       assert.ok(!page.body.includes('Sign out'));
       assert.equal(page.headers['set-cookie'], undefined);
-      const foreign = csrfIn((await stand({ routes: pages(), proxyHeader }).app.inject({ url: '/form', headers })).body);
+      const foreign =
+        csrfIn((await stand({ routes: pages(), proxyHeader }).app.inject({ url: '/form', headers })).body);
       const own = csrfIn((await app.inject({ url: '/form', headers })).body);
-      const bobs = csrfIn((await app.inject({ url: '/form', headers: { ...headers, [proxyHeader]: value.replace(ALICE, BOB) } })).body);
-      assert.equal((await app.inject({ method: 'POST', url: '/keys', headers, payload: `csrf=${bobs}` })).statusCode, 403, 'of somebody else');
-      assert.equal((await app.inject({ method: 'POST', url: '/keys', headers: { ...headers, 'sec-fetch-site': 'cross-site' }, payload: `csrf=${own}` })).statusCode, 403, 'from elsewhere');
+      const bobs = csrfIn((await app.inject({
+        url: '/form', headers: { ...headers, [proxyHeader]: value.replace(ALICE, BOB) },
+      })).body);
+      assert.equal((await app.inject({
+        method: 'POST', url: '/keys', headers, payload: `csrf=${bobs}`,
+      })).statusCode, 403, 'of somebody else');
+      assert.equal((await app.inject({
+        method: 'POST', url: '/keys', headers: { ...headers, 'sec-fetch-site': 'cross-site' }, payload: `csrf=${own}`,
+      })).statusCode, 403, 'from elsewhere');
       assert.equal((await app.inject({ method: 'POST', url: '/keys', headers, payload: 'name=a' })).statusCode, 403);
-      assert.equal((await app.inject({ method: 'POST', url: '/keys', headers, payload: `csrf=${foreign}` })).statusCode, 403, 'of another console');
+      assert.equal((await app.inject({
+        method: 'POST', url: '/keys', headers, payload: `csrf=${foreign}`,
+      })).statusCode, 403, 'of another console');
       assert.deepEqual(seen, []);
-      assert.equal((await app.inject({ method: 'POST', url: '/keys', headers, payload: `csrf=${own}` })).statusCode, 303);
+      assert.equal(
+        (await app.inject({ method: 'POST', url: '/keys', headers, payload: `csrf=${own}` })).statusCode, 303,
+      );
       assert.equal(seen.length, 1);
     });
   }
@@ -360,14 +415,17 @@ describe('behind an authenticating proxy', () => {
     const bare = await app.inject({ url: '/keys', headers: { host: HOST } });
     assert.match(String(bare.headers.location), /^\/sign-in/);
     assert.equal((await app.inject({ url: '/sign-in', headers: { host: HOST } })).statusCode, 401);
-    assert.equal((await app.inject({ method: 'POST', url: '/sign-in', headers: FORM_HEADERS, payload: `token=${ALICE}` })).statusCode, 401);
+    assert.equal((await app.inject({ method:
+      'POST', url: '/sign-in', headers: FORM_HEADERS, payload: `token=${ALICE}` })).statusCode, 401);
     const header = await app.inject({ url: '/keys', headers: { host: HOST, authorization: 'Bearer wrong' } });
     assert.match(String(header.headers.location), /^\/sign-in/);
   });
 
   it('takes no such header where no proxy is configured', async () => {
     const { app } = stand({ routes: pages() });
-    const answer = await app.inject({ url: '/keys', headers: { host: HOST, authorization: `Bearer ${ALICE}`, 'x-forwarded-access-token': ALICE, origin: ORIGIN } });
+    const answer = await app.inject({ url: '/keys', headers: {
+      host: HOST, authorization: `Bearer ${ALICE}`, 'x-forwarded-access-token': ALICE, origin: ORIGIN,
+    } });
     assert.equal(answer.statusCode, 303);
   });
 });

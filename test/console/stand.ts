@@ -48,7 +48,8 @@ export function stand(options: StandOptions = {}): Stand {
   const logged: Stand['logged'] = [];
   const asked: string[] = [];
   const clock = { nowMs: Date.UTC(2026, 10, 21, 12) };
-  const note = (level: string) => (fields: unknown, message?: string): void => { logged.push({ level, fields, message: message ?? '' }); };
+  const note = (level: string) =>
+    (fields: unknown, message?: string): void => { logged.push({ level, fields, message: message ?? '' }); };
   const people = new Map([[ALICE, somebody('alice')], [BOB, somebody('bob')]]);
   const access: ConsoleAccess = {
     place: 'Kubernetes',
@@ -58,7 +59,9 @@ export function stand(options: StandOptions = {}): Stand {
     },
   };
   const app = buildConsole({
-    access, usage: undefined, resources: () => buildResources({ objects: [], secrets: [], namespaces: new Map() }), gatewayNamespace: 'model-gateway', gatewayUrl: undefined,
+    access, usage: undefined, resources: () => buildResources({
+      objects: [], secrets: [], namespaces: new Map(),
+    }), gatewayNamespace: 'model-gateway', gatewayUrl: undefined,
     assets: NO_ASSETS, sealingKeys: [randomBytes(32)], ...options,
     nowMs: () => clock.nowMs, log: { info: note('info'), warn: note('warn'), error: note('error') },
   });
@@ -73,11 +76,15 @@ export function cookiesOf(answer: LightMyRequestResponse): string {
 }
 
 /** What a browser on a page of the console sends with each form. */
-export const FORM_HEADERS = { host: HOST, origin: ORIGIN, 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' } as const;
+export const FORM_HEADERS = {
+  host: HOST, origin: ORIGIN, 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded',
+} as const;
 
 /** Signs in and gives the Cookie header. */
 export async function signIn(app: FastifyInstance, token: string): Promise<string> {
-  const answer = await app.inject({ method: 'POST', url: '/sign-in', headers: FORM_HEADERS, payload: new URLSearchParams({ token }).toString() });
+  const answer = await app.inject({
+    method: 'POST', url: '/sign-in', headers: FORM_HEADERS, payload: new URLSearchParams({ token }).toString(),
+  });
   if (answer.statusCode !== 303) throw new Error(`signing in was answered with ${answer.statusCode}`);
   return cookiesOf(answer);
 }

@@ -27,23 +27,34 @@ function moveAway(path: string): void {
   for (const part of ['-wal', '-shm']) rmSync(`${path}${part}`, { force: true });
 }
 
-function insert(db: DatabaseSync, table: string, columns: readonly string[], row: readonly (string | number | bigint | null)[]): void {
+function insert(
+  db: DatabaseSync, table: string, columns: readonly string[], row: readonly (string | number | bigint | null)[],
+): void {
   db.prepare(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`).run(...row);
 }
 
 /** What the ledger's thread does with a settled call, and with a job that has failed. */
 function settle(db: DatabaseSync, record: UsageRecord): void {
-  insert(db, 'usage', SETTLED_COLUMNS, settledRow({ record, keySpentNanoUsd: 0n, keyRemainingNanoUsd: null, settledMs: NOON_MS }));
+  insert(db, 'usage', SETTLED_COLUMNS, settledRow({
+    record, keySpentNanoUsd: 0n, keyRemainingNanoUsd: null, settledMs: NOON_MS,
+  }));
 }
 
-function refund(db: DatabaseSync, { callId, keyUid, account, createdMs, group, model, channel, catalog, costNanoUsd }: UsageRecord, endedMs: number): void {
-  insert(db, 'jobs', JOB_COLUMNS, [callId, keyUid, account, createdMs, group, model, channel, catalog, `job-${callId}`, costNanoUsd, 0, 0, 'Failed', 0, endedMs]);
-  db.prepare('UPDATE usage SET cost_nano_usd = 0, unbilled_nano_usd = 0, status = \'Refunded\' WHERE call_id = ?').run(callId);
+function refund(db: DatabaseSync, {
+  callId, keyUid, account, createdMs, group, model, channel, catalog, costNanoUsd,
+}: UsageRecord, endedMs: number): void {
+  insert(db, 'jobs', JOB_COLUMNS, [
+    callId, keyUid, account, createdMs, group, model, channel, catalog, `job-${callId}`, costNanoUsd, 0, 0, 'Failed', 0,
+    endedMs,
+  ]);
+  db.prepare('UPDATE usage SET cost_nano_usd = 0, unbilled_nano_usd = 0, status = \'Refunded\' WHERE call_id = ?')
+    .run(callId);
 }
 
 describe('the book over a ledger\'s file', () => {
   it('says what counting the records says, while they come, are refunded and leave', async () => {
-    const batch = fc.record({ calls: fc.array(plannedCall, { maxLength: 40 }), asked: fc.array(query, { minLength: 1, maxLength: 4 }), drop: fc.nat(30), size: fc.integer({ min: 1, max: 20 }) });
+    const batch = fc.record({ calls: fc.array(plannedCall, { maxLength: 40 }), asked:
+      fc.array(query, { minLength: 1, maxLength: 4 }), drop: fc.nat(30), size: fc.integer({ min: 1, max: 20 }) });
     await fc.assert(fc.asyncProperty(fc.array(batch, { minLength: 1, maxLength: 5 }), async (batches) => {
       const path = newPath();
       const db = openFile(path);
@@ -105,7 +116,8 @@ describe('the book over a ledger\'s file', () => {
     const path = newPath();
     let db = openFile(path);
     db.exec('BEGIN');
-    for (let at = 0; at < 30_000; at++) settle(db, recordOf({ ...SOME, createdMs: NOON_MS - 29_999 + at, model: at === 0 ? 'claude' : 'gpt' }, `call-${at}`));
+    for (let at = 0; at < 30_000; at++) settle(db, recordOf({ ...SOME, createdMs: NOON_MS - 29_999 +
+      at, model: at === 0 ? 'claude' : 'gpt' }, `call-${at}`));
     db.exec('COMMIT');
     db.close();
     const book = openFileUsageBook(path);
@@ -120,7 +132,8 @@ describe('the book over a ledger\'s file', () => {
     db = openFile(path);
     settle(db, recordOf({ ...SOME, account: 'team-b/main', costNanoUsd: 3n }, 'other'));
     db.close();
-    assert.equal((await book.sums({ accounts: ['team-b/main'] })).all.costNanoUsd, 3n); // of the new file, and the old one goes on
+    // of the new file, and the old one goes on
+    assert.equal((await book.sums({ accounts: ['team-b/main'] })).all.costNanoUsd, 3n);
     assert.equal((await begun).all.calls, 30_000);
     assert.deepEqual((await alsoBegun).calls.map(({ callId }) => callId), ['call-0']);
     assert.deepEqual((await book.page({ accounts: ['team-a/main'] }, { size: 3 })).calls, []);
@@ -158,7 +171,8 @@ describe('the book over a ledger\'s file', () => {
   it('takes an address that is none for the first page, and never for another account\'s', async () => {
     const path = newPath();
     const db = openFile(path);
-    const [mine, theirs] = [{ account: 'team-a/main' }, { account: 'team-b/main' }].map((over, at) => ({ ...recordOf({ ...SOME, ...over }, `c${at}`) }));
+    const [mine, theirs] = [{ account: 'team-a/main' }, { account: 'team-b/main' }].map((over, at) =>
+      ({ ...recordOf({ ...SOME, ...over }, `c${at}`) }));
     if (mine) settle(db, mine);
     if (theirs) settle(db, theirs);
     const book = openFileUsageBook(path);
@@ -172,7 +186,8 @@ describe('the book over a ledger\'s file', () => {
     const path = newPath();
     const db = openFile(path);
     db.exec('BEGIN');
-    for (let at = 0; at < 20_000; at++) settle(db, recordOf({ ...SOME, account: ACCOUNTS[at % 3] ?? '', createdMs: NOON_MS - at }, `call-${at}`));
+    for (let at = 0; at < 20_000; at++)
+      settle(db, recordOf({ ...SOME, account: ACCOUNTS[at % 3] ?? '', createdMs: NOON_MS - at }, `call-${at}`));
     db.exec('COMMIT');
     const book = openFileUsageBook(path);
     let turns = 0;
@@ -185,4 +200,5 @@ describe('the book over a ledger\'s file', () => {
   });
 });
 
-const SOME: PlannedCall = { account: 'team-a/main', keyUid: 'key-1', model: 'gpt', status: 'Succeeded', createdMs: NOON_MS, costNanoUsd: 5n, tokens: { input: 1, cached: 2, output: 3 }, refunded: false };
+const SOME: PlannedCall = { account: 'team-a/main', keyUid: 'key-1', model: 'gpt', status:
+  'Succeeded', createdMs: NOON_MS, costNanoUsd: 5n, tokens: { input: 1, cached: 2, output: 3 }, refunded: false };

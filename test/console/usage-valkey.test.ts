@@ -32,14 +32,18 @@ if (valkey.skip) {
         ...job && { job: { jobId: `job-${record.callId}`, pollMs: NOON_MS } },
       }));
     };
-    return { url, ledger, settle, refund: (record: UsageRecord) => ledger.finishJob({ jobId: `job-${record.callId}`, origin: record }, 'Failed') };
+    return { url, ledger, settle, refund: (record: UsageRecord) =>
+      ledger.finishJob({ jobId: `job-${record.callId}`, origin: record }, 'Failed') };
   };
 
   describe('the book over a shared ledger', () => {
     it('says what counting the records says, while they come and are refunded; also when it forgets accounts in between', async () => {
       const small = plannedCall.map((call) => ({ ...call, costNanoUsd: call.costNanoUsd % 1_000_000_000n }));
-      const batch = fc.record({ calls: fc.array(small, { maxLength: 25 }), asked: fc.array(query, { minLength: 1, maxLength: 3 }), size: fc.integer({ min: 1, max: 20 }) });
-      await fc.assert(fc.asyncProperty(fc.array(batch, { minLength: 1, maxLength: 4 }), fc.constantFrom(10, 1_000_000), async (batches, maxRows) => {
+      const batch = fc.record({ calls: fc.array(small, { maxLength: 25 }), asked:
+        fc.array(query, { minLength: 1, maxLength: 3 }), size: fc.integer({ min: 1, max: 20 }) });
+      await fc.assert(fc.asyncProperty(fc.array(
+        batch, { minLength: 1, maxLength: 4 },
+      ), fc.constantFrom(10, 1_000_000), async (batches, maxRows) => {
         const { url, ledger, settle, refund } = await open();
         const book = valkeyUsageBook(openValkeyReader(url), { maxRows, maxRowsPerAccount: 1_000_000 });
         let all: UsageRecord[] = [];
@@ -68,7 +72,8 @@ if (valkey.skip) {
       const asked = { accounts: ACCOUNTS };
       for (let at = 0; at < 12; at++) await settle(recordOf({ ...SOME, costNanoUsd: BigInt(at) }, `c${at}`), false);
       assert.equal((await book.sums(asked)).all.costNanoUsd, 66n);
-      const [stream = ''] = ((await server.command('KEYS', `*${new URL(url).searchParams.get('prefix')}*s:team-a/main`)) as string[]);
+      const [stream = ''] =
+        ((await server.command('KEYS', `*${new URL(url).searchParams.get('prefix')}*s:team-a/main`)) as string[]);
       await server.command('XTRIM', stream, 'MAXLEN', '4');
       assert.equal((await book.sums(asked)).all.costNanoUsd, 8n + 9n + 10n + 11n);
       const entries = (await server.command('XRANGE', stream, '-', '+')) as [string, unknown][];
@@ -82,4 +87,5 @@ if (valkey.skip) {
   });
 }
 
-const SOME: PlannedCall = { account: 'team-a/main', keyUid: 'key-1', model: 'gpt', status: 'Succeeded', createdMs: NOON_MS, costNanoUsd: 5n, tokens: { input: 1, cached: 2, output: 3 }, refunded: false };
+const SOME: PlannedCall = { account: 'team-a/main', keyUid: 'key-1', model: 'gpt', status:
+  'Succeeded', createdMs: NOON_MS, costNanoUsd: 5n, tokens: { input: 1, cached: 2, output: 3 }, refunded: false };

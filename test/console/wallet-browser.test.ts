@@ -22,9 +22,12 @@ describe('the Wallet in a browser', { skip: chromium.skip }, () => {
   let url = '';
 
   before(async () => {
-    stand = walletStand(usageBook(records), [accountManifest('team-a', 'x'.repeat(60), [{ name: 'y'.repeat(63), usd: '8999999999.999999999', reason: HOSTILE + 'z'.repeat(200) }])]);
+    stand = walletStand(usageBook(records), [accountManifest('team-a', 'x'.repeat(60), [{
+      name: 'y'.repeat(63), usd: '8999999999.999999999', reason: HOSTILE + 'z'.repeat(200),
+    }])]);
     const uids = ['ci', 'app'].map((name) => stand.world.apiKey('team-a', name).metadata.uid ?? '');
-    records.push(...manyCalls(400, uids), call('req_hostile', uids[0] ?? '', { model: HOSTILE + 'm'.repeat(150), unbilledNanoUsd: 1n, usageSource: 'Estimated' }));
+    records.push(...manyCalls(400, uids), call('req_hostile', uids[0] ??
+      '', { model: HOSTILE + 'm'.repeat(150), unbilledNanoUsd: 1n, usageSource: 'Estimated' }));
     await stand.app.listen({ host: '127.0.0.1', port: 0 });
     url = `http://127.0.0.1:${(stand.app.server.address() as AddressInfo).port}`;
   });
@@ -45,9 +48,13 @@ describe('the Wallet in a browser', { skip: chromium.skip }, () => {
     for (const [name, viewport] of [['desk', DESK], ['phone', PHONE]] as const) {
       test(`${colorScheme} on a ${name}: nothing for axe to find, nothing wider than the screen`, async () => {
         const page = await open('/wallet', { colorScheme, viewport });
-        for (const path of ['/wallet', '/wallet/team-a/main?days=90', '/wallet/team-a/main?key=ci', `/wallet/team-a/${'x'.repeat(60)}`, '/wallet/team-a/main/calls', '/wallet/team-a/main/calls?key=nope', '/prices']) {
+        for (const path of [
+          '/wallet', '/wallet/team-a/main?days=90', '/wallet/team-a/main?key=ci', `/wallet/team-a/${'x'.repeat(60)}`,
+          '/wallet/team-a/main/calls', '/wallet/team-a/main/calls?key=nope', '/prices',
+        ]) {
           await page.goto(url + path);
-          for (const summary of await page.locator('main summary').all()) if (await summary.isVisible()) await summary.click();
+          for (const summary of await page.locator('main summary').all()) if (await summary.isVisible())
+            await summary.click();
           assert.deepEqual(await axeFaults(page), [], path);
           assert.equal(await overflow(page), 0, path);
           assert.doesNotMatch(await page.title(), /broken/);
@@ -59,7 +66,9 @@ describe('the Wallet in a browser', { skip: chromium.skip }, () => {
   test('moments are in the reader\'s zone; without scripts in UTC', async () => {
     const shown = (page: Page): Promise<string> => page.locator('.calls time').first().innerText();
     assert.equal(await shown(await open('/wallet/team-a/main')), '2026-11-21 20:59:00');
-    assert.equal(await shown(await open('/wallet/team-a/main', { javaScriptEnabled: false })), '2026-11-21 11:59:00 UTC');
+    assert.equal(
+      await shown(await open('/wallet/team-a/main', { javaScriptEnabled: false })), '2026-11-21 11:59:00 UTC',
+    );
   });
 
   test('credit is granted without a script', async () => {
@@ -67,7 +76,8 @@ describe('the Wallet in a browser', { skip: chromium.skip }, () => {
     await page.getByLabel('Amount in USD').fill('no');
     await page.getByRole('button', { name: 'Grant' }).click();
     await page.getByRole('link', { name: /Amount: usd must be a decimal/ }).click();
-    assert.deepEqual(browser.complaints.splice(0), ['Failed to load resource: the server responded with a status of 422 (Unprocessable Entity)']);
+    assert.deepEqual(browser.complaints.splice(0), ['Failed to load resource: the server responded with a status of ' +
+      '422 (Unprocessable Entity)']);
     await page.getByLabel('Amount in USD').fill('12.50');
     await page.getByLabel('Reason').fill(HOSTILE);
     await page.getByRole('button', { name: 'Grant' }).click();
@@ -86,7 +96,9 @@ describe('the Wallet in a browser', { skip: chromium.skip }, () => {
     await page.getByRole('link', { name: 'Clear' }).press('Enter');
     await page.getByRole('link', { name: 'Older' }).press('Enter');
     await page.getByRole('link', { name: 'Newest' }).waitFor();
-    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Download as CSV' }).press('Enter')]);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'), page.getByRole('link', { name: 'Download as CSV' }).press('Enter'),
+    ]);
     assert.equal(download.suggestedFilename(), 'calls-team-a-main.csv');
     assert.match(await readFile(await download.path(), 'utf8'), /^id,created_at,key,/);
   });

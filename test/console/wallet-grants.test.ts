@@ -28,7 +28,9 @@ describe('granting credit', () => {
     const { status, location } = await stand.post('alice', `${PATH}/grants`, fields());
     assert.equal(status, 303);
     assert.equal(location, `${PATH}?granted=2026-11`);
-    assert.deepEqual(account().spec.grants, [{ name: 'welcome', usd: '100.00', reason: 'To try it out' }, { name: '2026-11', usd: '250.00', reason: 'November' }]);
+    assert.deepEqual(account().spec.grants, [{
+      name: 'welcome', usd: '100.00', reason: 'To try it out',
+    }, { name: '2026-11', usd: '250.00', reason: 'November' }]);
     const { body } = await stand.see('alice', location);
     assert.match(body, /Granted: 250\.00 USD as 2026-11/);
     assert.match(body, /name="name" value="2026-11-2"/);
@@ -45,8 +47,12 @@ describe('granting credit', () => {
   test('says at the field what is wrong, keeps what was typed, and changes nothing', async () => {
     const before = account();
     for (const [wrong, message] of [
-      [{ name: '' }, /Enter a name/], [{ name: 'a b' }, /letters, digits/], [{ name: 'welcome' }, /There is a grant called welcome already/], [{ name: 'x'.repeat(64) }, /at most 63/],
-      [{ usd: '' }, /Enter an amount/], [{ usd: 'lots' }, /usd must be a decimal/], [{ usd: '1e3' }, /usd must be a decimal/], [{ usd: '0.0000000001' }, /usd must be a decimal/],
+      [{ name: '' }, /Enter a name/], [
+        { name: 'a b' }, /letters, digits/,
+      ], [{ name: 'welcome' }, /There is a grant called welcome already/], [{ name: 'x'.repeat(64) }, /at most 63/],
+      [{ usd: '' }, /Enter an amount/], [
+        { usd: 'lots' }, /usd must be a decimal/,
+      ], [{ usd: '1e3' }, /usd must be a decimal/], [{ usd: '0.0000000001' }, /usd must be a decimal/],
       [{ usd: '9000000001' }, /usd must be a decimal/], [{ reason: 'x'.repeat(257) }, /at most 256/],
     ] as const) {
       const { status, body } = await stand.post('alice', `${PATH}/grants`, fields(wrong));
@@ -55,13 +61,16 @@ describe('granting credit', () => {
       assert.match(body, /role="alert"/);
       assert.match(body, /aria-invalid="true"/);
     }
-    assert.match((await stand.post('alice', `${PATH}/grants`, fields({ usd: '"><script>' }))).body, /value="&quot;&gt;&lt;script&gt;"/);
+    assert.match((await stand.post(
+      'alice', `${PATH}/grants`, fields({ usd: '"><script>' }),
+    )).body, /value="&quot;&gt;&lt;script&gt;"/);
     assert.equal(account(), before);
   });
 
   test('never overwrites what somebody else has changed meanwhile', async () => {
     const seen = fields();
-    stand.world.edit('Account', { namespace: 'team-a', name: 'main' }, (spec) => ({ ...spec, grants: [...spec.grants ?? [], { name: 'theirs', usd: '1' }] }));
+    stand.world.edit('Account', { namespace: 'team-a', name: 'main' }, (spec) =>
+      ({ ...spec, grants: [...spec.grants ?? [], { name: 'theirs', usd: '1' }] }));
     const { status, body } = await stand.post('alice', `${PATH}/grants`, seen);
     assert.equal(status, 409);
     assert.match(body, /Somebody else has changed this account meanwhile/);
@@ -95,18 +104,27 @@ describe('granting credit', () => {
 
   test('shows what the API refuses at the field that it speaks of', () => {
     const error = new AccessError('Invalid', 'refused', { fields: [
-      { path: 'spec.grants[1].usd', message: 'too much' }, { path: 'spec.grants', message: 'their sum is too large' }, { path: 'spec.grants[0].name', message: 'no name' }, { path: '', message: 'spec: no' },
+      { path: 'spec.grants[1].usd', message: 'too much' }, {
+        path: 'spec.grants', message: 'their sum is too large',
+      }, { path: 'spec.grants[0].name', message: 'no name' }, { path: '', message: 'spec: no' },
     ] });
     assert.deepEqual(faultsOfRefusedGrant(error), [
-      { field: 'usd', message: 'too much' }, { field: undefined, message: 'spec.grants: their sum is too large' }, { field: 'name', message: 'no name' }, { field: undefined, message: 'spec: no' },
+      { field: 'usd', message: 'too much' }, {
+        field: undefined, message: 'spec.grants: their sum is too large',
+      }, { field: 'name', message: 'no name' }, { field: undefined, message: 'spec: no' },
     ]);
-    assert.deepEqual(faultsOfRefusedGrant(new AccessError('Invalid', 'refused by policy')), [{ field: undefined, message: 'refused by policy' }]);
+    assert.deepEqual(faultsOfRefusedGrant(new AccessError('Invalid', 'refused by policy')), [{
+      field: undefined, message: 'refused by policy',
+    }]);
   });
 
   test('suggests a name that is free, until there are none', () => {
-    const full = accountManifest('team-a', 'main', ['2026-11', '2026-11-2'].map((name) => ({ name, usd: '1' }))) as Account;
+    const full =
+      accountManifest('team-a', 'main', ['2026-11', '2026-11-2'].map((name) => ({ name, usd: '1' }))) as Account;
     assert.equal(emptyGrantForm(full, Date.UTC(2026, 10, 21)).name, '2026-11-3');
-    const many = accountManifest('team-a', 'main', Array.from({ length: 1000 }, (_, index) => ({ name: `n${index}`, usd: '1' }))) as Account;
-    assert.match(faultsOfGrant(parseGrantForm(new URLSearchParams('name=x&usd=1')), many)[0]?.message ?? '', /1000 grants/);
+    const many = accountManifest('team-a', 'main', Array.from({ length: 1000 }, (_, index) =>
+      ({ name: `n${index}`, usd: '1' }))) as Account;
+    assert.match(faultsOfGrant(parseGrantForm(new URLSearchParams('name=x&usd=1')), many)[0]?.message ??
+      '', /1000 grants/);
   });
 });

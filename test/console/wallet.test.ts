@@ -31,8 +31,11 @@ before(() => {
   ci = stand.world.apiKey('team-a', 'ci').metadata.uid ?? '';
   app = stand.world.apiKey('team-a', 'app').metadata.uid ?? '';
   records.push(
-    call('req_ci_1', ci), call('req_ci_2', ci, { createdMs: TEST_NOW_MS - 3 * DAY_MS, model: 'gpt-5', costNanoUsd: 1_000_000_000n, usageSource: 'Estimated', unbilledNanoUsd: 5_000n }),
-    call('req_app', app, { createdMs: TEST_NOW_MS - 40 * DAY_MS, status: 'Failed', costNanoUsd: 0n }), call('req_gone', GONE, { createdMs: TEST_NOW_MS - 2 * DAY_MS, model: HOSTILE }),
+    call('req_ci_1', ci), call('req_ci_2', ci, { createdMs: TEST_NOW_MS - 3 * DAY_MS, model:
+      'gpt-5', costNanoUsd: 1_000_000_000n, usageSource: 'Estimated', unbilledNanoUsd: 5_000n }),
+    call(
+      'req_app', app, { createdMs: TEST_NOW_MS - 40 * DAY_MS, status: 'Failed', costNanoUsd: 0n },
+    ), call('req_gone', GONE, { createdMs: TEST_NOW_MS - 2 * DAY_MS, model: HOSTILE }),
     call('req_theirs', stand.world.apiKey('team-b', 'theirs').metadata.uid ?? '', { account: 'team-b/main' }),
   );
 });
@@ -51,8 +54,10 @@ describe('the list of accounts', () => {
   });
 
   test('is searched, sorted and paged by the server', async () => {
-    const many = walletStand(undefined, Array.from({ length: 250 }, (_, index) => accountManifest('team-a', `n${String(index).padStart(3, '0')}`, [{ name: 'g', usd: String(index) }])));
-    const names = (body: string): string[] => [...body.matchAll(/<th scope="row" class="main"><a href="[^"]*"><bdi>([^<]*)</g)].map(([, name = '']) => name);
+    const many = walletStand(undefined, Array.from({ length: 250 }, (_, index) =>
+      accountManifest('team-a', `n${String(index).padStart(3, '0')}`, [{ name: 'g', usd: String(index) }])));
+    const names = (body: string): string[] =>
+      [...body.matchAll(/<th scope="row" class="main"><a href="[^"]*"><bdi>([^<]*)</g)].map(([, name = '']) => name);
     const first = (await many.see('alice', '/wallet')).body;
     assert.equal(names(first).length, 100);
     assert.match(first, /href="\/wallet\?page=2"/);
@@ -109,18 +114,28 @@ describe('an account', () => {
     const { status, body } = await without.see('alice', '/wallet/team-a/main');
     assert.equal(status, 200);
     assert.match(textOf(body), /\$76\.54 .* has not been told where the ledger is/);
-    assert.match(textOf((await without.see('alice', '/wallet/team-a/main/calls')).body), /has not been told where the ledger is/);
-    assert.match(textOf((await without.see('alice', '/wallet/team-a/main/calls.csv')).body), /has not been told where the ledger is/);
+    assert.match(
+      textOf((await without.see('alice', '/wallet/team-a/main/calls')).body), /has not been told where the ledger is/,
+    );
+    assert.match(textOf((await without.see(
+      'alice', '/wallet/team-a/main/calls.csv',
+    )).body), /has not been told where the ledger is/);
     await without.app.close();
-    const failing = walletStand({ ...book, sums: () => Promise.reject(new LedgerUnavailable('away')), page: () => Promise.reject(new LedgerUnavailable('away')) });
-    assert.match(textOf((await failing.see('alice', '/wallet/team-a/main')).body), /\$76\.54 .* The ledger does not answer/);
+    const failing = walletStand({ ...book, sums: () =>
+      Promise.reject(new LedgerUnavailable('away')), page: () => Promise.reject(new LedgerUnavailable('away')) });
+    assert.match(
+      textOf((await failing.see('alice', '/wallet/team-a/main')).body), /\$76\.54 .* The ledger does not answer/,
+    );
     assert.equal((await failing.see('alice', '/wallet/team-a/main/calls')).status, 503);
     await failing.app.close();
   });
 });
 
 describe('somebody else\'s account', () => {
-  const paths = ['', '?days=7', '?key=ci', '?key=theirs', '/calls', '/calls.csv', '/calls?key=ci', '/calls.csv?key=ci', '/calls?uid=x', `/calls?account=team-a%2Fmain`];
+  const paths = [
+    '', '?days=7', '?key=ci', '?key=theirs', '/calls', '/calls.csv', '/calls?key=ci', '/calls.csv?key=ci',
+    '/calls?uid=x', `/calls?account=team-a%2Fmain`,
+  ];
 
   test('is refused, whatever the address says', async () => {
     for (const path of paths) {
@@ -143,16 +158,22 @@ describe('somebody else\'s account', () => {
       const { status, body } = await stand.see('ulla', `/wallet/team-a/main${path}${separator}key=ci&uid=${app}`);
       assert.equal(status, 200, path);
       assert.doesNotMatch(body, /req_app|req_gone|\$76\.54|welcome/, path);
-      assert.ok(book.asked.length > 0 && book.asked.every(({ keyUid, accounts }) => keyUid === ci && accounts.join() === 'team-a/main'), path);
+      assert.ok(book.asked.length > 0 &&
+        book.asked.every(({ keyUid, accounts }) => keyUid === ci && accounts.join() === 'team-a/main'), path);
     }
-    for (const path of ['', '/calls', '?key=gone', '?key=theirs', '/calls?key=', `/calls?uid=${ci}`]) assert.equal((await stand.see('ulla', `/wallet/team-a/main${path}`)).status, 403, path);
+    for (const path of ['', '/calls', '?key=gone', '?key=theirs', '/calls?key=', `/calls?uid=${ci}`])
+      assert.equal((await stand.see('ulla', `/wallet/team-a/main${path}`)).status, 403, path);
   });
 
   test('is not opened by a key of another account or another gateway', async () => {
-    const own = walletStand(book, [keyManifest('team-a', 'side', { accountRef: { name: 'side' } }), keyManifest('team-a', 'far', { accountRef: { name: 'main' }, gatewayNamespace: 'other' })]);
-    for (const key of ['side', 'far']) assert.equal((await own.see('ulla', `/wallet/team-a/main?key=${key}`)).status, 403, key);
+    const own = walletStand(book, [keyManifest(
+      'team-a', 'side', { accountRef: { name: 'side' } },
+    ), keyManifest('team-a', 'far', { accountRef: { name: 'main' }, gatewayNamespace: 'other' })]);
+    for (const key of ['side', 'far'])
+      assert.equal((await own.see('ulla', `/wallet/team-a/main?key=${key}`)).status, 403, key);
     await own.app.close();
-    const other = walletStand(book, [{ apiVersion: 'modelgateway.dev/v1alpha1', kind: 'Account', metadata: { namespace: 'team-a', name: 'far' }, spec: { gatewayNamespace: 'other' } }]);
+    const other = walletStand(book, [{ apiVersion: 'modelgateway.dev/v1alpha1', kind:
+      'Account', metadata: { namespace: 'team-a', name: 'far' }, spec: { gatewayNamespace: 'other' } }]);
     assert.equal((await other.see('alice', '/wallet/team-a/far')).status, 404);
     await other.app.close();
   });
@@ -160,14 +181,17 @@ describe('somebody else\'s account', () => {
 
 describe('calls', () => {
   test('are filtered by key, model, status and day', async () => {
-    const ids = async (query: string): Promise<string[]> => idsIn((await stand.see('alice', `/wallet/team-a/main/calls${query}`)).body);
+    const ids = async (query: string): Promise<string[]> =>
+      idsIn((await stand.see('alice', `/wallet/team-a/main/calls${query}`)).body);
     assert.deepEqual(await ids(''), ['req_ci_1', 'req_gone', 'req_ci_2', 'req_app']);
     assert.deepEqual(await ids('?key=app'), ['req_app']);
     assert.deepEqual(await ids(`?uid=${GONE}`), ['req_gone']);
     assert.deepEqual(await ids('?model=gpt-5'), ['req_ci_2']);
     assert.deepEqual(await ids('?status=Failed'), ['req_app']);
     assert.deepEqual(await ids('?since=2026-11-19&until=2026-11-20'), ['req_gone']);
-    assert.deepEqual(await ids('?status=Nonsense&since=yesterday&until=2026-02-31'), ['req_ci_1', 'req_gone', 'req_ci_2', 'req_app']);
+    assert.deepEqual(
+      await ids('?status=Nonsense&since=yesterday&until=2026-02-31'), ['req_ci_1', 'req_gone', 'req_ci_2', 'req_app'],
+    );
     const unknown = (await stand.see('alice', '/wallet/team-a/main/calls?key=nope')).body;
     assert.deepEqual(idsIn(unknown), []);
     assert.match(textOf(unknown), /No key of this account that you may see is called nope/);
@@ -188,9 +212,12 @@ describe('calls', () => {
       const { body } = await paged.see('alice', url);
       assert.ok(idsIn(body).length <= 50);
       seen.push(...idsIn(body));
-      url = /href="([^"]*)" rel="next"/.exec(body.replace(/class="button small" rel="next" href="([^"]*)"/g, 'href="$1" rel="next"'))?.[1]?.replaceAll('&amp;', '&');
+      url = /href="([^"]*)" rel="next"/.exec(body.replace(
+        /class="button small" rel="next" href="([^"]*)"/g, 'href="$1" rel="next"',
+      ))?.[1]?.replaceAll('&amp;', '&');
     }
-    assert.deepEqual(seen, many.filter(({ model }) => model === 'claude-sonnet-4-5').sort((a, b) => b.createdMs - a.createdMs).map(({ callId }) => callId));
+    assert.deepEqual(seen, many.filter(({ model }) => model === 'claude-sonnet-4-5').sort((a, b) =>
+      b.createdMs - a.createdMs).map(({ callId }) => callId));
     await paged.app.close();
   });
 
@@ -198,10 +225,13 @@ describe('calls', () => {
     const sinceMs = TEST_NOW_MS - 20 * DAY_MS;
     const cut = walletStand(usageBook(manyCalls(20, [ci]), sinceMs));
     const day = (daysAgo: number): string => new Date(TEST_NOW_MS - daysAgo * DAY_MS).toISOString().slice(0, 10);
-    for (const [path, told] of [['calls', true], [`calls?since=${day(25)}`, true], [`calls?since=${day(19)}`, false], ['', true], ['?days=90', true], ['?days=7', false]] as const) {
+    for (const [path, told] of [['calls', true], [
+      `calls?since=${day(25)}`, true,
+    ], [`calls?since=${day(19)}`, false], ['', true], ['?days=90', true], ['?days=7', false]] as const) {
       const { body } = await cut.see('alice', `/wallet/team-a/main${path.startsWith('calls') ? '/' : ''}${path}`);
       assert.equal(body.includes('id="calls-missing"'), told, path);
-      if (told) assert.match(body, new RegExp(`more calls than the console takes in: those from before <time datetime="${new Date(sinceMs).toISOString().slice(0, 19)}Z`));
+      if (told) assert.match(body, new RegExp(`more calls than the console takes in: those from before <time ` +
+        `datetime="${new Date(sinceMs).toISOString().slice(0, 19)}Z`));
     }
     assert.ok(!(await stand.see('alice', '/wallet/team-a/main/calls')).body.includes('calls-missing'));
     await cut.app.close();
@@ -217,13 +247,16 @@ describe('calls', () => {
   });
 
   test('are a file too: as `mgw usage` writes it, formulas kept from being one', async () => {
-    records.push(call('req_formula', ci, { createdMs: TEST_NOW_MS - 80 * DAY_MS, model: '=HYPERLINK("http://x","y")' }), call('req_lines', ci, { createdMs: TEST_NOW_MS - 81 * DAY_MS, model: 'a\r\nb,c' }));
+    records.push(call(
+      'req_formula', ci, { createdMs: TEST_NOW_MS - 80 * DAY_MS, model: '=HYPERLINK("http://x","y")' },
+    ), call('req_lines', ci, { createdMs: TEST_NOW_MS - 81 * DAY_MS, model: 'a\r\nb,c' }));
     const { status, headers, body } = await stand.see('alice', '/wallet/team-a/main/calls.csv');
     assert.equal(status, 200);
     assert.equal(headers['content-type'], 'text/csv; charset=utf-8');
     assert.equal(headers['content-disposition'], 'attachment; filename="calls-team-a-main.csv"');
     assert.equal(headers['cache-control'], 'no-store');
-    const expected = records.filter(({ account }) => account === 'team-a/main').sort((a, b) => a.createdMs - b.createdMs);
+    const expected =
+      records.filter(({ account }) => account === 'team-a/main').sort((a, b) => a.createdMs - b.createdMs);
     assert.equal(body, usageCsvHead() + expected.map(usageCsvRow).join(''));
     assert.match(body, /,"'=HYPERLINK\(""http:\/\/x"",""y""\)",/);
     assert.match(body, /,"a\r\nb,c",/);

@@ -1,4 +1,7 @@
-/** The admin port of a running process: health, readiness, metrics that follow calls, and a dump without secrets. api.md section 5. */
+/**
+ * The admin port of a running process: health, readiness, metrics that follow calls, and a dump without secrets. api.md
+ * section 5.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { KEYS, PROVIDER_KEYS, keyManifest } from '../support/manifests.ts';
@@ -33,8 +36,10 @@ const admin = (path: string): Promise<Response> => fetch(world.gateway.adminUrl 
 
 /** Metrics by name and labels, as Prometheus reads them. */
 async function metrics(): Promise<(name: string) => number> {
-  const lines = (await (await admin('/metrics')).text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
-  const values = new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]));
+  const lines =
+    (await (await admin('/metrics')).text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  const values =
+    new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]));
   return (name) => values.get(name) ?? 0;
 }
 
@@ -50,7 +55,9 @@ const two = (more = {}): Promise<Answer> => post(world, '/v1/chat/completions', 
 
 describe('metrics', () => {
   it('follow a call: requests, tokens, cost, time to first token', async () => {
-    world.openai.script(openaiStream(['a', 'b'], { usage: { prompt_tokens: 1000, completion_tokens: 200, prompt_tokens_details: { cached_tokens: 400 } } }));
+    world.openai.script(openaiStream([
+      'a', 'b',
+    ], { usage: { prompt_tokens: 1000, completion_tokens: 200, prompt_tokens_details: { cached_tokens: 400 } } }));
     const labels = 'model="gpt-model",group="main"';
     const genAi = 'gen_ai_operation_name="chat",gen_ai_provider_name="openai",gen_ai_request_model="gpt-model"';
     assert.deepEqual(await added([
@@ -62,7 +69,9 @@ describe('metrics', () => {
       `gen_ai_server_time_to_first_token_seconds_count{${genAi}}`, `gen_ai_server_request_duration_seconds_count{${genAi},error_type=""}`,
       `gen_ai_client_token_usage_sum{${genAi},gen_ai_token_type="input"}`, `gen_ai_client_token_usage_sum{${genAi},gen_ai_token_type="output"}`,
       'modelgateway_ledger_duration_seconds_count{operation="hold",outcome="Held"}', 'modelgateway_ledger_duration_seconds_count{operation="settle",outcome="Settled"}',
-    ], () => post(world, '/v1/chat/completions', chat('gpt-model', { stream: true }))), [1, 1, 1, 600, 400, 200, 0.004, 1, 1, 1000, 200, 1, 1]);
+    ], () => post(world, '/v1/chat/completions', chat('gpt-model', { stream: true }))), [
+      1, 1, 1, 600, 400, 200, 0.004, 1, 1, 1000, 200, 1, 1,
+    ]);
   });
   it('show holds and slots while a call runs, and none after it', async () => {
     const waiting = gated(openaiChat());
@@ -75,13 +84,19 @@ describe('metrics', () => {
     waiting.gate.open();
     await call;
     const over = await metrics();
-    assert.deepEqual(['modelgateway_holds', 'modelgateway_held_usd', 'modelgateway_slots_in_use{scope="Channel"}'].map(over), [0, 0, 0]);
+    assert.deepEqual([
+      'modelgateway_holds', 'modelgateway_held_usd', 'modelgateway_slots_in_use{scope="Channel"}',
+    ].map(over), [0, 0, 0]);
   });
   it('count attempts, retries, and channels that were full', async () => {
     second.script(openaiChat());
     world.openai.script(openaiError(500));
-    const names = ['channel="two/a",outcome="status_500"', 'channel="two/a",outcome="full"', 'channel="two/b",outcome="ok"'].map((labels) => `modelgateway_upstream_attempts_total{${labels}}`);
-    assert.deepEqual(await added([...names, 'modelgateway_upstream_retries_total{channel="two/b"}'], () => two()), [1, 0, 1, 1]);
+    const names = [
+      'channel="two/a",outcome="status_500"', 'channel="two/a",outcome="full"', 'channel="two/b",outcome="ok"',
+    ].map((labels) => `modelgateway_upstream_attempts_total{${labels}}`);
+    assert.deepEqual(
+      await added([...names, 'modelgateway_upstream_retries_total{channel="two/b"}'], () => two()), [1, 0, 1, 1],
+    );
     const waiting = gated(openaiChat());
     world.openai.script(waiting.reply);
     assert.deepEqual(await added([...names, 'modelgateway_upstream_retries_total{channel="two/b"}'], async () => {
@@ -93,7 +108,9 @@ describe('metrics', () => {
     }), [0, 1, 1, 0]);
   });
   it('count what was written off, refusals by their code, and edits', async () => {
-    await world.gateway.write('tiny.yaml', keyManifest('tiny', 'sk-test-tiny-000000000000000000000000000000', 'quota: {limitUsd: "0.01"}'));
+    await world.gateway.write(
+      'tiny.yaml', keyManifest('tiny', 'sk-test-tiny-000000000000000000000000000000', 'quota: {limitUsd: "0.01"}'),
+    );
     world.openai.script(openaiChat({ usage: { prompt_tokens: 0, completion_tokens: 2000 } }));
     assert.deepEqual(await added([
       'modelgateway_unbilled_usd_total{model="gpt-model",group="main"}',
@@ -102,10 +119,16 @@ describe('metrics', () => {
       'modelgateway_config_generation',
     ], async () => {
       const headers = { 'x-api-key': 'sk-test-tiny-000000000000000000000000000000' };
-      assert.equal((await post(world, '/v1/chat/completions', chat('gpt-model', { max_tokens: 300 }), headers)).status, 200);
-      assert.equal((await post(world, '/v1/chat/completions', chat('gpt-model', { max_tokens: 300 }), headers)).status, 429);
+      assert.equal(
+        (await post(world, '/v1/chat/completions', chat('gpt-model', { max_tokens: 300 }), headers)).status, 200,
+      );
+      assert.equal(
+        (await post(world, '/v1/chat/completions', chat('gpt-model', { max_tokens: 300 }), headers)).status, 429,
+      );
       await get(world, '/somewhere/else');
-      await world.gateway.write('tiny.yaml', keyManifest('tiny', 'sk-test-tiny-000000000000000000000000000000', 'quota: {limitUsd: "0.02"}'));
+      await world.gateway.write(
+        'tiny.yaml', keyManifest('tiny', 'sk-test-tiny-000000000000000000000000000000', 'quota: {limitUsd: "0.02"}'),
+      );
     }), [0.01, 1, 1, 1]);
   });
   it('have no label that a client can fill', async () => {
@@ -125,7 +148,8 @@ describe('config_dump', () => {
     const text = await response.text();
     const { snapshot } = JSON.parse(text);
     const names = (list: readonly { readonly name: string }[]): string[] => list.map(({ name }) => name);
-    assert.ok(names(snapshot.keys).includes('main') && names(snapshot.routes).includes('two') && names(snapshot.groups).includes('main'));
+    assert.ok(names(snapshot.keys).includes('main') && names(snapshot.routes).includes('two') &&
+      names(snapshot.groups).includes('main'));
     assert.match(text, /"sha256": "[0-9a-f]{64}"/);
     for (const secret of [...Object.values(KEYS), ...Object.values(PROVIDER_KEYS)]) assert.ok(!text.includes(secret));
   });
@@ -133,7 +157,8 @@ describe('config_dump', () => {
 
 describe('the two ports', () => {
   it('have nothing in common', async () => {
-    for (const path of ['/metrics', '/healthz', '/readyz', '/config_dump']) assert.equal((await get(world, path)).status, 404);
+    for (const path of ['/metrics', '/healthz', '/readyz', '/config_dump'])
+      assert.equal((await get(world, path)).status, 404);
     for (const path of ['/v1/models', '/pricing']) assert.equal((await admin(path)).status, 404);
   });
 });

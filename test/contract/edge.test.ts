@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { KEYS, PROVIDER_KEYS } from '../support/manifests.ts';
-import { anthropicMessage, breakAt, openaiChat, openaiEmbeddings, openaiError, openaiImages, openaiStream } from '../support/provider-answers.ts';
+import {
+  anthropicMessage, breakAt, openaiChat, openaiEmbeddings, openaiError, openaiImages, openaiStream,
+} from '../support/provider-answers.ts';
 import { CUT } from '../support/mock-provider.ts';
 import { chat, get, message, post, startWorld, tidyUp } from '../http/support.ts';
 import type { World } from '../http/support.ts';
@@ -32,7 +34,9 @@ describe('paths', () => {
       assert.match(answer.json().error.message, /"%"/);
     }
     const answer = await get(world, '/v1/messages/%ZZ', { 'no-key': '1' });
-    assert.deepEqual([answer.status, answer.json().type, answer.json().error.type], [400, 'error', 'invalid_request_error']);
+    assert.deepEqual(
+      [answer.status, answer.json().type, answer.json().error.type], [400, 'error', 'invalid_request_error'],
+    );
     assert.equal((await get(world, '/v1/models')).status, 200);
   });
   it('of any length have an answer', async () => {
@@ -68,7 +72,9 @@ describe('bodies', () => {
     };
     assert.equal((await post(world, '/v1/chat/completions', sized(MAX_BODY))).status, 200);
     assert.equal((await post(world, '/v1/chat/completions', sized(MAX_BODY + 1))).status, 413);
-    const chunked = async (path: string, size: number): Promise<string> => raw(`POST ${path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\nx-api-key: ${KEYS.main}\r\ntransfer-encoding: chunked\r\n\r\n${size.toString(16)}\r\n${sized(size)}\r\n0\r\n\r\n`);
+    const chunked = async (path: string, size: number): Promise<string> => raw(
+      `POST ${path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\nx-api-key: ${KEYS.main}\r\ntransfer-encoding: ` +
+      `chunked\r\n\r\n${size.toString(16)}\r\n${sized(size)}\r\n0\r\n\r\n`);
     assert.match(await chunked('/v1/chat/completions', MAX_BODY), /^HTTP\/1\.1 200 /);
     const large = await chunked('/v1/messages', MAX_BODY + 1);
     assert.match(large, /^HTTP\/1\.1 413 .*"type":"request_too_large"/s);
@@ -89,24 +95,31 @@ describe('bodies', () => {
 describe('headers on the wire', () => {
   it('of the connection, cookies and credentials stay here; repeated ones travel joined', async () => {
     world.openai.script({ ...openaiChat(), headers: {
-      connection: 'x-of-provider', 'x-of-provider': '1', 'set-cookie': ['a=b', 'c=d'], 'x-modelgateway-cost-usd': '0.00', 'x-told': 'yes',
+      connection: 'x-of-provider', 'x-of-provider':
+        '1', 'set-cookie': ['a=b', 'c=d'], 'x-modelgateway-cost-usd': '0.00', 'x-told': 'yes',
     } });
     const body = JSON.stringify(chat());
     const answer = await raw([
       'POST /v1/chat/completions HTTP/1.1', 'host: gateway.example', 'connection: close, x-of-client', 'x-of-client: 1', 'keep-alive: timeout=5', 'te: trailers',
-      'proxy-authorization: Basic dXNlcjpwYXNz', 'cookie: session=1', `x-api-key: ${KEYS.main}`, `authorization: Bearer ${KEYS.main}`,
-      'openai-beta: one', 'openai-beta: two', 'x-modelgateway-group: vip', `content-length: ${Buffer.byteLength(body)}`, '', body,
+      'proxy-authorization: Basic ' +
+        'dXNlcjpwYXNz', 'cookie: session=1', `x-api-key: ${KEYS.main}`, `authorization: Bearer ${KEYS.main}`,
+      'openai-beta: one', 'openai-beta: two', 'x-modelgateway-group: vip', `content-length: ${Buffer.byteLength(
+        body,
+      )}`, '', body,
     ].join('\r\n'));
     assert.match(answer, /^HTTP\/1\.1 200 /);
     const { headers, rawHeaders } = await world.openai.request(0);
-    for (const name of ['x-of-client', 'keep-alive', 'te', 'proxy-authorization', 'cookie', 'x-api-key', 'x-modelgateway-group']) assert.equal(headers[name], undefined, name);
+    for (const name of [
+      'x-of-client', 'keep-alive', 'te', 'proxy-authorization', 'cookie', 'x-api-key', 'x-modelgateway-group',
+    ]) assert.equal(headers[name], undefined, name);
     assert.equal(headers.host, new URL(world.openai.url).host);
     assert.equal(headers['openai-beta'], 'one, two');
     assert.equal(headers.authorization, `Bearer ${PROVIDER_KEYS.openai}`);
     assert.ok(!rawHeaders.join('\n').includes(KEYS.main));
     const [head = ''] = answer.split('\r\n\r\n');
     assert.match(head, /^x-told: yes\r$/m);
-    for (const name of ['x-of-provider', 'set-cookie', 'openai-organization']) assert.doesNotMatch(head, new RegExp(`^${name}:`, 'im'));
+    for (const name of ['x-of-provider', 'set-cookie', 'openai-organization'])
+      assert.doesNotMatch(head, new RegExp(`^${name}:`, 'im'));
     assert.match(head, /^x-modelgateway-cost-usd: 0\.0000\d+\r$/m, 'the gateway\'s own figure, not the provider\'s');
   });
 });
@@ -123,10 +136,13 @@ describe('the log', () => {
     await get(world, '/v1/models');
     await get(world, '/v1/key', { 'no-key': '1' });
     const lines = world.gateway.logs.slice(first).map((line) => JSON.parse(line));
-    assert.deepEqual(lines.map(({ endpoint, status }) => [endpoint, status]), [['chat_completions', 200], ['models', 200], ['key', 401]]);
+    assert.deepEqual(lines.map(({ endpoint, status }) =>
+      [endpoint, status]), [['chat_completions', 200], ['models', 200], ['key', 401]]);
     const [call] = lines;
     assert.equal(call.request_id, answer.headers.get('x-request-id'));
-    assert.deepEqual([call.key, call.account, call.model, call.group, call.input_tokens, call.output_tokens, call.cost_usd], ['team/main', 'team/team', 'gpt-model', 'main', 100, 50, '0.00075']);
+    assert.deepEqual([
+      call.key, call.account, call.model, call.group, call.input_tokens, call.output_tokens, call.cost_usd,
+    ], ['team/main', 'team/team', 'gpt-model', 'main', 100, 50, '0.00075']);
   });
   it('never holds a prompt or an answer, however the call ends', async () => {
     world.anthropic.script(anthropicMessage({ content: ANSWER }));
@@ -158,9 +174,15 @@ describe('the log', () => {
   it('never holds a key that was refused, nor does the answer', async () => {
     const refused = 'sk-refused-00000000000000000000000000000000';
     const texts = await Promise.all([
-      get(world, '/v1/models', { 'x-api-key': refused }), get(world, '/v1/models', { authorization: `Bearer ${refused}` }),
-      get(world, '/v1/models', { authorization: refused }), get(world, '/v1/models', { authorization: `Bearer ${refused} x` }),
-      get(world, '/v1/models', { 'x-api-key': refused, authorization: `Bearer ${KEYS.main}` }), get(world, `/v1/models?api_key=${refused}`, { 'no-key': '1' }),
+      get(
+        world, '/v1/models', { 'x-api-key': refused },
+      ), get(world, '/v1/models', { authorization: `Bearer ${refused}` }),
+      get(
+        world, '/v1/models', { authorization: refused },
+      ), get(world, '/v1/models', { authorization: `Bearer ${refused} x` }),
+      get(
+        world, '/v1/models', { 'x-api-key': refused, authorization: `Bearer ${KEYS.main}` },
+      ), get(world, `/v1/models?api_key=${refused}`, { 'no-key': '1' }),
     ]);
     for (const { status, text } of texts) {
       assert.equal(status, 401);

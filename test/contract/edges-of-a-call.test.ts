@@ -1,4 +1,7 @@
-/** Moments at which a call could be billed or routed wrongly: edits while it runs, clients that leave early, odd providers. */
+/**
+ * Moments at which a call could be billed or routed wrongly: edits while it runs, clients that leave early, odd
+ * providers.
+ */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { KEYS, keyManifest } from '../support/manifests.ts';
@@ -9,7 +12,8 @@ import type { World } from '../http/support.ts';
 
 const MOVING = 'sk-test-moving-0000000000000000000000000000';
 const TWICE = 'sk-test-twice-00000000000000000000000000000';
-const movingKey = (account: string): string => keyManifest('moving', MOVING, `groupRef: {name: twice}\naccountRef: {name: ${account}}`);
+const movingKey = (account: string): string =>
+  keyManifest('moving', MOVING, `groupRef: {name: twice}\naccountRef: {name: ${account}}`);
 let world: World;
 
 before(async () => {
@@ -75,12 +79,15 @@ describe('a retry', () => {
     // one price for both channels: nothing has to be held again, or else it is refused
     assert.ok([200, 401].includes((await call).status));
     world.openai.script(openaiChat());
-    assert.equal((await post(world, '/v1/chat/completions', chat('gpt-model'))).status, 200, 'the old account is locked out');
+    assert.equal(
+      (await post(world, '/v1/chat/completions', chat('gpt-model'))).status, 200, 'the old account is locked out',
+    );
     await world.gateway.write('moving.yaml', movingKey('team'));
   });
   it('asks no channel twice, although two members share it', async () => {
     world.openai.script(openaiError(500));
-    const answer = await post(world, '/v1/chat/completions', chat('shared-model', { max_tokens: 50 }), { 'x-api-key': TWICE });
+    const answer =
+      await post(world, '/v1/chat/completions', chat('shared-model', { max_tokens: 50 }), { 'x-api-key': TWICE });
     assert.equal(answer.status, 502);
     assert.equal(world.openai.requests.length, 1);
   });
@@ -104,7 +111,8 @@ describe('a client that leaves', () => {
     try {
       const leaving = new AbortController();
       const call = fetch(`${world.gateway.url}/v1/chat/completions`, {
-        method: 'POST', signal: leaving.signal, headers: { authorization: `Bearer ${KEYS.main}` }, body: JSON.stringify(chat('gpt-model', { stream: true })),
+        method: 'POST', signal: leaving.signal, headers: { authorization: `Bearer ${KEYS.main}` }, body:
+          JSON.stringify(chat('gpt-model', { stream: true })),
       });
       const gone = assert.rejects(call);
       await asked.promise;
@@ -117,7 +125,8 @@ describe('a client that leaves', () => {
       ledger.hold = hold;
       release.resolve();
     }
-    while (!world.gateway.logs.some((line) => line.includes('"status":499'))) await new Promise((resolve) => { setImmediate(resolve); });
+    while (!world.gateway.logs.some((line) => line.includes('"status":499')))
+      await new Promise((resolve) => { setImmediate(resolve); });
     assert.equal(world.openai.requests.length, 0);
     assert.deepEqual(await spending(world), before);
   });
@@ -126,7 +135,9 @@ describe('a client that leaves', () => {
 describe('a provider', () => {
   it('that only says that it is busy before it breaks off has produced nothing', async () => {
     const before = await spending(world);
-    world.openai.script({ headers: { 'content-type': 'text/event-stream' }, steps: [': PROCESSING\n\n', ': PROCESSING\n\n', CUT] });
+    world.openai.script({
+      headers: { 'content-type': 'text/event-stream' }, steps: [': PROCESSING\n\n', ': PROCESSING\n\n', CUT],
+    });
     const answer = await post(world, '/v1/chat/completions', chat('gpt-model', { stream: true }));
     assert.match(answer.text, /"error"/);
     assert.deepEqual(await spending(world), before);
@@ -146,7 +157,9 @@ describe('a provider', () => {
     assert.equal(request.clientGone, true);
   });
   it('that is overloaded says so in its first event, and the status still can', async () => {
-    world.anthropic.script(sseReply({ event: 'error', data: { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } } }));
+    world.anthropic.script(sseReply({
+      event: 'error', data: { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
+    }));
     const answer = await post(world, '/v1/messages', message('claude-model', { stream: true }));
     assert.equal(answer.status, 529);
     assert.equal(answer.json().error.type, 'overloaded_error');
@@ -156,7 +169,9 @@ describe('a provider', () => {
 describe('a header', () => {
   it('cannot lift the context that bounds the price', async () => {
     world.anthropic.script(json({}));
-    const answer = await post(world, '/v1/messages', message(), { 'x-api-key': KEYS.main, 'anthropic-beta': 'token-efficient-tools-2025-02-19, context-1m-2025-08-07' });
+    const answer = await post(world, '/v1/messages', message(), {
+      'x-api-key': KEYS.main, 'anthropic-beta': 'token-efficient-tools-2025-02-19, context-1m-2025-08-07',
+    });
     assert.equal(answer.status, 400);
     assert.match(answer.json().error.message, /anthropic-beta/);
     assert.equal(world.anthropic.requests.length, 0);

@@ -1,8 +1,12 @@
-/** Several channels that fail in different ways, and what the caller hears of it: the error table of api.md section 2. */
+/**
+ * Several channels that fail in different ways, and what the caller hears of it: the error table of api.md section 2.
+ */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { keyManifest } from '../support/manifests.ts';
-import { anthropicError, anthropicMessage, json, openaiChat, openaiError, openaiStream } from '../support/provider-answers.ts';
+import {
+  anthropicError, anthropicMessage, json, openaiChat, openaiError, openaiStream,
+} from '../support/provider-answers.ts';
 import { startMockProvider } from '../support/mock-provider.ts';
 import type { MockProvider, Reply } from '../support/mock-provider.ts';
 import { chat, get, message, nothingLeaks, post, spending, startWorld } from '../http/support.ts';
@@ -15,8 +19,10 @@ let providers: MockProvider[] = [];
 
 before(async () => {
   providers = await Promise.all([0, 1, 2, 3].map(() => startMockProvider()));
-  const channels = (protocol: string, path: string): string => providers.map(({ url }, index) => `{name: c${index}, protocol: ${protocol}, baseUrl: ${url}${path}, priority: ${index}}`).join(', ');
-  const model = (name: string): string => `{name: ${name}, contextTokens: 100000, maxOutputTokens: 1000, allow: [ServiceTiers, FileReferences, ServerTools]}`;
+  const channels = (protocol: string, path: string): string => providers.map(({ url }, index) =>
+    `{name: c${index}, protocol: ${protocol}, baseUrl: ${url}${path}, priority: ${index}}`).join(', ');
+  const model = (name: string): string =>
+    `{name: ${name}, contextTokens: 100000, maxOutputTokens: 1000, allow: [ServiceTiers, FileReferences, ServerTools]}`;
   world = await startWorld({ files: () => ({
     'four.yaml': `${HEAD}ModelRoute
 metadata: {name: four}
@@ -32,7 +38,8 @@ spec: {allowedNamespaces: {from: All}, routes: [{routeRef: {name: four}, models:
 ---
 ${HEAD}PriceCatalog
 metadata: {name: four}
-spec: {models: [${['four', 'hidden', 'messages'].map((name) => `{name: ${name}-model, vendor: V, quotaType: Token, modelRatio: "1"}`).join(', ')}]}
+spec: {models: [${['four', 'hidden', 'messages'].map((name) =>
+  `{name: ${name}-model, vendor: V, quotaType: Token, modelRatio: "1"}`).join(', ')}]}
 ---
 ${keyManifest('filtered', KEY, 'groupRef: {name: filtered}')}`,
   }) });
@@ -47,10 +54,14 @@ afterEach(() => {
 });
 
 /** Each channel's answer, in the order in which they are tried. */
-const script = (...replies: readonly Reply[]): void => replies.forEach((reply, index) => providers[index]?.script(reply));
-const call = (more = {}, headers = {}): Promise<Answer> => post(world, '/v1/chat/completions', chat('four-model', more), headers);
+const script = (...replies: readonly Reply[]): void =>
+  replies.forEach((reply, index) => providers[index]?.script(reply));
+const call = (more = {}, headers = {}): Promise<Answer> =>
+  post(world, '/v1/chat/completions', chat('four-model', more), headers);
 const asked = (): number[] => providers.map(({ requests }) => requests.length);
-const limited = (seconds?: number): Reply => json({ error: { message: 'slow down' } }, { status: 429, headers: seconds === undefined ? {} : { 'retry-after': String(seconds) } });
+const limited = (seconds?: number): Reply => json({ error: { message: 'slow down' } }, {
+  status: 429, headers: seconds === undefined ? {} : { 'retry-after': String(seconds) },
+});
 
 describe('retries', () => {
   it('go to two further channels by default, and to none twice', async () => {
@@ -80,14 +91,18 @@ describe('the error that is told', () => {
   it('is a rate limit only where every channel said so, to be tried when the first of them is free again', async () => {
     script(limited(30), limited(7), limited(90));
     const answer = await call();
-    assert.deepEqual([answer.status, answer.headers.get('retry-after'), answer.json().error.code], [429, '7', 'rate_limit_exceeded']);
+    assert.deepEqual(
+      [answer.status, answer.headers.get('retry-after'), answer.json().error.code], [429, '7', 'rate_limit_exceeded'],
+    );
     script(limited(30), openaiError(500), limited(30));
     assert.deepEqual([(await call()).status], [502]);
   });
   it('is the provider\'s refusal of the request, whichever channel said it, and nothing more is tried', async () => {
     script(openaiError(500), openaiError(400, 'this is too odd', { code: 'odd_request' }));
     const answer = await call();
-    assert.deepEqual([answer.status, answer.json().error.message, answer.json().error.code], [400, 'this is too odd', 'odd_request']);
+    assert.deepEqual(
+      [answer.status, answer.json().error.message, answer.json().error.code], [400, 'this is too odd', 'odd_request'],
+    );
     assert.deepEqual(asked(), [1, 1, 0, 0]);
   });
   it('names no provider\'s address or key', async () => {
@@ -103,7 +118,8 @@ describe('a group\'s filters', () => {
     script(openaiChat({ content: '0' }), openaiChat({ content: '1' }), openaiChat({ content: '2' }));
     assert.equal((await call({}, { 'x-api-key': KEY })).json().choices[0].message.content, '2');
     assert.equal((await post(world, '/v1/chat/completions', chat('hidden-model'), { 'x-api-key': KEY })).status, 404);
-    assert.deepEqual((await get(world, '/v1/models', { 'x-api-key': KEY })).json().data.map(({ id }: { id: string }) => id), ['four-model']);
+    assert.deepEqual((await get(world, '/v1/models', { 'x-api-key': KEY })).json().data.map(({ id }: { id: string }) =>
+      id), ['four-model']);
   });
 });
 
@@ -111,16 +127,22 @@ describe('what the model\'s allow names', () => {
   it('goes through, and is refused by models that do not name it', async () => {
     script(openaiChat());
     const asks: readonly Record<string, unknown>[] = [
-      { service_tier: 'priority' }, { messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'file-1' } }] }] }, { web_search_options: {} },
+      { service_tier: 'priority' }, { messages: [{
+        role: 'user', content: [{ type: 'file', file: { file_id: 'file-1' } }],
+      }] }, { web_search_options: {} },
     ];
     for (const more of asks) {
       assert.equal((await call(more)).status, 200, JSON.stringify(more));
       const refused = await post(world, '/v1/chat/completions', chat('gpt-model', more));
       assert.deepEqual([refused.status, refused.json().error.code], [400, 'not_allowed'], JSON.stringify(more));
-      assert.match(refused.json().error.message, /ask the platform team to allow (ServiceTiers|FileReferences|ServerTools)/);
+      assert.match(
+        refused.json().error.message, /ask the platform team to allow (ServiceTiers|FileReferences|ServerTools)/,
+      );
     }
     script(anthropicMessage());
-    assert.equal((await post(world, '/v1/messages', message('messages-model', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }))).status, 200);
+    assert.equal((await post(world, '/v1/messages', message(
+      'messages-model', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
+    ))).status, 200);
   });
 });
 

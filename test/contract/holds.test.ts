@@ -1,4 +1,7 @@
-/** What a call holds while it runs, and how far its output limit is lowered: api.md section 4, points 1 and 2, through HTTP. */
+/**
+ * What a call holds while it runs, and how far its output limit is lowered: api.md section 4, points 1 and 2, through
+ * HTTP.
+ */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { keyManifest } from '../support/manifests.ts';
@@ -6,7 +9,8 @@ import { anthropicMessage, gated, openaiChat, openaiImages } from '../support/pr
 import { chat, message, post, spending, startWorld, tidyUp } from '../http/support.ts';
 import type { Answer, World } from '../http/support.ts';
 
-// gpt-model, nano-USD per token: input $2.50 a million, as a five-minute cache write 1.25 times that, output $10 a million
+// gpt-model, nano-USD per token: input $2.50 a million, as a five-minute cache write 1.25 times that, output $10 a
+// million
 const INPUT = 3_125n;
 const OUTPUT = 10_000n;
 const KEY = (name: string): string => `sk-test-${name}-`.padEnd(43, '0');
@@ -22,7 +26,8 @@ metadata: {name: dear}
 spec: {priceRatio: "1.5", allowedNamespaces: {from: All}, routes: [{routeSelector: {}}]}
 ---
 ${keyManifest('dear', KEY('dear'), 'groupRef: {name: dear}')}
-${Object.entries(QUOTAS).map(([name, usd]) => keyManifest(name.toLowerCase(), KEY(name), `quota: {limitUsd: "${usd}"}`)).join('')}`,
+${Object.entries(QUOTAS).map(([name, usd]) => keyManifest(name.toLowerCase(), KEY(name), `quota: {limitUsd: "${usd}"}`))
+  .join('')}`,
   }) });
 });
 after(() => world.stop());
@@ -30,7 +35,9 @@ afterEach(() => tidyUp(world));
 
 /** What a key holds while this call, its only one, is at the provider. */
 async function held(path: string, body: unknown, name = 'main'): Promise<bigint> {
-  const reply = gated(path === '/v1/messages' ? anthropicMessage() : path === '/v1/images/generations' ? openaiImages(1) : openaiChat());
+  const reply = gated(path === '/v1/messages'
+    ? anthropicMessage()
+    : path === '/v1/images/generations' ? openaiImages(1) : openaiChat());
   (path === '/v1/messages' ? world.anthropic : world.openai).script(reply.reply);
   const call = post(world, path, body, name === 'main' ? {} : { 'x-api-key': KEY(name) });
   await Promise.race([reply.gate.reached, call]);
@@ -41,7 +48,8 @@ async function held(path: string, body: unknown, name = 'main'): Promise<bigint>
   return amount;
 }
 
-const heldByChat = (more: Record<string, unknown>, name?: string): Promise<bigint> => held('/v1/chat/completions', chat('gpt-model', { max_tokens: 100, ...more }), name);
+const heldByChat = (more: Record<string, unknown>, name?: string): Promise<bigint> =>
+  held('/v1/chat/completions', chat('gpt-model', { max_tokens: 100, ...more }), name);
 const says = (content: unknown): Record<string, unknown> => ({ messages: [{ role: 'user', content }] });
 /** The model's whole context. */
 const INPUT_CAP = 100_000n * INPUT;
@@ -63,7 +71,8 @@ describe('the hold', () => {
     assert.ok(limited - unlimited >= 0n && limited - unlimited <= 40n * INPUT);
   });
   it('counts an image at imageTokens, however large its data', async () => {
-    const image = (bytes: number): Record<string, unknown> => says([{ type: 'text', text: 'hello' }, { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(bytes)}` } }]);
+    const image = (bytes: number): Record<string, unknown> => says([{ type: 'text', text:
+      'hello' }, { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(bytes)}` } }]);
     const none = await heldByChat(says([{ type: 'text', text: 'hello' }]));
     const small = await heldByChat(image(400));
     assert.equal(await heldByChat(image(60_000)), small);
@@ -76,7 +85,8 @@ describe('the hold', () => {
     assert.equal(await held('/v1/chat/completions', chat('tools-model', { max_tokens: 100, ...file })), full);
   });
   it('counts one-hour cache writes only where the call asks for them', async () => {
-    const asks = (ttl?: string): Record<string, unknown> => message('claude-model', { system: [{ type: 'text', text: 'x'.repeat(10_000), cache_control: { type: 'ephemeral', ...(ttl === undefined ? {} : { ttl }) } }] });
+    const asks = (ttl?: string): Record<string, unknown> => message('claude-model', { system: [{ type: 'text', text:
+      'x'.repeat(10_000), cache_control: { type: 'ephemeral', ...(ttl === undefined ? {} : { ttl }) } }] });
     const [five, hour] = [await held('/v1/messages', asks('5m')), await held('/v1/messages', asks('1h'))];
     // $3 a million: 1.25 times for five minutes, twice for an hour; 100 tokens of output at $15
     const [fiveInput, hourInput] = [five - 1_500_000n, hour - 1_500_000n];
@@ -89,15 +99,20 @@ describe('the hold', () => {
     assert.equal(await heldByChat({}, 'dear'), (plain * 3n + 1n) / 2n);
   });
   it('of images is their price times n', async () => {
-    assert.equal(await held('/v1/images/generations', { model: 'image-model', prompt: 'x'.repeat(1000), n: 3 }), 120_000_000n);
+    assert.equal(
+      await held('/v1/images/generations', { model: 'image-model', prompt: 'x'.repeat(1000), n: 3 }), 120_000_000n,
+    );
   });
 });
 
 describe('a limit that is lowered', () => {
-  const ask = (name: keyof typeof QUOTAS, more: Record<string, unknown>, path: '/v1/chat/completions' | '/v1/messages' = '/v1/chat/completions'): Promise<Answer> => {
+  const ask = (name: keyof typeof QUOTAS, more: Record<string, unknown>, path:
+    | '/v1/chat/completions' | '/v1/messages' = '/v1/chat/completions'): Promise<Answer> => {
     world.openai.script(openaiChat());
     world.anthropic.script(anthropicMessage());
-    return post(world, path, path === '/v1/messages' ? message('claude-model', more) : chat('gpt-model', more), { 'x-api-key': KEY(name) });
+    return post(world, path, path === '/v1/messages'
+      ? message('claude-model', more)
+      : chat('gpt-model', more), { 'x-api-key': KEY(name) });
   };
   it('is what is affordable, down to 256 and no further', async () => {
     const lowered = await ask('afford300', {});
@@ -107,10 +122,13 @@ describe('a limit that is lowered', () => {
     const short = await ask('afford200', {});
     assert.deepEqual([short.status, short.headers.get('x-modelgateway-max-tokens')], [429, null]);
     const small = await ask('afford200', { max_tokens: 100 });
-    assert.deepEqual([small.status, small.headers.get('x-modelgateway-max-tokens')], [200, null], 'a smaller wish is served as it is');
+    assert.deepEqual(
+      [small.status, small.headers.get('x-modelgateway-max-tokens')], [200, null], 'a smaller wish is served as it is',
+    );
   });
   it('stays above a thinking budget', async () => {
-    const thinking = (budget: number): Record<string, unknown> => ({ max_tokens: 4000, thinking: { type: 'enabled', budget_tokens: budget } });
+    const thinking = (budget: number): Record<string, unknown> =>
+      ({ max_tokens: 4000, thinking: { type: 'enabled', budget_tokens: budget } });
     const lowered = await ask('afford3000', thinking(1024), '/v1/messages');
     const limit = Number(lowered.headers.get('x-modelgateway-max-tokens'));
     assert.ok(lowered.status === 200 && limit > 1024 && limit < 4000, `${lowered.status} ${limit}`);

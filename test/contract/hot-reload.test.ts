@@ -85,7 +85,8 @@ describe('an edit', () => {
     assert.equal(cost(await call()), '0.02');
     waiting.gate.open();
     assert.equal(cost(await before), '0.002');
-    const catalog = (await get(world, '/pricing.json')).json().data.find(({ model_name: name }: { model_name: string }) => name === 'own-model');
+    const catalog = (await get(world, '/pricing.json')).json().data.find(({ model_name:
+      name }: { model_name: string }) => name === 'own-model');
     assert.equal(catalog.model_ratio, '5');
     await world.gateway.write('own.yaml', ownManifest({}));
   });
@@ -118,11 +119,14 @@ describe('an edit', () => {
   });
   for (const [whose, file, threshold] of [
     ['a key', 'own-key.yaml', (text: string) => text.replace('groupRef:', 'maxConcurrency: 1\n  groupRef:')],
-    ['a group on a channel', 'own.yaml', (text: string) => text.replace('{name: own}}]', '{name: own}, maxConcurrency: 1}]')],
+    ['a group on a channel', 'own.yaml', (text: string) =>
+      text.replace('{name: own}}]', '{name: own}, maxConcurrency: 1}]')],
     ['a channel', 'own.yaml', (text: string) => text.replace('{name: only,', '{name: only, maxConcurrency: 1,')],
   ] as const)
     it(`that sets a threshold of ${whose} where there was none counts calls in flight too`, async () => {
-      const none = file === 'own.yaml' ? ownManifest({}).replace(', maxConcurrency: 5', '') : keyManifest('own', KEY('own'), 'groupRef: {name: own}');
+      const none = file === 'own.yaml'
+        ? ownManifest({}).replace(', maxConcurrency: 5', '')
+        : keyManifest('own', KEY('own'), 'groupRef: {name: own}');
       assert.notEqual(threshold(none), none);
       await world.gateway.write(file, none);
       const waiting = gated(openaiChat({ usage: USAGE }));
@@ -151,7 +155,9 @@ describe('an edit', () => {
     const running = call();
     await asked.promise;
     ledger.hold = hold;
-    await world.gateway.write('own-key.yaml', keyManifest('own', KEY('own'), 'groupRef: {name: own}\nmaxConcurrency: 1'));
+    await world.gateway.write(
+      'own-key.yaml', keyManifest('own', KEY('own'), 'groupRef: {name: own}\nmaxConcurrency: 1'),
+    );
     granted.resolve();
     await waiting.gate.reached;
     assert.equal((await call()).status, 429);
@@ -164,7 +170,9 @@ describe('an edit', () => {
     world.openai.script(waiting.reply, openaiChat({ usage: USAGE }));
     const running = call();
     await waiting.gate.reached;
-    await world.gateway.write('own-key.yaml', keyManifest('own', KEY('own-second'), 'groupRef: {name: own}\nmaxConcurrency: 1'));
+    await world.gateway.write(
+      'own-key.yaml', keyManifest('own', KEY('own-second'), 'groupRef: {name: own}\nmaxConcurrency: 1'),
+    );
     assert.equal((await call()).status, 401);
     assert.equal((await call(as('own-second'))).status, 429);
     waiting.gate.open();
@@ -188,18 +196,25 @@ describe('a key', () => {
     assert.equal((await call()).status, 200);
   });
   it('that is deleted is refused; made anew, it has spent what it had', async () => {
-    await world.gateway.write('late.yaml', keyManifest('late', KEY('late'), 'groupRef: {name: own}\nquota: {limitUsd: "0.01"}'));
+    await world.gateway.write(
+      'late.yaml', keyManifest('late', KEY('late'), 'groupRef: {name: own}\nquota: {limitUsd: "0.01"}'),
+    );
     assert.equal((await call(as('late'))).status, 200);
     await world.gateway.write('late.yaml', NOTHING);
     assert.match(await refusal(call(as('late'))), /unknown/);
-    await world.gateway.write('late.yaml', keyManifest('late', KEY('later'), 'groupRef: {name: own}\nquota: {limitUsd: "0.01"}'));
+    await world.gateway.write(
+      'late.yaml', keyManifest('late', KEY('later'), 'groupRef: {name: own}\nquota: {limitUsd: "0.01"}'),
+    );
     assert.equal((await get(world, '/v1/key', as('later'))).json().spent_usd, '0.002');
     assert.equal((await call(as('late'))).status, 401);
   });
   it('of an account that is deleted is refused, and told so; the account\'s spending survives', async () => {
-    const account = (usd: string): string => `apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: brief, namespace: team}\nspec: {grants: [{name: a, usd: "${usd}"}]}\n`;
+    const account = (usd: string): string => `apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: ` +
+      `brief, namespace: team}\nspec: {grants: [{name: a, usd: "${usd}"}]}\n`;
     await world.gateway.write('brief.yaml', account('1'));
-    await world.gateway.write('brief-key.yaml', keyManifest('brief', KEY('brief'), 'groupRef: {name: own}\naccountRef: {name: brief}'));
+    await world.gateway.write(
+      'brief-key.yaml', keyManifest('brief', KEY('brief'), 'groupRef: {name: own}\naccountRef: {name: brief}'),
+    );
     assert.equal((await call(as('brief'))).status, 200);
     await world.gateway.write('brief.yaml', NOTHING);
     assert.match(await refusal(call(as('brief'))), /not accepted.*account "brief" does not exist/);

@@ -3,7 +3,10 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { LedgerUnavailable } from '../../dataplane/ledger/ledger.ts';
 import { KEYS, keyManifest } from '../support/manifests.ts';
-import { breakAt, gated, insertAt, json, openaiChat, openaiEmbeddings, openaiError, openaiImages, openaiStream, anthropicMessage, sseReply } from '../support/provider-answers.ts';
+import {
+  breakAt, gated, insertAt, json, openaiChat, openaiEmbeddings, openaiError, openaiImages, openaiStream,
+  anthropicMessage, sseReply,
+} from '../support/provider-answers.ts';
 import { CUT, gate } from '../support/mock-provider.ts';
 import { chat, get, message, post, spending, startWorld, tidyUp } from '../http/support.ts';
 import type { Answer, Json, World } from '../http/support.ts';
@@ -34,7 +37,8 @@ metadata: {name: slashed}
 spec: {models: [{name: vendor/model-1.0, vendor: Slash, quotaType: Token, modelRatio: "1"}]}
 ---
 ${keyManifest('daily', KEY('daily'), 'quota: {limitUsd: "5", period: Daily}')}
-${keyManifest('monthly', KEY('monthly'), 'quota: {limitUsd: "5.5", period: Monthly}\nexpirationTime: "2027-01-01T00:00:00Z"\nmodels: [text-model, gpt-model]')}`,
+${keyManifest('monthly', KEY('monthly'), 'quota: {limitUsd: "5.5", period: Monthly}\nexpirationTime: ' +
+  '"2027-01-01T00:00:00Z"\nmodels: [text-model, gpt-model]')}`,
     }),
   });
 });
@@ -44,10 +48,14 @@ afterEach(() => {
   tidyUp(world);
 });
 
-const usageOf = async (id: string | null, headers: Record<string, string> = {}): Promise<Json> => (await get(world, `/v1/usage/${id}`, headers)).json();
+const usageOf = async (id: string | null, headers: Record<string, string> = {}): Promise<Json> =>
+  (await get(world, `/v1/usage/${id}`, headers)).json();
 
 describe('GET /v1/models', () => {
-  const priced = ['claude-model', 'embed-model', 'gpt-model', 'image-model', 'old-field-model', 'renamed-model', 'text-model', 'tools-model', 'vendor/model-1.0'];
+  const priced = [
+    'claude-model', 'embed-model', 'gpt-model', 'image-model', 'old-field-model', 'renamed-model', 'text-model',
+    'tools-model', 'vendor/model-1.0',
+  ];
   const ids = (answer: Answer): string[] => answer.json().data.map(({ id }: Json) => id);
 
   it('lists what this key can call: neither models without a price nor prices without a route', async () => {
@@ -59,7 +67,9 @@ describe('GET /v1/models', () => {
   });
   it('has OpenAI\'s shape, with the vendor as owner, one by one too', async () => {
     const [first] = (await get(world, '/v1/models')).json().data;
-    assert.deepEqual({ ...first, created: typeof first.created }, { id: 'claude-model', object: 'model', created: 'number', owned_by: 'Anthropic' });
+    assert.deepEqual({
+      ...first, created: typeof first.created,
+    }, { id: 'claude-model', object: 'model', created: 'number', owned_by: 'Anthropic' });
     assert.deepEqual((await get(world, '/v1/models/claude-model')).json(), first);
     assert.equal((await get(world, '/v1/models/vendor/model-1.0')).json().owned_by, 'Slash');
     assert.equal((await get(world, '/v1/models/vendor%2Fmodel-1.0')).json().id, 'vendor/model-1.0');
@@ -67,15 +77,20 @@ describe('GET /v1/models', () => {
   it('has Anthropic\'s shape when the request carries anthropic-version', async () => {
     const version = { 'anthropic-version': '2023-06-01' };
     const page = (await get(world, '/v1/models?limit=2', version)).json();
-    assert.deepEqual([page.data.map(({ id }: Json) => id), page.has_more, page.first_id, page.last_id], [priced.slice(0, 2), true, 'claude-model', 'embed-model']);
+    assert.deepEqual([
+      page.data.map(({ id }: Json) => id), page.has_more, page.first_id, page.last_id,
+    ], [priced.slice(0, 2), true, 'claude-model', 'embed-model']);
     assert.equal(page.data[0].type, 'model');
     const next = (await get(world, `/v1/models?limit=20&after_id=${page.last_id}`, version)).json();
     assert.deepEqual([next.data.map(({ id }: Json) => id), next.has_more], [priced.slice(2), false]);
     const one = (await get(world, '/v1/models/vendor/model-1.0', version)).json();
-    assert.deepEqual([one.type, one.id, one.max_input_tokens, one.max_tokens], ['model', 'vendor/model-1.0', 200_000, 64_000]);
+    assert.deepEqual(
+      [one.type, one.id, one.max_input_tokens, one.max_tokens], ['model', 'vendor/model-1.0', 200_000, 64_000],
+    );
   });
   it('answers HEAD without a body', async () => {
-    const response = await fetch(`${world.gateway.url}/v1/models`, { method: 'HEAD', headers: { 'x-api-key': KEYS.main } });
+    const response =
+      await fetch(`${world.gateway.url}/v1/models`, { method: 'HEAD', headers: { 'x-api-key': KEYS.main } });
     assert.deepEqual([response.status, await response.text()], [200, '']);
     assert.match(response.headers.get('x-request-id') ?? '', /^req_/);
     assert.equal((await fetch(`${world.gateway.url}/v1/models`, { method: 'HEAD' })).status, 401);
@@ -101,20 +116,27 @@ describe('GET /v1/key', () => {
     await waiting.gate.reached;
     const running = (await get(world, '/v1/key', as('monthly'))).json();
     assert.ok(Number(running.held_usd) >= 0.001, running.held_usd);
-    assert.deepEqual([running.spent_usd, running.remaining_usd], ['0.00', '5.50'], 'remaining is limit less spent, whatever is held');
+    assert.deepEqual(
+      [running.spent_usd, running.remaining_usd], ['0.00', '5.50'], 'remaining is limit less spent, whatever is held',
+    );
     waiting.gate.open();
     await call;
     const { balance_usd: balance, ...rest } = (await get(world, '/v1/key', as('monthly'))).json();
     assert.match(balance, /^999\.9\d+$/);
     assert.deepEqual(rest, {
-      object: 'key', namespace: 'team', name: 'monthly', key_prefix: KEY('monthly').slice(0, 8), account: 'team', group: 'main', enabled: true,
-      models: ['gpt-model', 'text-model'], quota: { limit_usd: '5.50', period: 'Monthly', resets_at: '2026-04-01T00:00:00Z' },
+      object: 'key', namespace:
+        'team', name: 'monthly', key_prefix: KEY('monthly').slice(0, 8), account: 'team', group: 'main', enabled: true,
+      models: [
+        'gpt-model', 'text-model',
+      ], quota: { limit_usd: '5.50', period: 'Monthly', resets_at: '2026-04-01T00:00:00Z' },
       spent_usd: '0.0035', held_usd: '0.00', remaining_usd: '5.4965', expires_at: '2027-01-01T00:00:00Z',
     });
   });
   it('says Unlimited, or null, for what there is not', async () => {
     const key = (await get(world, '/v1/key')).json();
-    assert.deepEqual([key.quota, key.remaining_usd, key.models, key.expires_at], [{ limit_usd: 'Unlimited', period: 'Never', resets_at: null }, 'Unlimited', null, null]);
+    assert.deepEqual([
+      key.quota, key.remaining_usd, key.models, key.expires_at,
+    ], [{ limit_usd: 'Unlimited', period: 'Never', resets_at: null }, 'Unlimited', null, null]);
   });
   it('starts a new period at midnight UTC; a call belongs to the period it was admitted in', async () => {
     const usage = { prompt_tokens: 1000, completion_tokens: 100 };
@@ -127,7 +149,9 @@ describe('GET /v1/key', () => {
     const answer = await call;
     assert.equal(answer.headers.get('x-modelgateway-cost-usd'), '0.0035');
     const today = (await get(world, '/v1/key', as('daily'))).json();
-    assert.deepEqual([today.spent_usd, today.remaining_usd, today.quota.resets_at], ['0.00', '5.00', '2026-04-02T00:00:00Z']);
+    assert.deepEqual(
+      [today.spent_usd, today.remaining_usd, today.quota.resets_at], ['0.00', '5.00', '2026-04-02T00:00:00Z'],
+    );
   });
   it('refuses a key from the moment it expires', async () => {
     world.openai.script(openaiChat());
@@ -148,14 +172,18 @@ describe('POST /v1/messages/count_tokens', () => {
     const answer = await post(world, '/v1/messages/count_tokens', body, { 'anthropic-beta': 'some-beta' });
     assert.deepEqual([answer.status, answer.json()], [200, { input_tokens: 42 }]);
     const asked = await world.anthropic.request(0);
-    assert.deepEqual([asked.path, asked.body.toString(), asked.headers['anthropic-beta']], ['/v1/messages/count_tokens', body, 'some-beta']);
+    assert.deepEqual([
+      asked.path, asked.body.toString(), asked.headers['anthropic-beta'],
+    ], ['/v1/messages/count_tokens', body, 'some-beta']);
     assert.ok(!JSON.stringify(asked.headers).includes(KEYS.main));
     assert.deepEqual(await spending(world), before);
     assert.equal(answer.headers.get('x-modelgateway-cost-usd'), null);
   });
   it('asks it under its own name of the model', async () => {
     world.anthropic.script(json({ input_tokens: 7 }));
-    assert.deepEqual((await post(world, '/v1/messages/count_tokens', { model: 'vendor/model-1.0', messages: [{ role: 'user', content: 'x' }] })).json(), { input_tokens: 7 });
+    assert.deepEqual((await post(
+      world, '/v1/messages/count_tokens', { model: 'vendor/model-1.0', messages: [{ role: 'user', content: 'x' }] },
+    )).json(), { input_tokens: 7 });
     assert.equal((await world.anthropic.request(0)).json()['model'], 'upstream-1');
   });
   it('estimates for a provider of the other protocol, and for one that does not answer', async () => {
@@ -170,7 +198,9 @@ describe('POST /v1/messages/count_tokens', () => {
     }
   });
   it('is refused like a call, in Anthropic\'s dialect', async () => {
-    for (const [model, status, type] of [['nothing', 404, 'not_found_error'], ['unpriced-model', 503, 'api_error']] as const) {
+    for (const [model, status, type] of [
+      ['nothing', 404, 'not_found_error'], ['unpriced-model', 503, 'api_error'],
+    ] as const) {
       const answer = await post(world, '/v1/messages/count_tokens', { ...message(model) });
       assert.deepEqual([answer.status, answer.json().type, answer.json().error.type], [status, 'error', type]);
     }
@@ -192,14 +222,23 @@ describe('embeddings and images', () => {
     assert.equal(answer.text, sent.bytes);
   });
   it('a model of another endpoint is not found, a wrong field is named', async () => {
-    assert.equal((await post(world, '/v1/embeddings', { model: 'gpt-model', input: 'x' })).json().error.code, 'model_not_found');
-    assert.equal((await post(world, '/v1/images/generations', { model: 'embed-model', prompt: 'x' })).json().error.code, 'model_not_found');
+    assert.equal(
+      (await post(world, '/v1/embeddings', { model: 'gpt-model', input: 'x' })).json().error.code, 'model_not_found',
+    );
+    assert.equal(
+      (await post(world, '/v1/images/generations', { model: 'embed-model', prompt: 'x' })).json().error.code,
+      'model_not_found',
+    );
     for (const [path, body, param] of [
       ['/v1/embeddings', { model: 'embed-model' }, 'input'], ['/v1/embeddings', { input: 'x' }, 'model'],
-      ['/v1/images/generations', { model: 'image-model' }, 'prompt'], ['/v1/images/generations', { model: 'image-model', prompt: 'x', n: 0 }, 'n'],
+      [
+        '/v1/images/generations', { model: 'image-model' }, 'prompt',
+      ], ['/v1/images/generations', { model: 'image-model', prompt: 'x', n: 0 }, 'n'],
     ] as const) {
       const answer = await post(world, path, body);
-      assert.deepEqual([answer.status, answer.json().error.type, answer.json().error.param], [400, 'invalid_request_error', param]);
+      assert.deepEqual(
+        [answer.status, answer.json().error.type, answer.json().error.param], [400, 'invalid_request_error', param],
+      );
     }
   });
   it('images with a price per token only are not priced, and the message says what is missing', async () => {
@@ -233,12 +272,16 @@ spec: {models: [{name: painter, vendor: V, quotaType: Token, modelRatio: "1"}]}
     const settle = ledger.settle.bind(ledger);
     const [asked, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     ledger.settle = async (settlement) => { asked.resolve(); await release.promise; return settle(settlement); };
-    const event = (type: string): { event: string; data: object } => ({ event: `image_generation.${type}`, data: { type: `image_generation.${type}`, b64_json: 'iVBORw0KGgo=' } });
+    const event = (type: string): { event: string; data: object } =>
+      ({ event: `image_generation.${type}`, data: { type: `image_generation.${type}`, b64_json: 'iVBORw0KGgo=' } });
     world.openai.script(sseReply(event('partial_image'), event('completed')));
     const draft = Promise.withResolvers<void>();
     let text = '';
     try {
-      const response = await fetch(`${world.gateway.url}/v1/images/generations`, { method: 'POST', headers: { 'x-api-key': KEYS.main }, body: JSON.stringify({ model: 'image-model', prompt: 'a cat', stream: true, partial_images: 1 }) });
+      const response = await fetch(`${world.gateway.url}/v1/images/generations`, {
+        method: 'POST', headers: { 'x-api-key': KEYS.main },
+        body: JSON.stringify({ model: 'image-model', prompt: 'a cat', stream: true, partial_images: 1 }),
+      });
       const reading = (async () => { for await (const piece of response.body!.pipeThrough(new TextDecoderStream())) {
         text += piece;
         if (text.includes('partial_image')) draft.resolve();
@@ -263,7 +306,9 @@ describe('request ids', () => {
     const answers = await Promise.all([
       post(world, '/v1/chat/completions', chat('gpt-model', { stream: true })), post(world, '/v1/messages', message()),
       post(world, '/v1/messages/count_tokens', message()), post(world, '/v1/chat/completions', 'no json'),
-      get(world, '/v1/models'), get(world, '/v1/key'), get(world, '/v1/usage/nothing'), get(world, '/pricing'), get(world, '/pricing.json'), get(world, '/nothing'),
+      get(world, '/v1/models'), get(
+        world, '/v1/key',
+      ), get(world, '/v1/usage/nothing'), get(world, '/pricing'), get(world, '/pricing.json'), get(world, '/nothing'),
       get(world, '/v1/chat/completions'), get(world, '/v1/key', { 'no-key': '1' }), get(world, '/v1/models/%ZZ'),
     ]);
     const ids = answers.map(({ headers }) => headers.get('x-request-id') ?? '');
@@ -286,16 +331,21 @@ describe('GET /v1/usage/{id}', () => {
     world.openai.script(openaiError(500));
     assert.deepEqual(await status(await post(world, '/v1/chat/completions', chat())), ['Failed', false, 'Provider']);
     world.openai.script(breakAt(openaiStream(['a', 'b']), 2, CUT));
-    assert.deepEqual(await status(await post(world, '/v1/chat/completions', chat('gpt-model', { stream: true }))), ['ProviderCut', true, 'Partial']);
+    assert.deepEqual(await status(await post(world, '/v1/chat/completions', chat('gpt-model', { stream: true }))), [
+      'ProviderCut', true, 'Partial',
+    ]);
   });
   it('has exactly the fields of the contract', async () => {
-    world.anthropic.script(anthropicMessage({ usage: { input_tokens: 5, output_tokens: 2, cache_read_input_tokens: 3, cache_creation_input_tokens: 4 } }));
+    world.anthropic.script(anthropicMessage({ usage: { input_tokens:
+      5, output_tokens: 2, cache_read_input_tokens: 3, cache_creation_input_tokens: 4 } }));
     const answer = await post(world, '/v1/messages', message());
     const { duration_ms: duration, ...rest } = await usageOf(answer.headers.get('x-request-id'));
     assert.equal(typeof duration, 'number');
     assert.deepEqual(rest, {
-      object: 'usage', id: answer.headers.get('x-request-id'), created_at: '2026-03-31T15:00:00Z', model: 'claude-model', group: 'main', channel: 'anthropic/direct',
-      status: 'Succeeded', input_tokens: 5, cached_tokens: 3, cache_write_tokens: 4, output_tokens: 2, usage_source: 'Provider',
+      object: 'usage', id: answer.headers.get('x-request-id'), created_at:
+        '2026-03-31T15:00:00Z', model: 'claude-model', group: 'main', channel: 'anthropic/direct',
+      status: 'Succeeded', input_tokens:
+        5, cached_tokens: 3, cache_write_tokens: 4, output_tokens: 2, usage_source: 'Provider',
       cost_usd: answer.headers.get('x-modelgateway-cost-usd'), unbilled_usd: '0.00',
     });
   });
@@ -308,12 +358,17 @@ describe('GET /v1/usage/{id}', () => {
 describe('a ledger that does not answer', () => {
   it('is 503 with retry-after on every endpoint that needs it; the others go on', async () => {
     const { ledger } = world.gateway;
-    const [hold, readKey, readUsage] = [ledger.hold.bind(ledger), ledger.readKey.bind(ledger), ledger.readUsage.bind(ledger)];
+    const [hold, readKey, readUsage] =
+      [ledger.hold.bind(ledger), ledger.readKey.bind(ledger), ledger.readUsage.bind(ledger)];
     const unavailable = (): Promise<never> => Promise.reject(new LedgerUnavailable('gone'));
     Object.assign(ledger, { hold: unavailable, readKey: unavailable, readUsage: unavailable });
     try {
-      const openai = [await post(world, '/v1/chat/completions', chat()), await get(world, '/v1/key'), await get(world, '/v1/usage/req_1')];
-      for (const answer of openai) assert.deepEqual([answer.status, answer.json().error.type, answer.json().error.code], [503, 'server_error', 'ledger_unavailable']);
+      const openai = [await post(
+        world, '/v1/chat/completions', chat(),
+      ), await get(world, '/v1/key'), await get(world, '/v1/usage/req_1')];
+      for (const answer of openai) assert.deepEqual([
+        answer.status, answer.json().error.type, answer.json().error.code,
+      ], [503, 'server_error', 'ledger_unavailable']);
       const anthropic = await post(world, '/v1/messages', message());
       assert.deepEqual([anthropic.status, anthropic.json().error.type], [503, 'api_error']);
       for (const answer of [...openai, anthropic]) assert.ok(Number(answer.headers.get('retry-after')) >= 1);
@@ -353,6 +408,8 @@ describe('what the answer says of money', () => {
   });
   it('`model` stays as the provider wrote it', async () => {
     world.openai.script(openaiChat({ model: 'upstream-name-7-2026' }));
-    assert.equal((await post(world, '/v1/chat/completions', chat('renamed-model'))).json().model, 'upstream-name-7-2026');
+    assert.equal(
+      (await post(world, '/v1/chat/completions', chat('renamed-model'))).json().model, 'upstream-name-7-2026',
+    );
   });
 });

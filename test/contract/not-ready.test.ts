@@ -12,9 +12,13 @@ it('answers 503 in the dialect of the path until a configuration is in force', a
   const folder = await mkdtemp(join(tmpdir(), 'mgw-not-ready-'));
   const ledger = await openEmbeddedLedger({ path: join(folder, 'ledger.sqlite') });
   const at = { host: '127.0.0.1', port: 0 };
-  const dataplane = await startDataplane({ listen: at, admin: at, ledger, log: pino({ level: 'silent' }), maxBodyBytes: 1000, version: 'test' });
+  const dataplane = await startDataplane({
+    listen: at, admin: at, ledger, log: pino({ level: 'silent' }), maxBodyBytes: 1000, version: 'test',
+  });
   try {
-    const call = (path: string): Promise<Response> => fetch(`http://127.0.0.1:${dataplane.port}${path}`, { method: 'POST', headers: { 'x-api-key': 'sk-anything' }, body: '{}' });
+    const call = (path: string): Promise<Response> => fetch(`http://127.0.0.1:${dataplane.port}${path}`, {
+      method: 'POST', headers: { 'x-api-key': 'sk-anything' }, body: '{}',
+    });
     const openai = await call('/v1/chat/completions');
     assert.equal(openai.status, 503);
     assert.equal(openai.headers.get('retry-after'), '1');

@@ -36,7 +36,9 @@ spec:
 after(() => world.stop());
 
 const rowOf = (list: Json, model: string): Json => list.data.find(({ model_name: name }: Json) => name === model);
-const cells = (html: string, tag: 'td' | 'th'): string[] => [...html.matchAll(new RegExp(`<${tag}[^>]*>(.*?)</${tag}>`, 'gs'))].map(([, inner = '']) => inner.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ').trim());
+const cells = (html: string, tag: 'td' | 'th'): string[] => [...html.matchAll(new RegExp(
+  `<${tag}[^>]*>(.*?)</${tag}>`, 'gs',
+))].map(([, inner = '']) => inner.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ').trim());
 
 describe('/pricing.json', () => {
   it('has the contract\'s fields, exact decimals, and null for what does not apply', async () => {
@@ -46,16 +48,23 @@ describe('/pricing.json', () => {
     assert.deepEqual(Object.keys(list), ['object', 'currency', 'groups', 'data']);
     assert.deepEqual([list.object, list.currency], ['list', 'USD']);
     assert.deepEqual(list.groups.toSorted((a: Json, b: Json) => (a.name < b.name ? -1 : 1)), [
-      { name: 'main', display_name: 'Main', price_ratio: '1' }, { name: 'nobodys', display_name: 'Nobody\'s', price_ratio: '1' },
-      { name: 'smart', display_name: 'smart', price_ratio: '1' }, { name: 'vip', display_name: 'V<i>P', price_ratio: '2.5' },
+      {
+        name: 'main', display_name: 'Main', price_ratio: '1',
+      }, { name: 'nobodys', display_name: 'Nobody\'s', price_ratio: '1' },
+      {
+        name: 'smart', display_name: 'smart', price_ratio: '1',
+      }, { name: 'vip', display_name: 'V<i>P', price_ratio: '2.5' },
     ]);
     assert.deepEqual(rowOf(list, 'more-model'), {
-      model_name: 'more-model', vendor: 'More & Co', quota_type: 'Token-based', ratio_base_usd: '1.5', model_ratio: '0.000000001', completion_ratio: '1', cache_ratio: '1',
+      model_name: 'more-model', vendor: 'More & Co', quota_type:
+        'Token-based', ratio_base_usd: '1.5', model_ratio: '0.000000001', completion_ratio: '1', cache_ratio: '1',
       cache_write_ratio: '1.5', cache_write_1h_ratio: '7', request_usd: null, enabled_groups: ['Main', 'Nobody\'s'],
     });
     assert.deepEqual(rowOf(list, 'image-model'), {
-      model_name: 'image-model', vendor: 'BFL', quota_type: 'Per-request', ratio_base_usd: null, model_ratio: null, completion_ratio: null, cache_ratio: null,
-      cache_write_ratio: null, cache_write_1h_ratio: null, request_usd: '0.04', enabled_groups: ['Main', 'V<i>P', 'smart'],
+      model_name: 'image-model', vendor: 'BFL', quota_type:
+        'Per-request', ratio_base_usd: null, model_ratio: null, completion_ratio: null, cache_ratio: null,
+      cache_write_ratio:
+        null, cache_write_1h_ratio: null, request_usd: '0.04', enabled_groups: ['Main', 'V<i>P', 'smart'],
     });
     assert.equal(rowOf(list, 'claude-model').cache_write_1h_ratio, '2', '1.6 times the 5-minute one');
   });
@@ -71,25 +80,33 @@ describe('/pricing', () => {
     const page = await get(world, '/pricing', { ...NO_KEY, accept: 'text/html' });
     assert.equal(page.status, 200);
     assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
-    assert.deepEqual(cells(page.text, 'th').slice(0, 7), ['Model Name', 'Vendor / Owner', 'Quota Type', 'Model Ratio', 'Completion Ratio', 'Cache Ratio', 'Enabled Groups']);
-    const row = (model: string): string => /<tr[\s\S]*?<\/tr>/g[Symbol.match](page.text)?.find((each) => each.includes(`${model}<`)) ?? '';
-    for (const text of ['OpenAI', 'Token-based', '1.25', '4', '0.5', 'Main', 'V&lt;i&gt;P', 'smart']) assert.ok(row('gpt-model').includes(text), `${text}: ${row('gpt-model')}`);
+    assert.deepEqual(cells(page.text, 'th').slice(0, 7), [
+      'Model Name', 'Vendor / Owner', 'Quota Type', 'Model Ratio', 'Completion Ratio', 'Cache Ratio', 'Enabled Groups',
+    ]);
+    const row = (model: string): string =>
+      /<tr[\s\S]*?<\/tr>/g[Symbol.match](page.text)?.find((each) => each.includes(`${model}<`)) ?? '';
+    for (const text of ['OpenAI', 'Token-based', '1.25', '4', '0.5', 'Main', 'V&lt;i&gt;P', 'smart'])
+      assert.ok(row('gpt-model').includes(text), `${text}: ${row('gpt-model')}`);
     for (const text of ['BFL', 'Per-request', '0.04']) assert.ok(row('image-model').includes(text), text);
     assert.ok(row('shelf-model') !== '' && !row('shelf-model').includes('Main'));
     assert.ok(!page.text.includes('unpriced-model') && !page.text.includes('V<i>P'));
   });
   it('is JSON for who asks for that, the same as /pricing.json', async () => {
-    const [asked, own] = await Promise.all([get(world, '/pricing', { ...NO_KEY, accept: 'application/json' }), get(world, '/pricing.json', { ...NO_KEY, accept: 'text/html' })]);
+    const [asked, own] = await Promise.all([get(
+      world, '/pricing', { ...NO_KEY, accept: 'application/json' },
+    ), get(world, '/pricing.json', { ...NO_KEY, accept: 'text/html' })]);
     assert.equal(asked.text, own.text);
   });
   it('says nothing of channels, providers and keys', async () => {
     for (const path of ['/pricing', '/pricing.json']) {
       const { text } = await get(world, path, NO_KEY);
-      for (const secret of [world.openai.url, 'sk-', 'direct', 'upstream-name-7']) assert.ok(!text.includes(secret), secret);
+      for (const secret of [world.openai.url, 'sk-', 'direct', 'upstream-name-7'])
+        assert.ok(!text.includes(secret), secret);
     }
   });
   it('follows the catalog', async () => {
-    await world.gateway.write('new.yaml', `${HEAD}PriceCatalog\nmetadata: {name: new}\nspec: {models: [{name: new-model, vendor: V, quotaType: Request, requestUsd: "1.10"}]}\n`);
+    await world.gateway.write('new.yaml', `${HEAD}PriceCatalog\nmetadata: {name: new}\nspec: {models: [{name: ` +
+      `new-model, vendor: V, quotaType: Request, requestUsd: "1.10"}]}\n`);
     assert.equal(rowOf((await get(world, '/pricing.json', NO_KEY)).json(), 'new-model').request_usd, '1.1');
     assert.ok((await get(world, '/pricing', NO_KEY)).text.includes('new-model'));
   });

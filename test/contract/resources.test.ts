@@ -1,4 +1,7 @@
-/** What the five kinds say of themselves while the gateway runs: statuses, conflicts, references, namespaces. api.md section 1. */
+/**
+ * What the five kinds say of themselves while the gateway runs: statuses, conflicts, references, namespaces. api.md
+ * section 1.
+ */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { CONDITIONS } from '#crds/conditions.ts';
@@ -20,7 +23,8 @@ after(() => world.stop());
 afterEach(() => world.openai.clear());
 
 async function statusOf(kind: string, name: string): Promise<Json> {
-  const found = (await world.gateway.operator.statuses()).find((each) => each.kind === kind && `${each.namespace}/${each.name}` === name);
+  const found = (await world.gateway.operator.statuses()).find((each) => each.kind === kind &&
+    `${each.namespace}/${each.name}` === name);
   assert.ok(found, `${kind} ${name} has no status`);
   return found.status;
 }
@@ -34,22 +38,29 @@ async function messageOf(kind: string, name: string, type: string): Promise<stri
   return (await statusOf(kind, name)).conditions.find((each: Json) => each.type === type)?.message ?? '';
 }
 
-const catalog = (name: string, model: string, ratio: string, more = ''): string => `${HEAD}PriceCatalog\nmetadata: {name: ${name}${more}}\nspec: {models: [{name: ${model}, vendor: V, quotaType: Token, modelRatio: "${ratio}"}]}\n---\n`;
-const priceOf = async (model: string): Promise<string> => (await get(world, '/pricing.json')).json().data.find((each: Json) => each.model_name === model)?.model_ratio;
+const catalog = (name: string, model: string, ratio: string, more = ''): string =>
+  `${HEAD}PriceCatalog\nmetadata: {name: ${name}${more}}\nspec: {models: [{name: ${model}, vendor: V, quotaType: ` +
+  `Token, modelRatio: "${ratio}"}]}\n---\n`;
+const priceOf = async (model: string): Promise<string> =>
+  (await get(world, '/pricing.json')).json().data.find((each: Json) => each.model_name === model)?.model_ratio;
 
 describe('conditions', () => {
   it('are on every object, whole as Kubernetes has them, with types and reasons of the closed list', async () => {
     const rows: Readonly<Record<string, ConditionRow>> = CONDITIONS;
     const statuses = await world.gateway.operator.statuses();
-    assert.deepEqual(new Set(statuses.map(({ kind }) => kind)), new Set(['Account', 'ApiKey', 'Group', 'ModelRoute', 'PriceCatalog']));
+    assert.deepEqual(
+      new Set(statuses.map(({ kind }) => kind)), new Set(['Account', 'ApiKey', 'Group', 'ModelRoute', 'PriceCatalog']),
+    );
     for (const { kind, name, status } of statuses) {
       const types = status.conditions.map(({ type }) => type);
-      for (const type of ['Accepted', 'Programmed', 'Ready', ...(kind === 'ModelRoute' ? ['ResolvedRefs'] : [])]) assert.ok(types.includes(type), `${kind} ${name} lacks ${type}`);
+      for (const type of ['Accepted', 'Programmed', 'Ready', ...(kind === 'ModelRoute' ? ['ResolvedRefs'] : [])])
+        assert.ok(types.includes(type), `${kind} ${name} lacks ${type}`);
       assert.equal(new Set(types).size, types.length);
       for (const condition of status.conditions) {
         const row = rows[condition.type];
         assert.ok(row, condition.type);
-        assert.ok(row.kinds.some((each) => each === kind) && row.reasons.some((each) => each === condition.reason), `${kind}: ${condition.type} ${condition.reason}`);
+        assert.ok(row.kinds.some((each) => each === kind) &&
+          row.reasons.some((each) => each === condition.reason), `${kind}: ${condition.type} ${condition.reason}`);
         assert.ok(!row.onlyWhileTrue || condition.status === 'True');
         assert.match(condition.lastTransitionTime, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
         assert.equal(condition.observedGeneration, status.observedGeneration);
@@ -65,11 +76,15 @@ describe('conditions', () => {
     assert.ok(KEYS.main.startsWith(keyPrefix) && keyPrefix.length <= 12);
   });
   it('say what is wrong and who can mend it', async () => {
-    assert.deepEqual(await conditionsOf('ApiKey', 'team/orphan'), ['Accepted=False GroupNotFound', 'Programmed=False NotAccepted', 'Ready=False GroupNotFound', 'Stalled=True GroupNotFound']);
+    assert.deepEqual(await conditionsOf('ApiKey', 'team/orphan'), [
+      'Accepted=False GroupNotFound', 'Programmed=False NotAccepted', 'Ready=False GroupNotFound',
+      'Stalled=True GroupNotFound',
+    ]);
     assert.ok((await conditionsOf('ApiKey', 'team/disabled')).includes('Ready=False Disabled'));
     assert.ok((await conditionsOf('ApiKey', 'team/expired')).includes('Ready=False Expired'));
     assert.match(await messageOf('ModelRoute', 'model-gateway/openai', 'UnpricedModels'), /"unpriced-model"/);
-    assert.ok(!(await conditionsOf('ModelRoute', 'model-gateway/anthropic')).some((each) => each.startsWith('UnpricedModels')));
+    assert.ok(!(await conditionsOf('ModelRoute', 'model-gateway/anthropic')).some((each) =>
+      each.startsWith('UnpricedModels')));
   });
 });
 
@@ -84,7 +99,9 @@ spec: {routes: [{routeRef: {name: nowhere}}]}
 ${keyManifest('bare', KEY('bare'), '').split('---')[0]}`);
     report.update(await world.gateway.operator.statusChanges());
     const lines = (name: string): string[] => told.filter((line) => line.includes(` ${name}: `));
-    for (const [name, words] of [['team/orphan', /"nobody" does not exist/], ['model-gateway/openai', /"unpriced-model"/], ['model-gateway/useless', /"nowhere" does not exist/], ['team/bare', /"bare-key"/]] as const) {
+    for (const [name, words] of [['team/orphan', /"nobody" does not exist/], [
+      'model-gateway/openai', /"unpriced-model"/,
+    ], ['model-gateway/useless', /"nowhere" does not exist/], ['team/bare', /"bare-key"/]] as const) {
       assert.equal(lines(name).length, 1, `${name}: ${told.join('\n')}`);
       assert.match(lines(name)[0] ?? '', words);
     }
@@ -107,7 +124,9 @@ metadata: {name: openai, namespace: team}
 spec: {models: [{name: stray-model, contextTokens: 10, maxOutputTokens: 5}], channels: [{name: c, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1"}]}
 ---
 ${catalog('prices', 'stray-model', '1', ', namespace: team')}`);
-    for (const [kind, name] of [['Group', 'team/main'], ['ModelRoute', 'team/openai'], ['PriceCatalog', 'team/prices']] as const) {
+    for (const [kind, name] of [
+      ['Group', 'team/main'], ['ModelRoute', 'team/openai'], ['PriceCatalog', 'team/prices'],
+    ] as const) {
       assert.equal((await conditionsOf(kind, name))[0], 'Accepted=False WrongNamespace');
       assert.match(await messageOf(kind, name, 'Accepted'), /"model-gateway"/);
     }
@@ -116,14 +135,18 @@ ${catalog('prices', 'stray-model', '1', ', namespace: team')}`);
     assert.equal(await priceOf('stray-model'), undefined);
   });
   it('nor do another gateway\'s accounts and keys', async () => {
-    await world.gateway.write('other-gateway.yaml', keyManifest('foreign', KEY('foreign'), 'gatewayNamespace: other-gateway'));
+    await world.gateway.write(
+      'other-gateway.yaml', keyManifest('foreign', KEY('foreign'), 'gatewayNamespace: other-gateway'),
+    );
     assert.equal((await get(world, '/v1/key', as('foreign'))).status, 401);
   });
 });
 
 describe('two objects that claim one thing', () => {
   it('a model priced twice: the older wins, and the other names it', async () => {
-    await world.gateway.write('twice.yaml', catalog('a-young', 'twice-model', '3', ', creationTimestamp: "2026-02-01T00:00:00Z"')
+    await world.gateway.write('twice.yaml', catalog(
+      'a-young', 'twice-model', '3', ', creationTimestamp: "2026-02-01T00:00:00Z"',
+    )
       + catalog('z-old', 'twice-model', '7', ', creationTimestamp: "2026-01-01T00:00:00Z"'));
     assert.equal(await priceOf('twice-model'), '7');
     assert.equal((await conditionsOf('PriceCatalog', 'model-gateway/a-young'))[0], 'Accepted=False Conflicted');
@@ -131,7 +154,8 @@ describe('two objects that claim one thing', () => {
     assert.ok((await conditionsOf('PriceCatalog', 'model-gateway/z-old')).includes('Ready=True Ready'));
   });
   it('of one age: namespace and name decide; once the winner is gone, the other counts', async () => {
-    await world.gateway.write('twice.yaml', catalog('b-name', 'twice-model', '3') + catalog('a-name', 'twice-model', '7'));
+    await world.gateway.write('twice.yaml', catalog('b-name', 'twice-model', '3') +
+      catalog('a-name', 'twice-model', '7'));
     assert.equal(await priceOf('twice-model'), '7');
     assert.match(await messageOf('PriceCatalog', 'model-gateway/b-name', 'Accepted'), /model-gateway\/a-name/);
     await world.gateway.write('twice.yaml', catalog('b-name', 'twice-model', '3'));
@@ -139,7 +163,8 @@ describe('two objects that claim one thing', () => {
     assert.ok((await conditionsOf('PriceCatalog', 'model-gateway/b-name')).includes('Ready=True Ready'));
   });
   it('one key of two ApiKeys: the winner\'s money pays, and the other is named the winner', async () => {
-    await world.gateway.write('twins.yaml', keyManifest('twin-b', KEY('twin'), '') + keyManifest('twin-a', KEY('twin'), ''));
+    await world.gateway.write('twins.yaml', keyManifest('twin-b', KEY('twin'), '') +
+      keyManifest('twin-a', KEY('twin'), ''));
     assert.equal((await get(world, '/v1/key', as('twin'))).json().name, 'twin-a');
     assert.equal((await conditionsOf('ApiKey', 'team/twin-b'))[0], 'Accepted=False Conflicted');
     assert.match(await messageOf('ApiKey', 'team/twin-b', 'Accepted'), /team\/twin-a/);
@@ -147,7 +172,9 @@ describe('two objects that claim one thing', () => {
 });
 
 describe('provided keys', () => {
-  for (const [what, key] of [['without sk-', 'pk-00000000000000000000000000000000000000'], ['of 31 characters', `sk-${'0'.repeat(28)}`]] as const)
+  for (const [what, key] of [
+    ['without sk-', 'pk-00000000000000000000000000000000000000'], ['of 31 characters', `sk-${'0'.repeat(28)}`],
+  ] as const)
     it(`${what} are refused as weak`, async () => {
       await world.gateway.write('weak.yaml', keyManifest('weak', key, ''));
       assert.equal((await conditionsOf('ApiKey', 'team/weak'))[0], 'Accepted=False WeakKey');
@@ -179,7 +206,9 @@ spec:
 ---
 ${catalog('half', 'half-model', '1')}`);
     assert.ok((await conditionsOf('ModelRoute', 'model-gateway/half')).includes('ResolvedRefs=False SecretNotFound'));
-    assert.match(await messageOf('ModelRoute', 'model-gateway/half', 'ResolvedRefs'), /"lost".*"nowhere".*The other channels serve/);
+    assert.match(await messageOf(
+      'ModelRoute', 'model-gateway/half', 'ResolvedRefs',
+    ), /"lost".*"nowhere".*The other channels serve/);
     world.openai.script(openaiChat());
     assert.equal((await post(world, '/v1/chat/completions', chat('half-model'))).status, 200);
     assert.equal((await world.openai.request(0)).headers.authorization, undefined, 'no auth: no credential');
@@ -188,13 +217,19 @@ ${catalog('half', 'half-model', '1')}`);
 
 describe('spending in statuses', () => {
   it('of a key and its account, while a call runs and after it, with the warnings at 80 % and 100 %', async () => {
-    const account = `${HEAD}Account\nmetadata: {name: purse, namespace: team}\nspec: {grants: [{name: a, usd: "0.02"}, {name: b, usd: "-0.01", reason: correction}]}\n---\n`;
-    await world.gateway.write('purse.yaml', account + keyManifest('purse', KEY('purse'), 'accountRef: {name: purse}\nquota: {limitUsd: "0.01", period: Daily}'));
+    const account = `${HEAD}Account\nmetadata: {name: purse, namespace: team}\nspec: {grants: [{name: a, usd: ` +
+      `"0.02"}, {name: b, usd: "-0.01", reason: correction}]}\n---\n`;
+    await world.gateway.write('purse.yaml', account +
+      keyManifest('purse', KEY('purse'), 'accountRef: {name: purse}\nquota: {limitUsd: "0.01", period: Daily}'));
     const fields = async (kind: string): Promise<Json> => {
-      const { conditions, observedGeneration: _, keyHash: _hash, keyPrefix: _prefix, ...rest } = await statusOf(kind, 'team/purse');
-      return { ...rest, warnings: conditions.map(({ type }: Json) => type).filter((type: string) => /Low|Exhausted/.test(type)) };
+      const { conditions, observedGeneration: _, keyHash: _hash, keyPrefix: _prefix, ...rest } =
+        await statusOf(kind, 'team/purse');
+      return { ...rest, warnings:
+        conditions.map(({ type }: Json) => type).filter((type: string) => /Low|Exhausted/.test(type)) };
     };
-    assert.deepEqual(await fields('Account'), { creditUsd: '0.01', spentUsd: '0.00', heldUsd: '0.00', balanceUsd: '0.01', warnings: [] });
+    assert.deepEqual(await fields('Account'), {
+      creditUsd: '0.01', spentUsd: '0.00', heldUsd: '0.00', balanceUsd: '0.01', warnings: [],
+    });
     const run = async (promptTokens: number): Promise<string> => {
       const waiting = gated(openaiChat({ usage: { prompt_tokens: promptTokens, completion_tokens: 0 } }));
       world.openai.script(waiting.reply);
@@ -208,7 +243,8 @@ describe('spending in statuses', () => {
     };
     assert.equal(await run(3196), '0.01', 'what is held is not spent');
     assert.deepEqual(await fields('ApiKey'), {
-      periodStartTime: '2026-03-31T00:00:00Z', spentUsd: '0.00799', totalSpentUsd: '0.00799', remainingUsd: '0.00201', lastUsedTime: '2026-03-31T15:00:00Z', warnings: [],
+      periodStartTime: '2026-03-31T00:00:00Z', spentUsd: '0.00799', totalSpentUsd:
+        '0.00799', remainingUsd: '0.00201', lastUsedTime: '2026-03-31T15:00:00Z', warnings: [],
     });
     assert.equal(await run(4), '0.00201');
     assert.deepEqual((await fields('ApiKey')).warnings, ['QuotaLow']);
@@ -216,8 +252,12 @@ describe('spending in statuses', () => {
     await run(100_000);
     const [key, purse] = [await fields('ApiKey'), await fields('Account')];
     assert.deepEqual([key.remainingUsd, key.warnings], ['0.00', ['QuotaLow', 'QuotaExhausted']]);
-    assert.deepEqual([purse.balanceUsd, purse.heldUsd, purse.warnings], ['0.00', '0.00', ['BalanceLow', 'BalanceExhausted']]);
+    assert.deepEqual(
+      [purse.balanceUsd, purse.heldUsd, purse.warnings], ['0.00', '0.00', ['BalanceLow', 'BalanceExhausted']],
+    );
     assert.ok((await conditionsOf('ApiKey', 'team/purse')).includes('Ready=False LimitReached'));
-    assert.equal((await post(world, '/v1/chat/completions', chat('gpt-model', { max_tokens: 10 }), as('purse'))).status, 429);
+    assert.equal(
+      (await post(world, '/v1/chat/completions', chat('gpt-model', { max_tokens: 10 }), as('purse'))).status, 429,
+    );
   });
 });

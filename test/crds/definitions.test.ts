@@ -1,4 +1,7 @@
-/** `kubectl apply -f crds/` reads every .yaml, .yml and .json file of the folder: nothing but the definitions lies there. */
+/**
+ * `kubectl apply -f crds/` reads every .yaml, .yml and .json file of the folder: nothing but the definitions lies
+ * there.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, it } from 'node:test';

@@ -43,14 +43,16 @@ function fieldsOf({ properties = {}, items }: Schema, path: string): Field[] {
 const definitions = (await readCrdTexts()).map((text) => {
   const { spec: { names, versions } } = parse(text);
   const schema: Schema = versions[0].schema.openAPIV3Schema;
-  return { plural: names.plural as string, kind: names.kind as string, description: schema.description ?? '', fields: fieldsOf(schema, names.plural) };
+  return { plural: names.plural as string, kind: names.kind as string, description: schema.description ??
+    '', fields: fieldsOf(schema, names.plural) };
 });
 
 describe('every field is described', () => {
   for (const { kind, description, fields } of definitions) it(kind, () => {
     assert.ok(description.length > 40, kind);
     assert.ok(fields.length > 10);
-    for (const field of fields) assert.match(field.description, /^[A-Z0-9"].{7,}[.)]$/s, `${field.path}: ${JSON.stringify(field.description)}`);
+    for (const field of fields)
+      assert.match(field.description, /^[A-Z0-9"].{7,}[.)]$/s, `${field.path}: ${JSON.stringify(field.description)}`);
   });
 });
 
@@ -74,7 +76,9 @@ describe('kubectl explain', { skip, timeout: 120_000 }, () => {
     await cluster?.stop();
     await rm(home, { recursive: true, force: true });
   });
-  const explain = async (...args: string[]): Promise<string> => (await run(kubectl.path, ['explain', ...args], { env: { ...process.env, KUBECONFIG: cluster.kubeconfig, HOME: home } })).stdout;
+  const explain = async (...args: string[]): Promise<string> => (await run(
+    kubectl.path, ['explain', ...args], { env: { ...process.env, KUBECONFIG: cluster.kubeconfig, HOME: home } },
+  )).stdout;
   /** As it is broken into lines. */
   const flat = (text: string): string => text.replaceAll(/\s+/g, ' ');
 
@@ -86,7 +90,8 @@ describe('kubectl explain', { skip, timeout: 120_000 }, () => {
     for (const part of parts.filter(({ path }) => path.split('.').length <= 3)) {
       const text = flat(await explain(part.path));
       assert.ok(text.includes(flat(part.description).trim()), part.path);
-      for (const child of fields.filter(({ path }) => path.startsWith(`${part.path}.`) && !path.slice(part.path.length + 1).includes('.'))) {
+      for (const child of fields.filter(({ path }) => path.startsWith(`${part.path}.`) &&
+        !path.slice(part.path.length + 1).includes('.'))) {
         assert.ok(text.includes(flat(child.description).trim()), `${child.path} in ${part.path}`);
       }
     }

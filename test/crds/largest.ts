@@ -1,4 +1,7 @@
-/** Objects as large as the schemas let them be where rules have most to do, so that the cost limits of a real server are met. */
+/**
+ * Objects as large as the schemas let them be where rules have most to do, so that the cost limits of a real server are
+ * met.
+ */
 import type { JsonObject } from '#crds/json.ts';
 
 const API_VERSION = 'modelgateway.dev/v1alpha1';
@@ -18,7 +21,9 @@ function largest(kind: string, spec: JsonObject): Largest {
 }
 
 function largestAccount(): Largest {
-  return largest('Account', { grants: list(1000, (index) => ({ name: padded('g', index, 63), usd: '-8999999999.999999999' })) });
+  return largest(
+    'Account', { grants: list(1000, (index) => ({ name: padded('g', index, 63), usd: '-8999999999.999999999' })) },
+  );
 }
 
 function largestGroup(): Largest {
@@ -38,8 +43,11 @@ function largestRoute(): Largest {
 
 function largestCatalog(): Largest {
   const ratio = '9999999999.999999999';
-  const ratios = { modelRatio: ratio, completionRatio: ratio, cacheRatio: ratio, cacheWriteRatio: ratio, cacheWrite1hRatio: ratio };
-  return largest('PriceCatalog', { models: list(1000, (index) => ({ name: padded('m', index, 128), vendor: 'v'.repeat(128), quotaType: 'Token', ...ratios })) });
+  const ratios = {
+    modelRatio: ratio, completionRatio: ratio, cacheRatio: ratio, cacheWriteRatio: ratio, cacheWrite1hRatio: ratio,
+  };
+  return largest('PriceCatalog', { models: list(1000, (index) =>
+    ({ name: padded('m', index, 128), vendor: 'v'.repeat(128), quotaType: 'Token', ...ratios })) });
 }
 
 function list<T>(length: number, item: (index: number) => T): T[] {

@@ -1,4 +1,7 @@
-/** Random changes of a manifest, such as people make by mistake: fields left out, misspelt, doubled, of another type, at and over a bound. */
+/**
+ * Random changes of a manifest, such as people make by mistake: fields left out, misspelt, doubled, of another type, at
+ * and over a bound.
+ */
 import * as fc from 'fast-check';
 import { isJsonObject, type Json, type JsonObject } from '#crds/json.ts';
 import type { SchemaNode } from '#crds/kind-schema.ts';
@@ -24,25 +27,33 @@ export function arbitraryMutation(object: JsonObject, root: SchemaNode): fc.Arbi
 
 function oneChange(object: JsonObject, root: SchemaNode): fc.Arbitrary<JsonObject> {
   const paths = pathsOf(object['spec'] ?? null, ['spec']);
-  const value = fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...SCALARS) }, { weight: 1, arbitrary: fc.constantFrom(...CONTAINERS) });
+  const value = fc.oneof(
+    { weight: 4, arbitrary: fc.constantFrom(...SCALARS) }, { weight: 1, arbitrary: fc.constantFrom(...CONTAINERS) },
+  );
   const replaced = fc.tuple(fc.constantFrom(...paths), value).map(([path, json]) => changed(object, path, () => json));
   const removed = fc.constantFrom(...paths).map((path) => changed(object, path, () => undefined));
-  const doubled = fc.constantFrom(...paths).map((path) => changed(object, path, (old) => (Array.isArray(old) ? [...old, ...old] : old)));
+  const doubled = fc.constantFrom(...paths).map((path) =>
+    changed(object, path, (old) => (Array.isArray(old) ? [...old, ...old] : old)));
   const added = fc.constantFrom(...paths).chain((path) => {
     const fields = [...Object.keys(nodeAt(root, path)?.properties ?? {}), 'unheardOf'];
-    return fc.tuple(fc.constantFrom(...fields), value).map(([field, json]) => changed(object, path, (old) => (isJsonObject(old) ? { ...old, [field]: json } : old)));
+    return fc.tuple(fc.constantFrom(...fields), value).map(([field, json]) =>
+      changed(object, path, (old) => (isJsonObject(old) ? { ...old, [field]: json } : old)));
   });
-  return fc.oneof({ weight: 4, arbitrary: replaced }, { weight: 2, arbitrary: removed }, { weight: 1, arbitrary: doubled }, { weight: 3, arbitrary: added });
+  return fc.oneof({
+    weight: 4, arbitrary: replaced,
+  }, { weight: 2, arbitrary: removed }, { weight: 1, arbitrary: doubled }, { weight: 3, arbitrary: added });
 }
 
 function pathsOf(value: Json, path: Path): Path[] {
   if (Array.isArray(value)) return [path, ...value.flatMap((item: Json, index) => pathsOf(item, [...path, index]))];
-  if (isJsonObject(value)) return [path, ...Object.entries(value).flatMap(([field, child]) => pathsOf(child, [...path, field]))];
+  if (isJsonObject(value))
+    return [path, ...Object.entries(value).flatMap(([field, child]) => pathsOf(child, [...path, field]))];
   return [path];
 }
 
 function nodeAt(root: SchemaNode, path: Path): SchemaNode | undefined {
-  return path.reduce<SchemaNode | undefined>((node, segment) => (typeof segment === 'number' ? node?.items : node?.properties?.[segment]), root);
+  return path.reduce<SchemaNode | undefined>((node, segment) =>
+    (typeof segment === 'number' ? node?.items : node?.properties?.[segment]), root);
 }
 
 function changed(object: JsonObject, path: Path, change: (old: Json) => Json | undefined): JsonObject {
@@ -55,7 +66,8 @@ function changedAt(value: Json, [segment, ...rest]: Path, change: (old: Json) =>
     return value.flatMap((item: Json, index) => (index === segment ? present(changedAt(item, rest, change)) : [item]));
   }
   if (!isJsonObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).flatMap(([field, child]) => (field === segment ? present(changedAt(child, rest, change)).map((now) => [field, now]) : [[field, child]])));
+  return Object.fromEntries(Object.entries(value).flatMap(([field, child]) =>
+    (field === segment ? present(changedAt(child, rest, change)).map((now) => [field, now]) : [[field, child]])));
 }
 
 function present(value: Json | undefined): Json[] {

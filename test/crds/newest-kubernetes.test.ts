@@ -1,4 +1,6 @@
-/** The newest supported Kubernetes takes the CustomResourceDefinitions too: its limits are not those of the older one. */
+/**
+ * The newest supported Kubernetes takes the CustomResourceDefinitions too: its limits are not those of the older one.
+ */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,10 +11,12 @@ import { crdFileNames } from '#crds/load.ts';
 import { CHECKED_RELEASE, checkDefinitions, findCrdCheck } from '../support/kube/crd-check.ts';
 
 const check = await findCrdCheck(process.env);
-if ('missing' in check && process.env['CI'] === 'true') throw new Error(`no check by Kubernetes ${CHECKED_RELEASE}: ${check.missing}`);
+if ('missing' in check && process.env['CI'] === 'true')
+  throw new Error(`no check by Kubernetes ${CHECKED_RELEASE}: ${check.missing}`);
 const files = (await crdFileNames()).map((name) => fileURLToPath(new URL(`../../crds/${name}`, import.meta.url)));
 
-describe(`Kubernetes ${CHECKED_RELEASE}`, { skip: 'missing' in check ? `no check by Kubernetes ${CHECKED_RELEASE}: ${check.missing}` : false }, () => {
+describe(`Kubernetes ${CHECKED_RELEASE}`, { skip:
+  'missing' in check ? `no check by Kubernetes ${CHECKED_RELEASE}: ${check.missing}` : false }, () => {
   const path = 'path' in check ? check.path : '';
 
   it('takes the definitions', async () => {

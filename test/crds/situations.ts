@@ -1,6 +1,6 @@
 /**
- * The manifests of testdata/, one situation each. Comments at a file's top say what becomes of it: `# accepted`, or a line
- * `# refused: <path>: <part of the message>` for each mistake.
+ * The manifests of testdata/, one situation each. Comments at a file's top say what becomes of it: `# accepted`, or a
+ * line `# refused: <path>: <part of the message>` for each mistake.
  */
 import { readFile, readdir } from 'node:fs/promises';
 import { parse } from 'yaml';
@@ -32,7 +32,9 @@ function readSituation(name: string, text: string): Situation {
   const expected = [...text.matchAll(/^# refused: (.+)$/gm)].map(([, line = '']) => expectedError(line));
   const accepted = /^# accepted$/m.test(text);
   if (accepted === expected.length > 0) throw new Error(`${name} must say either accepted or refused`);
-  return { name: name.replace(/\.yaml$/, ''), kind: typeof object['kind'] === 'string' ? object['kind'] : '', object, expected };
+  return {
+    name: name.replace(/\.yaml$/, ''), kind: typeof object['kind'] === 'string' ? object['kind'] : '', object, expected,
+  };
 }
 
 /** A path has no spaces; what has them is a message about the object as a whole. */

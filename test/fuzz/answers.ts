@@ -21,7 +21,8 @@ export function readAnswers(bytes: Buffer, bodiless: (index: number) => boolean 
   let at = 0;
   while (at < bytes.length) {
     const end = bytes.indexOf('\r\n\r\n', at);
-    if (end < 0) return { answers, fault: `an incomplete head: ${JSON.stringify(bytes.toString('latin1', at, at + 200))}` };
+    if (end < 0)
+      return { answers, fault: `an incomplete head: ${JSON.stringify(bytes.toString('latin1', at, at + 200))}` };
     const head = readHead(bytes.toString('latin1', at, end));
     if (typeof head === 'string') return { answers, fault: head };
     at = end + 4;
@@ -44,7 +45,8 @@ function readHead(text: string): { status: number; headers: Map<string, string> 
     const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+): ?([\t\x20-\x7e\x80-\xff]*)$/.exec(line) ?? [];
     if (name === undefined || value === undefined) return `not a header: ${JSON.stringify(line.slice(0, 200))}`;
     const key = name.toLowerCase();
-    if (headers.has(key) && ['content-length', 'content-type', 'transfer-encoding'].includes(key)) return `${key} twice`;
+    if (headers.has(key) && ['content-length', 'content-type', 'transfer-encoding'].includes(key))
+      return `${key} twice`;
     headers.set(key, value);
   }
   return { status: Number(status), headers };

@@ -26,12 +26,16 @@ after(() => scene.close());
 const KEY = `Authorization: Bearer ${KEYS.main}\r\n`;
 
 function call(path: string, body: Record<string, unknown> = {}, headers = ''): string {
-  const text = JSON.stringify({ model: 'gpt-model', max_tokens: 10, messages: [{ role: 'user', content: 'x' }], ...body });
-  return `POST ${path} HTTP/1.1\r\nHost: gateway\r\n${KEY}${headers}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
+  const text =
+    JSON.stringify({ model: 'gpt-model', max_tokens: 10, messages: [{ role: 'user', content: 'x' }], ...body });
+  return `POST ${path} HTTP/1.1\r\nHost: gateway\r\n${KEY}${headers}Content-Type: ` +
+    `application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
 }
 
 /** Sends this, leaves after so many answers or when the server closes, and says what came. */
-async function send(text: string, count = 1): Promise<{ answers: readonly HttpAnswer[]; text: string; closed: boolean }> {
+async function send(
+  text: string, count = 1,
+): Promise<{ answers: readonly HttpAnswer[]; text: string; closed: boolean }> {
   const socket = connect({ port: scene.port, host: '127.0.0.1' });
   const got: Buffer[] = [];
   socket.on('error', () => undefined);
@@ -66,19 +70,22 @@ describe('odd requests', () => {
   });
 
   it('a client that waits for 100 Continue and is refused uploads nothing, and its connection ends', async () => {
-    const { text, closed } = await send(`POST /v1/chat/completions HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer sk-nobody\r\nExpect: 100-continue\r\nContent-Length: 1000000\r\n\r\n`, 2);
+    const { text, closed } = await send(`POST /v1/chat/completions HTTP/1.1\r\nHost: gateway\r\nAuthorization: ` +
+      `Bearer sk-nobody\r\nExpect: 100-continue\r\nContent-Length: 1000000\r\n\r\n`, 2);
     assert.match(text, /^HTTP\/1\.1 401 /);
     assert.match(text, /\r\nconnection: close\r\n/i);
     assert.ok(closed);
   });
 
   it('100 Continue is not written into the answer before it', async () => {
-    const { answers } = await send(`${call('/v1/chat/completions')}${call('/v1/chat/completions', {}, 'Expect: 100-continue\r\n')}`, 2);
+    const { answers } =
+      await send(`${call('/v1/chat/completions')}${call('/v1/chat/completions', {}, 'Expect: 100-continue\r\n')}`, 2);
     assert.deepEqual(answers.map(({ status }) => status), [200, 200]);
   });
 
   it('a request without a host is refused in its dialect', async () => {
-    const { status, json } = await only(`GET /v1/messages HTTP/1.1\r\n${KEY}\r\n`.replace('GET /v1/messages', 'POST /v1/messages'));
+    const { status, json } =
+      await only(`GET /v1/messages HTTP/1.1\r\n${KEY}\r\n`.replace('GET /v1/messages', 'POST /v1/messages'));
     assert.equal(status, 400);
     assert.equal(json['type'], 'error');
   });
@@ -90,14 +97,16 @@ describe('odd requests', () => {
     });
 
   it('a body that is not HTTP is refused in the dialect of its path', async () => {
-    const { status, json } = await only(`POST /v1/messages HTTP/1.1\r\nHost: gateway\r\n${KEY}Transfer-Encoding: chunked\r\n\r\nzz\r\n`);
+    const { status, json } =
+      await only(`POST /v1/messages HTTP/1.1\r\nHost: gateway\r\n${KEY}Transfer-Encoding: chunked\r\n\r\nzz\r\n`);
     assert.equal(status, 400);
     assert.equal(json['type'], 'error');
     assert.ok(typeof json['request_id'] === 'string');
   });
 
   it('a request line without a version is refused, and the line about it is whole', async () => {
-    const { status } = await only('PRI /pricing/x\r\nHost: gateway\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n');
+    const { status } = await only('PRI /pricing/x\r\nHost: gateway\r\nContent-Type: ' +
+      'application/json\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n');
     assert.ok(status >= 400 && status < 500);
     // the scene reads each line as JSON
   });
@@ -136,7 +145,8 @@ describe('odd requests', () => {
   });
 
   it('nobody unknown has a body read, whatever the path', async () => {
-    const { status } = await only('POST /nothing HTTP/1.1\r\nHost: gateway\r\nContent-Length: 50000000\r\n\r\nbut it does not come');
+    const { status } =
+      await only('POST /nothing HTTP/1.1\r\nHost: gateway\r\nContent-Length: 50000000\r\n\r\nbut it does not come');
     assert.equal(status, 404);
   });
 });
@@ -144,7 +154,8 @@ describe('odd requests', () => {
 describe('bodies that are refused while they come', () => {
   it('leave a connection that can be used again', async () => {
     const piece = `${(2 ** 20).toString(16)}\r\n${'x'.repeat(2 ** 20)}\r\n`;
-    const { answers } = await send(`POST /v1/messages HTTP/1.1\r\nHost: gateway\r\n${KEY}Transfer-Encoding: chunked\r\n\r\n${piece.repeat(70)}0\r\n\r\n${call('/v1/messages')}`, 2);
+    const { answers } = await send(`POST /v1/messages HTTP/1.1\r\nHost: gateway\r\n${KEY}Transfer-Encoding: ` +
+      `chunked\r\n\r\n${piece.repeat(70)}0\r\n\r\n${call('/v1/messages')}`, 2);
     assert.deepEqual(answers.map(({ status }) => status), [413, 200]);
   });
 });
@@ -158,7 +169,8 @@ describe('odd providers', () => {
     for (const type of [undefined, 'text/plain']) {
       answering((request) => {
         const { headers: _headers, ...reply } = honestReply(request);
-        const bytes = answerBytes(reply).toString('latin1').replace('content-type: application/json\r\n', type === undefined ? '' : `content-type: ${type}\r\n`);
+        const bytes = answerBytes(reply).toString('latin1')
+          .replace('content-type: application/json\r\n', type === undefined ? '' : `content-type: ${type}\r\n`);
         return Buffer.from(bytes, 'latin1');
       });
       const { answers: [first] } = await send(call('/v1/chat/completions', { stream: true }));
@@ -169,7 +181,8 @@ describe('odd providers', () => {
   for (const status of ['204 No Content', '205 Reset Content'])
     it(`an answer that says ${status} is none, and costs nothing`, async () => {
       answering((request) => answerBytes(honestReply(request), { status }));
-      for (const stream of [false, true]) assert.equal((await only(call('/v1/chat/completions', { stream }))).status, 502);
+      for (const stream of [false, true])
+        assert.equal((await only(call('/v1/chat/completions', { stream }))).status, 502);
       assert.ok([...scene.money.values()].every(({ settled }) => settled?.record.costNanoUsd === 0n));
     });
 });
@@ -196,7 +209,9 @@ describe('clients that are slow on purpose', () => {
       if (socket.localPort !== scene.port || !socket.server) return;
       server.resolve(socket.server);
       // what Node does once its time is over
-      setImmediate(() => socket.server?.emit('clientError', Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket));
+      setImmediate(() => socket.server?.emit(
+        'clientError', Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket,
+      ));
     };
     subscribe('net.server.socket', accepted);
     const { status, headers } = await only('POST /v1/messages HTTP/1.1\r\nHost: ga');

@@ -1,4 +1,7 @@
-/** Each fuzzer for a moment: from a seed that stays, and from one that is new every time (not with CI). `npm run fuzz` has longer runs. */
+/**
+ * Each fuzzer for a moment: from a seed that stays, and from one that is new every time (not with CI). `npm run fuzz`
+ * has longer runs.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { decodeCases, fuzz, replay } from './fuzzer.ts';
@@ -52,7 +55,11 @@ describe('a fuzzer that fails', () => {
   it('has the same cases from the same seed', async () => {
     const run = async (): Promise<string[]> => {
       const cases: string[] = [];
-      await fuzz({ name: 'counting', open: async () => ({ batch: 10, next: (random) => ({ label: '', pieces: [Buffer.from(String(random.next()))] }), run: async ({ pieces }) => { cases.push(String(pieces[0])); }, check: async () => undefined, close: async () => undefined }) }, { seed: 5, durationMs: 1000, cases: 30 });
+      await fuzz({ name: 'counting', open: async () => ({
+        batch: 10, next: (random) => ({ label: '', pieces: [Buffer.from(String(random.next()))] }),
+        run: async ({ pieces }) => { cases.push(String(pieces[0])); }, check: async () => undefined,
+        close: async () => undefined,
+      }) }, { seed: 5, durationMs: 1000, cases: 30 });
       return cases;
     };
     assert.deepEqual(await run(), await run());

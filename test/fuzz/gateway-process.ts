@@ -1,6 +1,6 @@
 /**
- * A gateway in a process of its own, to be measured: forked with the provider's address as its argument. It tells its URL when
- * it is ready, and its memory, after a collection, whenever it is asked.
+ * A gateway in a process of its own, to be measured: forked with the provider's address as its argument. It tells its
+ * URL when it is ready, and its memory, after a collection, whenever it is asked.
  */
 import { startGateway } from '../support/gateway.ts';
 import { keysManifest, platformManifest } from '../support/manifests.ts';

@@ -1,6 +1,8 @@
 /** What a provider that works as it should answers, as bytes: the ground that mutations start from. */
 import { gzipSync } from 'node:zlib';
-import { anthropicMessage, anthropicStream, json, openaiChat, openaiEmbeddings, openaiImages, openaiStream } from '../support/provider-answers.ts';
+import {
+  anthropicMessage, anthropicStream, json, openaiChat, openaiEmbeddings, openaiImages, openaiStream,
+} from '../support/provider-answers.ts';
 import type { AnthropicUsage, OpenaiUsage } from '../support/provider-answers.ts';
 import { openaiResponse, openaiResponseStream } from '../support/response-answers.ts';
 import type { Reply, Step } from '../support/mock-provider.ts';
@@ -29,9 +31,11 @@ export function honestReply(request: ProviderRequest, figures: Figures = { input
   const openai: OpenaiUsage = { prompt_tokens: figures.input, completion_tokens: figures.output };
   const anthropic: AnthropicUsage = { input_tokens: figures.input, output_tokens: figures.output };
   const path = request.path.split('?', 1)[0] ?? '';
-  if (path.endsWith('/chat/completions')) return stream ? openaiStream(undefined, { usage: openai, usageUnasked: true }) : openaiChat({ usage: openai });
+  if (path.endsWith('/chat/completions'))
+    return stream ? openaiStream(undefined, { usage: openai, usageUnasked: true }) : openaiChat({ usage: openai });
   if (path.endsWith('/count_tokens')) return json({ input_tokens: figures.input });
-  if (path.endsWith('/messages')) return stream ? anthropicStream(undefined, { usage: anthropic }) : anthropicMessage({ usage: anthropic });
+  if (path.endsWith('/messages'))
+    return stream ? anthropicStream(undefined, { usage: anthropic }) : anthropicMessage({ usage: anthropic });
   if (path.endsWith('/responses')) {
     const usage = { input_tokens: figures.input, output_tokens: figures.output };
     return stream ? openaiResponseStream(undefined, { usage }) : openaiResponse('hello', usage);
@@ -60,7 +64,8 @@ export function answerBytes(reply: Reply, framing: Framing = {}): Buffer {
   const body = chunked ? Buffer.concat([...parts.map(chunk), Buffer.from('0\r\n\r\n')]) : Buffer.concat(parts);
   const head = [
     `HTTP/1.1 ${framing.status ?? `${reply.status ?? 200} OK`}`,
-    ...Object.entries({ 'content-type': 'application/json', ...reply.headers }).map(([name, value]) => `${name}: ${[value].join()}`),
+    ...Object.entries({ 'content-type': 'application/json', ...reply.headers }).map(([name, value]) =>
+      `${name}: ${[value].join()}`),
     ...(framing.gzip ? ['content-encoding: gzip'] : []),
     ...(framing.headers ?? []),
     chunked ? 'transfer-encoding: chunked' : `content-length: ${body.length}`,

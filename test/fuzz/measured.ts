@@ -20,7 +20,9 @@ export interface Measured {
 }
 
 export async function startMeasured(providerUrl: string, ...limits: readonly number[]): Promise<Measured> {
-  const child = fork(join(import.meta.dirname, 'gateway-process.ts'), [providerUrl, ...limits.map(String)], { execArgv: ['--expose-gc'] });
+  const child = fork(join(import.meta.dirname, 'gateway-process.ts'), [
+    providerUrl, ...limits.map(String),
+  ], { execArgv: ['--expose-gc'] });
   const [{ url }] = await once(child, 'message') as [{ url: string }];
   return {
     url,

@@ -1,4 +1,7 @@
-/** What a gateway holds in memory: per stream, per idle connection, for slow readers, for bodies that come all at once or byte by byte. */
+/**
+ * What a gateway holds in memory: per stream, per idle connection, for slow readers, for bodies that come all at once
+ * or byte by byte.
+ */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
@@ -60,18 +63,25 @@ const LARGE_BYTES = 50 * MIB;
 const FILLER = Buffer.alloc(MIB, 'x');
 
 function largeAnswer(): Uint8Array[] {
-  return [Buffer.from(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${LARGE_BYTES + 24}\r\n\r\n{"choices":[],"x":"`), ...Array.from({ length: LARGE_BYTES / MIB }, () => FILLER), Buffer.from('"   }')];
+  return [Buffer.from(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${LARGE_BYTES +
+    24}\r\n\r\n{"choices":[],"x":"`), ...Array.from({ length: LARGE_BYTES / MIB }, () => FILLER), Buffer.from('"   }')];
 }
 
 function largeStream(): Uint8Array[] {
   const event = Buffer.from(`data: {"choices":[{"index":0,"delta":{"content":"${'x'.repeat(1000)}"}}]}\n\n`);
   const many = chunk(Buffer.concat(Array.from({ length: 1000 }, () => event)));
-  return [Buffer.from('HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'), ...Array.from({ length: 50 }, () => many), chunk(Buffer.from('data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n')), Buffer.from('0\r\n\r\n')];
+  return [
+    Buffer.from('HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'),
+    ...Array.from({ length: 50 }, () => many),
+    chunk(Buffer.from('data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n')),
+    Buffer.from('0\r\n\r\n'),
+  ];
 }
 
 function requestBytes(body: Record<string, unknown>): Buffer {
   const text = JSON.stringify({ model: 'gpt-model', max_tokens: 10, ...body });
-  return Buffer.from(`POST /v1/chat/completions HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${KEYS.main}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
+  return Buffer.from(`POST /v1/chat/completions HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ` +
+    `${KEYS.main}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
 }
 
 function chatOf(user: string, content: string, stream = true): Record<string, unknown> {
@@ -134,7 +144,8 @@ describe('memory', () => {
 
   it('of streams whose contexts are large: a context is let go when its answer begins', async (t) => {
     const { heldBytes, rssBytes } = await perStream(100, 'x'.repeat(300_000));
-    t.diagnostic(`a stream with a context of 300 KB holds ${kib(heldBytes)} of heap, ${kib(rssBytes)} of resident memory`);
+    t.diagnostic(`a stream with a context of 300 KB holds ${kib(heldBytes)} of heap, ${kib(rssBytes)} of resident ` +
+      `memory`);
     assert.ok(heldBytes < 100 * 1024, kib(heldBytes)); // what was let go may still be counted at a hundred streams
   });
 
@@ -142,7 +153,8 @@ describe('memory', () => {
     const open: Socket[] = [];
     const start = await gateway.memory();
     const ask = Buffer.from(`GET /v1/key HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${KEYS.main}\r\n\r\n`);
-    for (let group = 0; group < 10; group++) open.push(...(await Promise.all(Array.from({ length: 100 }, () => opened(ask)))).map(({ socket }) => socket));
+    for (let group = 0; group < 10; group++)
+      open.push(...(await Promise.all(Array.from({ length: 100 }, () => opened(ask)))).map(({ socket }) => socket));
     const { held } = await gateway.memory();
     await close(open);
     t.diagnostic(`an idle connection holds ${kib((held - start.held) / open.length)} of heap`);
@@ -183,11 +195,13 @@ describe('memory', () => {
     const { first } = await Promise.race(calls);
     assert.match(first, /^HTTP\/1\.1 503 [\s\S]*retry-after: 1\r\n[\s\S]*"code":"too_busy"/);
     const { held, peakRss } = await gateway.memory();
-    t.diagnostic(`10 bodies of 16 MiB: ${kib(held - start.held)} held, ${kib(peakRss - start.rss)} of resident memory at the most`);
+    t.diagnostic(`10 bodies of 16 MiB: ${kib(held - start.held)} held, ${kib(peakRss - start.rss)} of resident ` +
+      `memory at the most`);
     finish();
     const answers = await Promise.all(calls);
     const statuses = answers.map(({ first }) => first.slice(9, 12)).sort();
-    assert.ok(statuses.includes('200') && statuses.every((status) => status === '200' || status === '503'), statuses.join());
+    assert.ok(statuses.includes('200') &&
+      statuses.every((status) => status === '200' || status === '503'), statuses.join());
     assert.ok(held - start.held < MAX_BUFFERED * 6, kib(held - start.held));
     await close(answers.map(({ socket }) => socket));
     hold();
@@ -199,12 +213,16 @@ describe('memory', () => {
   });
 
   it('of a body in pieces of one byte', async (t) => {
-    const text = JSON.stringify({ model: 'gpt-model', max_tokens: 10, messages: [{ role: 'user', content: 'x'.repeat(SINGLE_BYTES) }] });
+    const text = JSON.stringify({
+      model: 'gpt-model', max_tokens: 10, messages: [{ role: 'user', content: 'x'.repeat(SINGLE_BYTES) }],
+    });
     const start = await gateway.memory();
     const socket = connect({ port: gateway.port, host: '127.0.0.1' });
     sockets.add(socket);
-    const answered = new Promise<string>((resolve) => { socket.once('data', (data: Buffer) => resolve(data.toString('latin1'))); });
-    socket.write(`POST /v1/chat/completions HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${KEYS.main}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`);
+    const answered =
+      new Promise<string>((resolve) => { socket.once('data', (data: Buffer) => resolve(data.toString('latin1'))); });
+    socket.write(`POST /v1/chat/completions HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ` +
+      `${KEYS.main}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`);
     socket.write(text.replace(/./g, '1\r\n$&\r\n'));
     await new Promise((resolve) => { setTimeout(resolve, 1000); });
     const { held } = await gateway.memory();

@@ -4,13 +4,20 @@ import type { Random } from './random.ts';
 type Dictionary = readonly (string | Uint8Array)[];
 
 /** Bytes that parsers of any kind stumble over. */
-const ODD_BYTES: readonly number[] = [0x00, 0x01, 0x09, 0x0a, 0x0b, 0x0d, 0x20, 0x22, 0x25, 0x2c, 0x3a, 0x3b, 0x5c, 0x7f, 0x80, 0xc0, 0xe2, 0xed, 0xf0, 0xfe, 0xff];
-const ODD_NUMBERS: readonly string[] = ['-1', '0', '1', '00', '+5', '0x10', '1e3', '1e308', '1e999', '-0', '9007199254740993', '18446744073709551616', '999999999999999999999', '4294967296', '2147483648', '1.5', ' 7', 'NaN'];
+const ODD_BYTES: readonly number[] = [
+  0x00, 0x01, 0x09, 0x0a, 0x0b, 0x0d, 0x20, 0x22, 0x25, 0x2c, 0x3a, 0x3b, 0x5c, 0x7f, 0x80, 0xc0, 0xe2, 0xed, 0xf0,
+  0xfe, 0xff,
+];
+const ODD_NUMBERS: readonly string[] = [
+  '-1', '0', '1', '00', '+5', '0x10', '1e3', '1e308', '1e999', '-0', '9007199254740993', '18446744073709551616',
+  '999999999999999999999', '4294967296', '2147483648', '1.5', ' 7', 'NaN',
+];
 
 /** Between one and a few mutations; the shorter the input, the fewer. */
 export function mutate(bytes: Uint8Array, random: Random, dictionary: Dictionary = []): Buffer {
   let mutated: Buffer = Buffer.from(bytes);
-  for (let left = 1 + random.int(random.chance(0.2) ? 8 : 3); left > 0; left--) mutated = mutateOnce(mutated, random, dictionary);
+  for (let left = 1 + random.int(random.chance(0.2) ? 8 : 3); left > 0; left--)
+    mutated = mutateOnce(mutated, random, dictionary);
   return mutated;
 }
 
@@ -26,7 +33,9 @@ function mutateOnce(bytes: Buffer, random: Random, dictionary: Dictionary): Buff
     case 5: return replace(bytes, at, length, swapCase(bytes.subarray(at, at + length)));
     case 6: return mutateNumber(bytes, random);
     case 7: return mutateLine(bytes, random);
-    default: return replace(bytes, random.chance(0.5) ? lineStart(bytes, at) : at, random.chance(0.5) ? 0 : length, Buffer.from(random.pick(dictionary) as string));
+    default: return replace(bytes, random.chance(0.5)
+      ? lineStart(bytes, at)
+      : at, random.chance(0.5) ? 0 : length, Buffer.from(random.pick(dictionary) as string));
   }
 }
 
@@ -62,5 +71,6 @@ function lineStart(bytes: Buffer, at: number): number {
 export function pieces(bytes: Buffer, random: Random): Buffer[] {
   if (bytes.length === 0 || random.chance(0.5)) return [bytes];
   const cuts = Array.from({ length: 1 + random.int(4) }, () => random.int(bytes.length + 1)).sort((a, b) => a - b);
-  return [0, ...cuts].map((from, index) => bytes.subarray(from, cuts[index] ?? bytes.length)).filter((piece) => piece.length > 0);
+  return [0, ...cuts].map((from, index) => bytes.subarray(from, cuts[index] ?? bytes.length)).filter((piece) =>
+    piece.length > 0);
 }

@@ -1,6 +1,6 @@
 /**
- * A provider on bare sockets: it reads requests strictly, notes whatever is wrong with them, and answers the very bytes that it
- * is told to.
+ * A provider on bare sockets: it reads requests strictly, notes whatever is wrong with them, and answers the very bytes
+ * that it is told to.
  */
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
@@ -34,7 +34,8 @@ export interface RawProvider {
 
 const MOST_HEAD_BYTES = 128 * 1024;
 
-export async function startRawProvider(answer: (request: ProviderRequest) => ProviderAnswer | Promise<ProviderAnswer>): Promise<RawProvider> {
+export async function startRawProvider(answer: (request: ProviderRequest) =>
+  | ProviderAnswer | Promise<ProviderAnswer>): Promise<RawProvider> {
   const faults: string[] = [];
   const sockets = new Set<Socket>();
   let count = 0;
@@ -114,7 +115,8 @@ function readRequest(bytes: Buffer): { request: ProviderRequest; rest: number } 
   if (headers.some(([name]) => name === 'transfer-encoding')) return 'transfer-encoding beside content-length';
   const from = end + 4;
   if (bytes.length < from + Number(length)) return undefined;
-  return { request: { method, path, headers, body: bytes.subarray(from, from + Number(length)) }, rest: bytes.length - from - Number(length) };
+  return { request: { method, path, headers, body: bytes.subarray(from, from + Number(length)) }, rest:
+    bytes.length - from - Number(length) };
 }
 
 /** False where the connection is over. */

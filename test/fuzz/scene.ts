@@ -47,8 +47,10 @@ export interface LoggedCall {
 
 /** A model of videos beside the usual ones. */
 export function withVideos(yaml: string): string {
-  return yaml.replace('  - {name: image-model, endpoints: [Images]}', '  - {name: image-model, endpoints: [Images]}\n  - {name: video-model, endpoints: [Videos]}')
-    .replace('  - {name: shelf-model,', '  - {name: video-model, vendor: BFL, quotaType: Request, requestUsd: "0.04"}\n  - {name: shelf-model,');
+  return yaml.replace('  - {name: image-model, endpoints: ' +
+    '[Images]}', '  - {name: image-model, endpoints: [Images]}\n  - {name: video-model, endpoints: [Videos]}')
+    .replace('  - {name: shelf-model,', '  - {name: video-model, vendor: BFL, quotaType: Request, requestUsd: ' +
+      '"0.04"}\n  - {name: shelf-model,');
 }
 
 const REST_MS = 10_000;
@@ -61,10 +63,14 @@ interface SceneOptions {
   readonly gateway?: Partial<GatewayOptions>;
 }
 
-export async function openScene({ answer, platform = (yaml) => yaml, gateway: options = {} }: SceneOptions): Promise<Scene> {
+export async function openScene({
+  answer, platform = (yaml) => yaml, gateway: options = {},
+}: SceneOptions): Promise<Scene> {
   const provider = await startRawProvider(answer);
   const urls = { openaiUrl: provider.url, anthropicUrl: provider.url };
-  const gateway = await startGateway({ files: { 'keys.yaml': keysManifest(), 'platform.yaml': platform(platformManifest(urls)) }, ...options });
+  const gateway = await startGateway({
+    files: { 'keys.yaml': keysManifest(), 'platform.yaml': platform(platformManifest(urls)) }, ...options,
+  });
   const port = Number(new URL(gateway.url).port);
   const sockets = watchSockets(port);
   const responses = watchResponses(port);
@@ -76,7 +82,9 @@ export async function openScene({ answer, platform = (yaml) => yaml, gateway: op
   async function calm(): Promise<void> {
     await rest('calls in flight', () => idle(gateway) ? undefined : JSON.stringify(gateway.ledger.gauges(), bigints));
     await rest('client connections', () => sockets.size === 0 ? undefined : `${sockets.size} open`);
-    await rest('answers', () => responses.open[0] === undefined ? undefined : `${responses.open.length} are open, the first to ${responses.open[0].req.method} ${responses.open[0].req.url}`);
+    await rest('answers', () => responses.open[0] === undefined
+      ? undefined
+      : `${responses.open.length} are open, the first to ${responses.open[0].req.method} ${responses.open[0].req.url}`);
     const answered = await ask(gateway.url);
     if (answered !== undefined) throw new Error(`a normal call: ${answered}`);
     await rest('the normal call', () => idle(gateway) ? undefined : 'it is not settled');
@@ -84,7 +92,8 @@ export async function openScene({ answer, platform = (yaml) => yaml, gateway: op
     await rest('settlements', () => unsettled(money));
     const stray = strays.taken[0];
     if (stray !== undefined) throw new Error(`unhandled in this process: ${stray}`);
-    if (provider.faults.length > 0) throw new Error(`the provider was sent: ${(provider.faults as string[]).splice(0).join(' | ').slice(0, 1000)}`);
+    if (provider.faults.length > 0)
+      throw new Error(`the provider was sent: ${(provider.faults as string[]).splice(0).join(' | ').slice(0, 1000)}`);
     checkLog(lines);
     checkMoney(money);
     credit = await refill(gateway, credit);
@@ -124,7 +133,9 @@ async function rest(what: string, busy: () => string | undefined): Promise<void>
 /** Undefined: answered as it should be, and quickly. */
 async function ask(url: string): Promise<string | undefined> {
   try {
-    const response = await fetch(`${url}/v1/key`, { headers: { authorization: `Bearer ${KEYS.main}`, connection: 'close' }, signal: AbortSignal.timeout(ANSWER_MS) });
+    const response = await fetch(`${url}/v1/key`, {
+      headers: { authorization: `Bearer ${KEYS.main}`, connection: 'close' }, signal: AbortSignal.timeout(ANSWER_MS),
+    });
     const text = await response.text();
     return response.status === 200 ? undefined : `${response.status} ${text}`;
   } catch (error) {
@@ -155,8 +166,10 @@ function checkMoney(money: ReadonlyMap<string, CallMoney>): void {
   for (const [callId, { settled, request }] of money) {
     if (!settled) continue;
     const { keyLimitNanoUsd } = request.limits;
-    if (keyLimitNanoUsd !== null && settled.keySpentNanoUsd > keyLimitNanoUsd) throw new Error(`the call ${callId} overspent its key`);
-    if (settled.record.costNanoUsd < 0n || settled.record.unbilledNanoUsd < 0n) throw new Error(`the call ${callId} has a negative cost`);
+    if (keyLimitNanoUsd !== null && settled.keySpentNanoUsd > keyLimitNanoUsd)
+      throw new Error(`the call ${callId} overspent its key`);
+    if (settled.record.costNanoUsd < 0n || settled.record.unbilledNanoUsd < 0n)
+      throw new Error(`the call ${callId} has a negative cost`);
   }
 }
 
@@ -166,7 +179,8 @@ function watchMoney({ ledger }: TestGateway): Map<string, CallMoney> {
   const settle = ledger.settle.bind(ledger);
   ledger.hold = async (request) => {
     const result = await hold(request);
-    if (result.outcome === 'Held') money.set(request.origin.callId, { heldNanoUsd: result.heldNanoUsd, request, settled: undefined });
+    if (result.outcome === 'Held')
+      money.set(request.origin.callId, { heldNanoUsd: result.heldNanoUsd, request, settled: undefined });
     return result;
   };
   ledger.settle = async (settlement) => {
@@ -186,7 +200,8 @@ async function refill(gateway: TestGateway, creditUsd: bigint): Promise<bigint> 
   if (spentUsd > creditUsd) throw new Error('the account was overspent');
   if (spentUsd * 2n < creditUsd) return creditUsd;
   const next = spentUsd * 2n + 1000n;
-  await gateway.write('keys.yaml', keysManifest().replace(accountsManifest(), accountsManifest().replace('"1000"', `"${next}"`)));
+  await gateway.write('keys.yaml', keysManifest()
+    .replace(accountsManifest(), accountsManifest().replace('"1000"', `"${next}"`)));
   return next;
 }
 
@@ -219,7 +234,9 @@ function watchResponses(port: number): { readonly open: readonly ServerResponse[
 /** Errors that nobody caught. */
 function watchStrays(): { readonly taken: readonly string[]; stop(): void } {
   const taken: string[] = [];
-  const take = (error: unknown): void => { taken.push(error instanceof Error ? error.stack ?? error.message : String(error)); };
+  const take = (error: unknown): void => {
+    taken.push(error instanceof Error ? error.stack ?? error.message : String(error));
+  };
   process.on('unhandledRejection', take);
   process.on('uncaughtException', take);
   return {
@@ -238,5 +255,6 @@ function bigints(_key: string, value: unknown): unknown {
 /** No answer may hold the provider's credential or address. */
 export function leakIn(bytes: Buffer, provider: RawProvider): string | undefined {
   const text = bytes.toString('latin1');
-  return [...Object.values(PROVIDER_KEYS), provider.url, new URL(provider.url).host].find((secret) => text.includes(secret));
+  return [...Object.values(PROVIDER_KEYS), provider.url, new URL(provider.url).host].find((secret) =>
+    text.includes(secret));
 }

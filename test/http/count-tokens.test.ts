@@ -1,4 +1,7 @@
-/** Counting tokens: near to the truth for models whose provider cannot, open about providers that fail, and within thresholds. */
+/**
+ * Counting tokens: near to the truth for models whose provider cannot, open about providers that fail, and within
+ * thresholds.
+ */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { KEYS } from '../support/manifests.ts';
@@ -12,13 +15,16 @@ before(async () => { world = await startWorld(); });
 after(() => world.stop());
 afterEach(() => tidyUp(world));
 
-const count = (model: string, body: object = { messages: [{ role: 'user', content: 'hello world' }] }, headers: Record<string, string> = {}): Promise<Answer> =>
+const count = (model: string, body: object = { messages: [{
+  role: 'user', content: 'hello world',
+}] }, headers: Record<string, string> = {}): Promise<Answer> =>
   post(world, '/v1/messages/count_tokens', { model, ...body }, headers);
 const tokensOf = async (body: object): Promise<number> => (await count('gpt-model', body)).json().input_tokens;
 
 describe('an estimate', () => {
   it('is of words, not of bytes, and says that it is one', async () => {
-    const answer = await count('gpt-model', { messages: [{ role: 'user', content: 'internationalization '.repeat(500) }] });
+    const answer =
+      await count('gpt-model', { messages: [{ role: 'user', content: 'internationalization '.repeat(500) }] });
     assert.equal(answer.headers.get('x-modelgateway-usage'), 'estimated');
     // two tokens each, where its bytes would say five
     assert.ok(answer.json().input_tokens > 990 && answer.json().input_tokens < 1100, answer.text);
@@ -27,13 +33,25 @@ describe('an estimate', () => {
     const words = 'one two three four five six seven eight nine ten';
     const plain = await tokensOf({ messages: [{ role: 'user', content: 'hi' }] });
     const read: readonly object[] = [
-      { system: words }, { system: [{ type: 'text', text: words }] }, { tools: [{ name: 'f', description: words, input_schema: { type: 'object' } }] },
+      { system: words }, { system: [{
+        type: 'text', text: words,
+      }] }, { tools: [{ name: 'f', description: words, input_schema: { type: 'object' } }] },
       { messages: [{ role: 'user', content: [{ type: 'text', text: words }] }] },
-      { messages: [{ role: 'user', content: 'hi' }, { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'f', input: { words } }] }] },
-      { messages: [{ role: 'user', content: 'hi' }, { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: words }] }] },
-      { messages: [{ role: 'user', content: 'hi' }, { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: [{ type: 'text', text: words }] }] }] },
-      { messages: [{ role: 'user', content: [{ type: 'document', title: 't', source: { type: 'text', media_type: 'text/plain', data: words } }] }] },
-      { messages: [{ role: 'user', content: [{ type: 'document', source: { type: 'content', content: [{ type: 'text', text: words }] } }] }] },
+      { messages: [{
+        role: 'user', content: 'hi',
+      }, { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'f', input: { words } }] }] },
+      { messages: [{
+        role: 'user', content: 'hi',
+      }, { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: words }] }] },
+      { messages: [{ role: 'user', content: 'hi' }, {
+        role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: [{ type: 'text', text: words }] }],
+      }] },
+      { messages: [{ role: 'user', content: [{
+        type: 'document', title: 't', source: { type: 'text', media_type: 'text/plain', data: words },
+      }] }] },
+      { messages: [{ role: 'user', content: [{
+        type: 'document', source: { type: 'content', content: [{ type: 'text', text: words }] },
+      }] }] },
     ];
     for (const body of read) {
       const tokens = await tokensOf({ messages: [{ role: 'user', content: 'hi' }], ...body });
@@ -47,7 +65,9 @@ describe('an estimate', () => {
   });
   it('leaves out what is not read again', async () => {
     const thought = { type: 'thinking', thinking: 'a long thought '.repeat(100), signature: 's'.repeat(500) };
-    assert.ok(await tokensOf({ messages: [{ role: 'user', content: 'hi' }, { role: 'assistant', content: [thought, { type: 'text', text: 'ok' }] }, { role: 'user', content: 'go on' }] }) < 40);
+    assert.ok(await tokensOf({ messages: [{ role: 'user', content: 'hi' }, {
+      role: 'assistant', content: [thought, { type: 'text', text: 'ok' }],
+    }, { role: 'user', content: 'go on' }] }) < 40);
   });
   it('may be more than the model takes, which is what one counts for', async () => {
     assert.ok(await tokensOf({ messages: [{ role: 'user', content: 'word '.repeat(150_000) }] }) > 100_000);
@@ -56,18 +76,27 @@ describe('an estimate', () => {
 
 describe('a provider that fails to count', () => {
   for (const [what, outcome, reply] of [
-    ['says 500', 'status_500', anthropicError(500)], ['refuses the credential', 'status_401', anthropicError(401, 'authentication_error')],
-    ['has no such endpoint', 'status_404', anthropicError(404, 'not_found_error')], ['answers nonsense', 'cut', json({ tokens: 'many' })],
+    [
+      'says 500', 'status_500', anthropicError(500),
+    ], ['refuses the credential', 'status_401', anthropicError(401, 'authentication_error')],
+    [
+      'has no such endpoint', 'status_404', anthropicError(404, 'not_found_error'),
+    ], ['answers nonsense', 'cut', json({ tokens: 'many' })],
     ['breaks off', 'reset', { beforeHead: [RESET], steps: [] }],
   ] as const) {
     it(`because it ${what} is estimated for, and told of in log and metrics`, async () => {
       world.anthropic.script(reply);
       const answer = await count('claude-model');
       assert.deepEqual([answer.status, answer.headers.get('x-modelgateway-usage')], [200, 'estimated']);
-      const line = world.gateway.logs.map((text) => JSON.parse(text)).find(({ request_id: id }) => id === answer.headers.get('x-request-id'));
-      assert.deepEqual(line.attempts.map(({ channel, outcome: said }: { channel: string; outcome: string }) => [channel, said]), [['anthropic/direct', outcome]]);
+      const line = world.gateway.logs.map((text) => JSON.parse(text)).find(({ request_id: id }) =>
+        id === answer.headers.get('x-request-id'));
+      assert.deepEqual(line.attempts.map(({ channel, outcome: said }: { channel: string; outcome: string }) =>
+        [channel, said]), [['anthropic/direct', outcome]]);
       const metrics = await (await fetch(`${world.gateway.adminUrl}/metrics`)).text();
-      assert.match(metrics, new RegExp(`modelgateway_upstream_attempts_total\\{channel="anthropic/direct",outcome="${outcome}"\\} \\d`));
+      assert.match(
+        metrics,
+        new RegExp(`modelgateway_upstream_attempts_total\\{channel="anthropic/direct",outcome="${outcome}"\\} \\d`),
+      );
     });
   }
   it('is told from one that counts', async () => {

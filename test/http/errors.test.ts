@@ -48,7 +48,9 @@ const BODIES: Record<string, (model?: string, more?: Record<string, unknown>) =>
 const PATHS = Object.keys(BODIES);
 
 describe('a key that does not open anything: 401', () => {
-  const row: Expected = { status: 401, openai: ['invalid_request_error', 'invalid_api_key'], anthropic: 'authentication_error' };
+  const row: Expected = {
+    status: 401, openai: ['invalid_request_error', 'invalid_api_key'], anthropic: 'authentication_error',
+  };
   const cases: Record<string, Record<string, string>> = {
     'no key': { 'no-key': '1' },
     'no sk- prefix': { authorization: 'Bearer pk-1234567890123456789012345678901234' },
@@ -59,7 +61,9 @@ describe('a key that does not open anything: 401', () => {
     'disabled': { authorization: `Bearer ${KEYS.disabled}` },
     'expired': { 'x-api-key': KEYS.expired },
     'not our credential in Authorization': { authorization: 'Basic dXNlcjpwYXNz' },
-    'not our credential in Authorization beside a good x-api-key': { authorization: 'Basic dXNlcjpwYXNz', 'x-api-key': KEYS.main },
+    'not our credential in Authorization beside a good x-api-key': {
+      authorization: 'Basic dXNlcjpwYXNz', 'x-api-key': KEYS.main,
+    },
     'two different keys': { authorization: `Bearer ${KEYS.main}`, 'x-api-key': KEYS.small },
     'a key that is not Accepted': { authorization: `Bearer ${KEYS.orphan}` },
     'an empty one': { 'x-api-key': '' },
@@ -77,7 +81,8 @@ describe('a key that does not open anything: 401', () => {
   });
 
   it('says so where the key is not accepted, disabled or expired', async () => {
-    const said = async (key: string): Promise<string> => assertError(await post(world, PATHS[0]!, chat(), { 'x-api-key': key }), PATHS[0]!, row);
+    const said = async (key: string): Promise<string> =>
+      assertError(await post(world, PATHS[0]!, chat(), { 'x-api-key': key }), PATHS[0]!, row);
     assert.match(await said(KEYS.orphan), /not accepted/);
     assert.match(await said(KEYS.disabled), /disabled/);
     assert.match(await said(KEYS.expired), /expired/);
@@ -87,32 +92,40 @@ describe('a key that does not open anything: 401', () => {
     const headers = new Headers({ 'content-type': 'application/json' });
     headers.append('x-api-key', KEYS.main);
     headers.append('x-api-key', KEYS.small);
-    const response = await fetch(`${world.gateway.url}/v1/messages`, { method: 'POST', headers, body: JSON.stringify(message()) });
+    const response =
+      await fetch(`${world.gateway.url}/v1/messages`, { method: 'POST', headers, body: JSON.stringify(message()) });
     assert.equal(response.status, 401);
     assert.match(await response.text(), /more than once/);
   });
 
   it('takes the same key in both headers', async () => {
     world.openai.script(openaiChat());
-    const answer = await post(world, '/v1/chat/completions', chat(), { authorization: `Bearer ${KEYS.main}`, 'x-api-key': KEYS.main });
+    const answer = await post(
+      world, '/v1/chat/completions', chat(), { authorization: `Bearer ${KEYS.main}`, 'x-api-key': KEYS.main },
+    );
     assert.equal(answer.status, 200);
   });
 
   it('takes either header on either path', async () => {
     world.openai.script(openaiChat());
     world.anthropic.script(anthropicMessage());
-    for (const headers of [{ authorization: `Bearer ${KEYS.main}` }, { authorization: `bearer ${KEYS.main}` }, { 'x-api-key': KEYS.main }] as Record<string, string>[])
+    for (const headers of [
+      { authorization: `Bearer ${KEYS.main}` }, { authorization: `bearer ${KEYS.main}` }, { 'x-api-key': KEYS.main },
+    ] as Record<string, string>[])
       for (const path of PATHS) assert.equal((await post(world, path, BODIES[path]!(), headers)).status, 200);
   });
 });
 
 describe('a model that cannot be called', () => {
-  const row: Expected = { status: 404, openai: ['invalid_request_error', 'model_not_found'], anthropic: 'not_found_error' };
+  const row: Expected = {
+    status: 404, openai: ['invalid_request_error', 'model_not_found'], anthropic: 'not_found_error',
+  };
   for (const path of PATHS) {
     it(`unknown, of another endpoint, or not for this key: the same 404 on ${path}`, async () => {
       const unknown = assertError(await post(world, path, BODIES[path]!('no-such-model')), path, row);
       const embedding = assertError(await post(world, path, BODIES[path]!('embed-model')), path, row);
-      const notMine = assertError(await post(world, path, BODIES[path]!('gpt-model'), { 'x-api-key': KEYS.narrow }), path, row);
+      const notMine =
+        assertError(await post(world, path, BODIES[path]!('gpt-model'), { 'x-api-key': KEYS.narrow }), path, row);
       const shelf = assertError(await post(world, path, BODIES[path]!('shelf-model')), path, row);
       const shape = (text: string): string => text.replace(/"[^"]*"/, '"…"');
       assert.equal(new Set([unknown, embedding, notMine, shelf].map(shape)).size, 1, 'they can be told apart');
@@ -136,11 +149,15 @@ describe('paths and methods', () => {
   });
   it('/v1/v1 says that the base URL has it twice, in the dialect of the path', async () => {
     assert.match(assertError(await post(world, '/v1/v1/messages', message()), '/v1/v1/messages', row), /\/v1 twice/);
-    assert.match(assertError(await post(world, '/v1/v1/chat/completions', chat()), '/v1/v1/chat/completions', row), /\/v1 twice/);
+    assert.match(
+      assertError(await post(world, '/v1/v1/chat/completions', chat()), '/v1/v1/chat/completions', row), /\/v1 twice/,
+    );
   });
   it('known path, wrong method: 405 with allow', async () => {
     const answer = await get(world, '/v1/chat/completions');
-    assertError(answer, '/v1/chat/completions', { status: 405, openai: ['invalid_request_error', 'method_not_allowed'], anthropic: '' });
+    assertError(answer, '/v1/chat/completions', {
+      status: 405, openai: ['invalid_request_error', 'method_not_allowed'], anthropic: '',
+    });
     assert.equal(answer.headers.get('allow'), 'POST');
     const other = await get(world, '/v1/messages');
     assertError(other, '/v1/messages', { status: 405, openai: ['', ''], anthropic: 'invalid_request_error' });
@@ -151,7 +168,8 @@ describe('paths and methods', () => {
 });
 
 describe('bad requests', () => {
-  const row = (code: string): Expected => ({ status: 400, openai: ['invalid_request_error', code], anthropic: 'invalid_request_error' });
+  const row = (code: string): Expected =>
+    ({ status: 400, openai: ['invalid_request_error', code], anthropic: 'invalid_request_error' });
   for (const path of PATHS) {
     it(`malformed JSON on ${path}`, async () => {
       for (const body of ['{"model": ', 'not json', '[]', '"text"', 'null', ''])
@@ -161,7 +179,9 @@ describe('bad requests', () => {
       const param = (answer: Answer): unknown => answer.json().error.param;
       const cases: [Record<string, unknown>, string][] = [
         [{ messages: [] }, 'model'], [{ ...BODIES[path]!(), model: 7 }, 'model'], [{ model: 'gpt-model' }, 'messages'],
-        [{ ...BODIES[path]!(), messages: 'x' }, 'messages'], [{ ...BODIES[path]!(), stream: 'yes' }, 'stream'], [{ ...BODIES[path]!(), max_tokens: -1 }, 'max_tokens'],
+        [
+          { ...BODIES[path]!(), messages: 'x' }, 'messages',
+        ], [{ ...BODIES[path]!(), stream: 'yes' }, 'stream'], [{ ...BODIES[path]!(), max_tokens: -1 }, 'max_tokens'],
       ];
       for (const [body, name] of cases) {
         const answer = await post(world, path, body);
@@ -174,7 +194,9 @@ describe('bad requests', () => {
       const content = path === '/v1/messages'
         ? [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } }]
         : [{ type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }];
-      assertError(await post(world, path, BODIES[path]!('text-model', { messages: [{ role: 'user', content }] })), path, row('unsupported_image'));
+      assertError(await post(
+        world, path, BODIES[path]!('text-model', { messages: [{ role: 'user', content }] }),
+      ), path, row('unsupported_image'));
     });
     it(`a body over the limit on ${path}: 413`, async () => {
       assertError(await post(world, path, BODIES[path]!(undefined, { user: 'x'.repeat(110_000) })), path,
@@ -188,9 +210,15 @@ describe('bad requests', () => {
     assert.match(refused.json().error.param, /tools/);
     world.openai.script(openaiChat());
     assert.equal((await post(world, '/v1/chat/completions', chat('tools-model', tools))).status, 200);
-    assertError(await post(world, '/v1/chat/completions', chat('gpt-model', { service_tier: 'priority' })), '/v1/chat/completions', row('not_allowed'));
-    assertError(await post(world, '/v1/messages', message('claude-model', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] })), '/v1/messages', row('not_allowed'));
-    assertError(await post(world, '/v1/messages', message('claude-model', { messages: [{ role: 'user', content: [{ type: 'document', source: { type: 'file', file_id: 'file_1' } }] }] })), '/v1/messages', row('not_allowed'));
+    assertError(await post(
+      world, '/v1/chat/completions', chat('gpt-model', { service_tier: 'priority' }),
+    ), '/v1/chat/completions', row('not_allowed'));
+    assertError(await post(
+      world, '/v1/messages', message('claude-model', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }),
+    ), '/v1/messages', row('not_allowed'));
+    assertError(await post(world, '/v1/messages', message('claude-model', { messages: [{
+      role: 'user', content: [{ type: 'document', source: { type: 'file', file_id: 'file_1' } }],
+    }] })), '/v1/messages', row('not_allowed'));
   });
 });
 
@@ -198,7 +226,9 @@ describe('money that does not reach', () => {
   it('the key\'s quota: 429 that SDKs do not retry', async () => {
     for (const [path, model] of [['/v1/chat/completions', 'gpt-model'], ['/v1/messages', 'claude-model']] as const) {
       const answer = await post(world, path, BODIES[path]!(model, { max_tokens: 4000 }), { 'x-api-key': KEYS.refuse });
-      assertError(answer, path, { status: 429, openai: ['insufficient_quota', 'insufficient_quota'], anthropic: 'rate_limit_error' });
+      assertError(answer, path, {
+        status: 429, openai: ['insufficient_quota', 'insufficient_quota'], anthropic: 'rate_limit_error',
+      });
       assert.equal(answer.headers.get('x-should-retry'), 'false');
     }
   });
@@ -217,13 +247,17 @@ describe('money that does not reach', () => {
 
 describe('concurrency', () => {
   it('the key\'s own threshold: 429 with retry-after, and free again afterwards', async () => {
-    for (const [path, provider, reply] of [['/v1/chat/completions', world.openai, openaiChat()], ['/v1/messages', world.anthropic, anthropicMessage()]] as const) {
+    for (const [path, provider, reply] of [
+      ['/v1/chat/completions', world.openai, openaiChat()], ['/v1/messages', world.anthropic, anthropicMessage()],
+    ] as const) {
       const waiting = gated(reply);
       provider.script(waiting.reply);
       const first = post(world, path, BODIES[path]!(), { 'x-api-key': KEYS.serial });
       await waiting.gate.reached;
       const second = await post(world, path, BODIES[path]!(), { 'x-api-key': KEYS.serial });
-      assertError(second, path, { status: 429, openai: ['rate_limit_error', 'rate_limit_exceeded'], anthropic: 'rate_limit_error' });
+      assertError(second, path, {
+        status: 429, openai: ['rate_limit_error', 'rate_limit_exceeded'], anthropic: 'rate_limit_error',
+      });
       assert.ok(Number(second.headers.get('retry-after')) >= 1);
       assert.equal(second.headers.get('x-should-retry'), null);
       waiting.gate.open();
@@ -238,17 +272,21 @@ describe('concurrency', () => {
 describe('what providers answer', () => {
   const both = [
     ['/v1/chat/completions', () => world.openai, openaiError] as const,
-    ['/v1/messages', () => world.anthropic, (status: number, text?: string): ReturnType<typeof anthropicError> => anthropicError(status, 'api_error', text)] as const,
+    ['/v1/messages', () => world.anthropic, (status: number, text?: string): ReturnType<typeof anthropicError> =>
+      anthropicError(status, 'api_error', text)] as const,
   ];
   for (const [path, provider, error] of both) {
     it(`every channel failed: 502 on ${path}`, async () => {
       provider().script(error(500));
-      assertError(await post(world, path, BODIES[path]!()), path, { status: 502, openai: ['server_error', 'upstream_error'], anthropic: 'api_error' });
+      assertError(await post(world, path, BODIES[path]!()), path, {
+        status: 502, openai: ['server_error', 'upstream_error'], anthropic: 'api_error',
+      });
     });
     it(`overloaded: 529 in Anthropic's dialect, 503 in OpenAI's, on ${path}`, async () => {
       provider().script(error(529));
       assertError(await post(world, path, BODIES[path]!()), path,
-        { status: path === '/v1/messages' ? 529 : 503, openai: ['server_error', 'upstream_error'], anthropic: 'overloaded_error' });
+        { status: path === '/v1/messages' ? 529 : 503, openai: ['server_error', 'upstream_error'], anthropic:
+          'overloaded_error' });
     });
     it(`refuses the request itself: its status and message, on ${path}`, async () => {
       for (const status of [400, 413, 422]) {
@@ -262,24 +300,31 @@ describe('what providers answer', () => {
     it(`its own rate limit: 429 with its retry-after, on ${path}`, async () => {
       provider().script(json({ error: { message: 'slow down' } }, { status: 429, headers: { 'retry-after': '7' } }));
       const answer = await post(world, path, BODIES[path]!());
-      assertError(answer, path, { status: 429, openai: ['rate_limit_error', 'rate_limit_exceeded'], anthropic: 'rate_limit_error' });
+      assertError(answer, path, {
+        status: 429, openai: ['rate_limit_error', 'rate_limit_exceeded'], anthropic: 'rate_limit_error',
+      });
       assert.equal(answer.headers.get('retry-after'), '7');
     });
     it(`refuses the gateway's credential or model name: 502 on ${path}, said in the log and in the route's status`, async () => {
       for (const status of [401, 402, 403, 404]) {
         provider().script(error(status, `Incorrect API key provided: ${PROVIDER_KEYS.openai}`));
-        assertError(await post(world, path, BODIES[path]!()), path, { status: 502, openai: ['server_error', 'upstream_error'], anthropic: 'api_error' });
+        assertError(await post(world, path, BODIES[path]!()), path, {
+          status: 502, openai: ['server_error', 'upstream_error'], anthropic: 'api_error',
+        });
       }
       assert.ok(world.gateway.logs.some((line) => line.includes('refuses the gateway')));
       const statuses = await world.gateway.operator.statuses();
-      const route = statuses.find(({ kind, name }) => kind === 'ModelRoute' && name === (path === '/v1/messages' ? 'anthropic' : 'openai'));
+      const route = statuses.find(({ kind, name }) => kind === 'ModelRoute' &&
+        name === (path === '/v1/messages' ? 'anthropic' : 'openai'));
       const warning = route?.status.conditions.find(({ type }) => type === 'UpstreamRefused');
       assert.deepEqual([warning?.status, warning?.reason], ['True', 'ModelRefused']);
       assert.match(warning?.message ?? '', /Channel "direct".*404/);
     });
     it(`garbage instead of JSON: 502 on ${path}`, async () => {
       provider().script({ steps: ['<html>oops</html>'] });
-      assertError(await post(world, path, BODIES[path]!()), path, { status: 502, openai: ['server_error', 'upstream_error'], anthropic: 'api_error' });
+      assertError(await post(world, path, BODIES[path]!()), path, {
+        status: 502, openai: ['server_error', 'upstream_error'], anthropic: 'api_error',
+      });
     });
   }
   it('and none of it costs anything', async () => {

@@ -2,7 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { KEYS, keyManifest } from '../support/manifests.ts';
-import { anthropicMessage, anthropicStream, breakAt, gated, insertAt, json, openaiChat, openaiEmbeddings, openaiError, openaiImages, openaiStream } from '../support/provider-answers.ts';
+import {
+  anthropicMessage, anthropicStream, breakAt, gated, insertAt, json, openaiChat, openaiEmbeddings, openaiError,
+  openaiImages, openaiStream,
+} from '../support/provider-answers.ts';
 import { CUT, gate } from '../support/mock-provider.ts';
 import type { Reply } from '../support/mock-provider.ts';
 import { chat, get, message, nothingLeaks, post, spending, startWorld, tidyUp } from './support.ts';
@@ -58,8 +61,10 @@ async function usageOf(answer: Answer, headers: Record<string, string> = {}): Pr
 }
 
 describe('the check values of the price formula', () => {
-  const anthropicUsage = { input_tokens: 1000, cache_read_input_tokens: 20000, cache_creation_input_tokens: 4000, cache_creation: { ephemeral_5m_input_tokens: 3000, ephemeral_1h_input_tokens: 1000 }, output_tokens: 500 };
-  const asks = message('claude-model', { max_tokens: 4000, system: [{ type: 'text', text: 'x'.repeat(30000), cache_control: { type: 'ephemeral', ttl: '1h' } }] });
+  const anthropicUsage = { input_tokens: 1000, cache_read_input_tokens: 20000, cache_creation_input_tokens:
+    4000, cache_creation: { ephemeral_5m_input_tokens: 3000, ephemeral_1h_input_tokens: 1000 }, output_tokens: 500 };
+  const asks = message('claude-model', { max_tokens:
+    4000, system: [{ type: 'text', text: 'x'.repeat(30000), cache_control: { type: 'ephemeral', ttl: '1h' } }] });
 
   it('$3/$15 with cache reads and writes: $0.03375, streamed or not', async () => {
     world.anthropic.script(anthropicMessage({ usage: anthropicUsage }));
@@ -70,14 +75,18 @@ describe('the check values of the price formula', () => {
     assert.equal(streamed.status, 200);
     const usage = await usageOf(streamed);
     assert.equal(usage.cost_usd, '0.03375');
-    assert.deepEqual([usage.input_tokens, usage.cached_tokens, usage.cache_write_tokens, usage.output_tokens], [1000, 20000, 4000, 500]);
+    assert.deepEqual([
+      usage.input_tokens, usage.cached_tokens, usage.cache_write_tokens, usage.output_tokens,
+    ], [1000, 20000, 4000, 500]);
     assert.equal(usage.usage_source, 'Provider');
   });
   it('$2.5/$10 with cached input at group ratio 0.8: $0.0204', async () => {
     const usage = { prompt_tokens: 12000, completion_tokens: 800, prompt_tokens_details: { cached_tokens: 10000 } };
     world.openai.script(openaiChat({ usage }));
     const body = chat('gpt-model', { messages: [{ role: 'user', content: 'x'.repeat(20000) }] });
-    assert.equal((await post(world, '/v1/chat/completions', body, CHEAP)).headers.get('x-modelgateway-cost-usd'), '0.0204');
+    assert.equal(
+      (await post(world, '/v1/chat/completions', body, CHEAP)).headers.get('x-modelgateway-cost-usd'), '0.0204',
+    );
     world.openai.script(openaiStream(['a', 'b'], { usage }));
     const streamed = await post(world, '/v1/chat/completions', { ...body, stream: true }, CHEAP);
     assert.equal((await usageOf(streamed, CHEAP)).cost_usd, '0.0204');
@@ -110,14 +119,18 @@ describe('what a call says of its money', () => {
     const usage = await usageOf(answer, headers);
     assert.equal(usage.object, 'usage');
     assert.equal(usage.id, answer.headers.get('x-request-id'));
-    assert.deepEqual([usage.model, usage.group, usage.channel, usage.cost_usd, usage.unbilled_usd], ['gpt-model', 'main', 'openai/direct', '0.00075', '0.00']);
+    assert.deepEqual([
+      usage.model, usage.group, usage.channel, usage.cost_usd, usage.unbilled_usd,
+    ], ['gpt-model', 'main', 'openai/direct', '0.00075', '0.00']);
     assert.equal((await get(world, `/v1/usage/${usage.id}`)).status, 404, 'another key reads it');
     const key = (await get(world, '/v1/key', headers)).json();
     assert.deepEqual([key.spent_usd, key.remaining_usd, key.held_usd], ['0.00075', '0.00925', '0.00']);
   });
   it('an unlimited key remains Unlimited', async () => {
     world.openai.script(openaiChat());
-    assert.equal((await post(world, '/v1/chat/completions', chat())).headers.get('x-modelgateway-remaining-usd'), 'Unlimited');
+    assert.equal(
+      (await post(world, '/v1/chat/completions', chat())).headers.get('x-modelgateway-remaining-usd'), 'Unlimited',
+    );
   });
   it('usage that the provider leaves out is estimated, marked, and never zero', async () => {
     world.openai.script(openaiChat({ content: 'x'.repeat(400), usage: null }));
@@ -136,7 +149,9 @@ describe('what a call says of its money', () => {
 
 describe('too little money for the worst case', () => {
   it('whenShort Lower: the limit that is sent is what is affordable, and the answer says so', async () => {
-    await world.gateway.write('lower.yaml', keyManifest('lower', 'sk-test-lower-00000000000000000000000000000', 'quota: {limitUsd: "0.02"}'));
+    await world.gateway.write(
+      'lower.yaml', keyManifest('lower', 'sk-test-lower-00000000000000000000000000000', 'quota: {limitUsd: "0.02"}'),
+    );
     world.openai.script(openaiChat({ usage: { prompt_tokens: 10, completion_tokens: 10 } }));
     const headers = { 'x-api-key': 'sk-test-lower-00000000000000000000000000000' };
     const answer = await post(world, '/v1/chat/completions', chat(), headers);
@@ -145,18 +160,22 @@ describe('too little money for the worst case', () => {
     const limit = Number(answer.headers.get('x-modelgateway-max-tokens'));
     assert.equal(sent['max_completion_tokens'], limit);
     assert.ok(limit >= 256 && limit < 4000, String(limit));
-    // at $10 a million, what the limit costs at most stays under the quota, and one token more would not be affordable by much
+    // at $10 a million, what the limit costs at most stays under the quota, and one token more would not be affordable
+    // by much
     assert.ok(limit * 10 / 1e6 <= 0.02);
   });
   it('is not lowered for tools or an output schema, nor with Refuse', async () => {
     const headers = { 'x-api-key': 'sk-test-lower-00000000000000000000000000000' };
     const tools = { tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }] };
     assert.equal((await post(world, '/v1/chat/completions', chat('gpt-model', tools), headers)).status, 429);
-    assert.equal((await post(world, '/v1/chat/completions', chat('gpt-model', { response_format: { type: 'json_object' } }), headers)).status, 429);
+    assert.equal((await post(
+      world, '/v1/chat/completions', chat('gpt-model', { response_format: { type: 'json_object' } }), headers,
+    )).status, 429);
     assert.equal((await post(world, '/v1/chat/completions', chat(), { 'x-api-key': KEYS.refuse })).status, 429);
   });
   it('200 calls at once against a quota whose holds afford 20: never a nano-dollar too much', async () => {
-    // the worst case of one call is just under a 20th of the dollar: input bound by bytes, output 4000 tokens at $10 a million
+    // the worst case of one call is just under a 20th of the dollar: input bound by bytes, output 4000 tokens at $10 a
+    // million
     const body = chat('gpt-model', { max_tokens: 4000, messages: [{ role: 'user', content: '' }] });
     const bound = (bytes: number): number => (bytes + 128 + 16) * 2.5 * 1.25 / 1e6 + 4000 * 10 / 1e6;
     body['messages'] = [{ role: 'user', content: 'x'.repeat(2850) }];
@@ -164,7 +183,8 @@ describe('too little money for the worst case', () => {
     const waiting = gate();
     const usage = { prompt_tokens: 700, completion_tokens: 4000 };
     world.openai.script({ ...openaiChat({ usage }), beforeHead: [waiting] });
-    const calls = Array.from({ length: 200 }, () => post(world, '/v1/chat/completions', body, { 'x-api-key': CROWD_KEY }));
+    const calls =
+      Array.from({ length: 200 }, () => post(world, '/v1/chat/completions', body, { 'x-api-key': CROWD_KEY }));
     const settled: Promise<Answer>[] = calls;
     await world.openai.request(17);
     // everybody has been decided once 200 less those in flight have been answered
@@ -194,7 +214,9 @@ function firstRefusals(calls: readonly Promise<Answer>[], count: number): Promis
 
 describe('a provider that reports more than it was allowed to produce', () => {
   it('is charged from what is free, and the rest is written off, never overspent', async () => {
-    await world.gateway.write('liar.yaml', keyManifest('liar', 'sk-test-liar-000000000000000000000000000000', 'quota: {limitUsd: "0.01"}'));
+    await world.gateway.write(
+      'liar.yaml', keyManifest('liar', 'sk-test-liar-000000000000000000000000000000', 'quota: {limitUsd: "0.01"}'),
+    );
     const headers = { 'x-api-key': 'sk-test-liar-000000000000000000000000000000' };
     world.openai.script(openaiChat({ usage: { prompt_tokens: 10, completion_tokens: 1_000_000 } }));
     const answer = await post(world, '/v1/chat/completions', chat('gpt-model', { max_tokens: 300 }), headers);
@@ -264,7 +286,9 @@ describe('calls that end early', () => {
   });
   it('or, with Drain, the provider is read on to its exact usage', async () => {
     const waiting = gate();
-    world.openai.script(insertAt(openaiStream(['aa', 'bb', 'cc'], { usage: { prompt_tokens: 11, completion_tokens: 33 } }), 2, waiting));
+    world.openai.script(insertAt(
+      openaiStream(['aa', 'bb', 'cc'], { usage: { prompt_tokens: 11, completion_tokens: 33 } }), 2, waiting,
+    ));
     const id = await leaveAfter('aa', chat('drain-model', { stream: true }));
     waiting.open();
     const request = await world.openai.request(0);
@@ -277,7 +301,8 @@ describe('calls that end early', () => {
     const waiting = gated(openaiChat({ usage: { prompt_tokens: 11, completion_tokens: 33 } }));
     world.openai.script(waiting.reply);
     const leaving = new AbortController();
-    const call = fetch(`${world.gateway.url}/v1/chat/completions`, { method: 'POST', signal: leaving.signal, headers: { authorization: `Bearer ${KEYS.main}` }, body: JSON.stringify(chat()) });
+    const call = fetch(`${world.gateway.url}/v1/chat/completions`, { method: 'POST', signal:
+      leaving.signal, headers: { authorization: `Bearer ${KEYS.main}` }, body: JSON.stringify(chat()) });
     const gone = assert.rejects(call);
     await waiting.gate.reached;
     const before = await spending(world);
@@ -290,7 +315,9 @@ describe('calls that end early', () => {
   });
   it('a call that the provider fails before any output costs nothing', async () => {
     const before = await spending(world);
-    for (const reply of [openaiError(500), { beforeHead: [CUT], steps: [] } satisfies Reply, json({}, { status: 404 })]) {
+    for (const reply of [
+      openaiError(500), { beforeHead: [CUT], steps: [] } satisfies Reply, json({}, { status: 404 }),
+    ]) {
       world.openai.script(reply);
       assert.equal((await post(world, '/v1/chat/completions', chat('gpt-model', { stream: true }))).status, 502);
     }
@@ -301,7 +328,8 @@ describe('calls that end early', () => {
 /** Streams until `text` has come, then leaves; returns the request id. */
 async function leaveAfter(text: string, body: unknown): Promise<string> {
   const leaving = new AbortController();
-  const response = await fetch(`${world.gateway.url}/v1/chat/completions`, { method: 'POST', signal: leaving.signal, headers: { authorization: `Bearer ${KEYS.main}` }, body: JSON.stringify(body) });
+  const response = await fetch(`${world.gateway.url}/v1/chat/completions`, { method:
+    'POST', signal: leaving.signal, headers: { authorization: `Bearer ${KEYS.main}` }, body: JSON.stringify(body) });
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   for (let seen = ''; !seen.includes(text);) {
     const { value, done } = await reader.read();
@@ -332,9 +360,13 @@ describe('money answers before bytes', () => {
     ledger.settle = async (settlement) => { asked.resolve(); await release.promise; return settle(settlement); };
     try {
       world.openai.script(openaiStream(['hel', 'lo']));
-      const response = await fetch(`${world.gateway.url}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${KEYS.main}` }, body: JSON.stringify(chat('gpt-model', { stream: true })) });
+      const response = await fetch(`${world.gateway.url}/v1/chat/completions`, {
+        method: 'POST', headers: { authorization: `Bearer ${KEYS.main}` },
+        body: JSON.stringify(chat('gpt-model', { stream: true })),
+      });
       let text = '';
-      const reading = (async () => { for await (const piece of response.body!.pipeThrough(new TextDecoderStream())) text += piece; })();
+      const reading = (async () => { for await (const piece of response.body!.pipeThrough(new TextDecoderStream()))
+        text += piece; })();
       await asked.promise;
       assert.ok(!text.includes('[DONE]'));
       release.resolve();
@@ -359,9 +391,13 @@ describe('limits that change', () => {
     assert.equal((await post(world, '/v1/chat/completions', chat(), headers)).status, 200);
   });
   it('an account with no grant pays for nothing', async () => {
-    await world.gateway.write('broke.yaml', keyManifest('broke', 'sk-test-broke-00000000000000000000000000000', 'accountRef: {name: broke}')
+    await world.gateway.write('broke.yaml', keyManifest(
+      'broke', 'sk-test-broke-00000000000000000000000000000', 'accountRef: {name: broke}',
+    )
       + 'apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: broke, namespace: team}\nspec: {}\n');
-    assert.equal((await post(world, '/v1/chat/completions', chat(), { 'x-api-key': 'sk-test-broke-00000000000000000000000000000' })).status, 402);
+    assert.equal((await post(
+      world, '/v1/chat/completions', chat(), { 'x-api-key': 'sk-test-broke-00000000000000000000000000000' },
+    )).status, 402);
   });
 });
 

@@ -1,4 +1,7 @@
-/** Responses over HTTP: billed at every end that they can have, bounded like every chat, and only where their protocol is spoken. */
+/**
+ * Responses over HTTP: billed at every end that they can have, bounded like every chat, and only where their protocol
+ * is spoken.
+ */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { openaiError } from '../support/provider-answers.ts';
@@ -23,7 +26,8 @@ async function costOf(call: () => Promise<Answer>): Promise<{ answer: Answer; co
   return { answer, cost: (await spending(world)).spent - spent };
 }
 
-const ask = (more: object = {}, model = 'gpt-model'): Promise<Answer> => post(world, '/v1/responses', { model, input: 'hello', ...more });
+const ask = (more: object = {}, model = 'gpt-model'): Promise<Answer> =>
+  post(world, '/v1/responses', { model, input: 'hello', ...more });
 
 describe('a response', () => {
   it('passes through, and is billed by its figures', async () => {
@@ -31,23 +35,30 @@ describe('a response', () => {
     const { answer, cost } = await costOf(() => ask({ store: false, metadata: { a: 'b' } }));
     assert.deepEqual([answer.status, answer.json().output[0].content[0].text, cost], [200, 'hello', COST]);
     const sent = await world.openai.request(0);
-    assert.deepEqual([sent.path, sent.json()], ['/v1/responses', { model: 'gpt-model', input: 'hello', store: false, metadata: { a: 'b' }, max_output_tokens: 4000 }]);
+    assert.deepEqual([sent.path, sent.json()], ['/v1/responses', {
+      model: 'gpt-model', input: 'hello', store: false, metadata: { a: 'b' }, max_output_tokens: 4000,
+    }]);
     assert.equal(answer.headers.get('x-modelgateway-cost-usd'), '0.00027');
   });
   it('is asked of its provider under its own name, with a wish that is too high lowered', async () => {
     world.openai.script(openaiResponse());
     await ask({ max_output_tokens: 100_000 }, 'renamed-model');
-    assert.deepEqual((await world.openai.request(0)).json(), { model: 'upstream-name-7', input: 'hello', max_output_tokens: 4000 });
+    assert.deepEqual(
+      (await world.openai.request(0)).json(), { model: 'upstream-name-7', input: 'hello', max_output_tokens: 4000 },
+    );
   });
   it('is lowered to what the key can pay', async () => {
     world.openai.script(openaiResponse());
-    const answer = await post(world, '/v1/responses', { model: 'gpt-model', input: 'hello' }, { 'x-api-key': KEYS.small });
+    const answer =
+      await post(world, '/v1/responses', { model: 'gpt-model', input: 'hello' }, { 'x-api-key': KEYS.small });
     const lowered = Number(answer.headers.get('x-modelgateway-max-tokens'));
     assert.ok(lowered >= 256 && lowered < 1000, answer.text);
     assert.equal((await world.openai.request(0)).json()['max_output_tokens'], lowered);
   });
   it('that is incomplete is billed; that has failed with figures, too; without any, it costs nothing', async () => {
-    for (const [status, usage, expected] of [['incomplete', USAGE, COST], ['failed', USAGE, COST], ['failed', null, 0n]] as const) {
+    for (const [status, usage, expected] of [
+      ['incomplete', USAGE, COST], ['failed', USAGE, COST], ['failed', null, 0n],
+    ] as const) {
       world.openai.script(openaiResponse(status === 'failed' ? '' : 'hel', usage, status));
       const { answer, cost } = await costOf(() => ask());
       assert.deepEqual([answer.status, answer.json().status, cost], [200, status, expected]);
@@ -102,7 +113,9 @@ describe('what responses are refused for', () => {
     ['an item by reference', { input: [{ type: 'item_reference', id: 'msg_1' }] }, 'unsupported_parameter', 'input[0]'],
     ['background', { background: true }, 'unsupported_parameter', 'background'],
     ['a search', { tools: [{ type: 'web_search' }] }, 'not_allowed', 'tools[0].type'],
-    ['a file by id', { input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'f' }] }] }, 'not_allowed', 'input[0].content[0].file_id'],
+    ['a file by id', { input: [{
+      role: 'user', content: [{ type: 'input_file', file_id: 'f' }],
+    }] }, 'not_allowed', 'input[0].content[0].file_id'],
     ['a name in another case', { Previous_Response_Id: 'resp_1' }, 'invalid_value', 'Previous_Response_Id'],
   ];
   for (const [what, body, code, param] of refused) {
@@ -128,11 +141,16 @@ describe('what responses are refused for', () => {
 
 describe('responses that were made', () => {
   for (const [method, path] of [
-    ['GET', '/v1/responses/resp_1'], ['DELETE', '/v1/responses/resp_1'], ['POST', '/v1/responses/resp_1/cancel'], ['GET', '/v1/responses/resp_1/input_items'],
-    ['POST', '/v1/responses/compact'], ['POST', '/v1/responses/input_tokens'], ['POST', '/v1/conversations'], ['GET', '/v1/conversations/conv_1/items'],
+    ['GET', '/v1/responses/resp_1'], [
+      'DELETE', '/v1/responses/resp_1',
+    ], ['POST', '/v1/responses/resp_1/cancel'], ['GET', '/v1/responses/resp_1/input_items'],
+    [
+      'POST', '/v1/responses/compact',
+    ], ['POST', '/v1/responses/input_tokens'], ['POST', '/v1/conversations'], ['GET', '/v1/conversations/conv_1/items'],
   ] as const) {
     it(`are not kept: ${method} ${path} says what to do`, async () => {
-      const response = await fetch(world.gateway.url + path, { method, headers: { authorization: `Bearer ${KEYS.main}` } });
+      const response =
+        await fetch(world.gateway.url + path, { method, headers: { authorization: `Bearer ${KEYS.main}` } });
       const { error } = await response.json() as { error: { code: string; message: string } };
       assert.deepEqual([response.status, error.code], [404, 'not_found']);
       assert.match(error.message, /input|count_tokens/);

@@ -15,7 +15,8 @@ const header = (name: string): Record<string, string> => ({ 'x-api-key': KEY(nam
 
 function manifest(dead: string): string {
   const model = (name: string): string => `{name: ${name}, contextTokens: 100000, maxOutputTokens: 1000}`;
-  const channel = (name: string, url: string, more = ''): string => `{name: ${name}, protocol: OpenAI, baseUrl: ${url}/v1${more}}`;
+  const channel = (name: string, url: string, more = ''): string =>
+    `{name: ${name}, protocol: OpenAI, baseUrl: ${url}/v1${more}}`;
   const { first, second, third } = providers;
   const route = (name: string, channels: string[], more = ''): string => `
 apiVersion: modelgateway.dev/v1alpha1
@@ -24,11 +25,17 @@ metadata: {name: ${name}, labels: {of: ${name}}}
 spec: {models: [${model(`${name}-model`)}], channels: [${channels.join(', ')}]${more}}
 ---`;
   return [
-    route('tiers', [channel('a', first.url, ', priority: 0'), channel('b', second.url, ', priority: 1'), channel('c', third.url, ', priority: 2')]),
+    route('tiers', [channel(
+      'a', first.url, ', priority: 0',
+    ), channel('b', second.url, ', priority: 1'), channel('c', third.url, ', priority: 2')]),
     route('weights', [channel('a', first.url, ', weight: 300'), channel('b', second.url, ', weight: 100')]),
-    route('limited', [channel('a', first.url, ', maxConcurrency: 1'), channel('b', second.url, ', priority: 1, maxConcurrency: 1')]),
+    route('limited', [
+      channel('a', first.url, ', maxConcurrency: 1'), channel('b', second.url, ', priority: 1, maxConcurrency: 1'),
+    ]),
     route('dead', [channel('a', dead), channel('b', second.url, ', priority: 1')]),
-    route('slow', [channel('a', first.url, ', timeouts: {connectSeconds: 1, firstByteSeconds: 1, wholeSeconds: 1, idleSeconds: 1}'), channel('b', second.url, ', priority: 1')]),
+    route('slow', [channel(
+      'a', first.url, ', timeouts: {connectSeconds: 1, firstByteSeconds: 1, wholeSeconds: 1, idleSeconds: 1}',
+    ), channel('b', second.url, ', priority: 1')]),
     route('once', [channel('a', first.url), channel('b', second.url, ', priority: 1')], ', retry: {attempts: 0}'),
   ].join('') + `
 apiVersion: modelgateway.dev/v1alpha1
@@ -56,7 +63,8 @@ kind: PriceCatalog
 metadata: {name: routing}
 spec:
   models:
-${['tiers', 'weights', 'limited', 'dead', 'slow', 'once'].map((name) => `  - {name: ${name}-model, vendor: V, quotaType: Token, modelRatio: "1"}`).join('\n')}
+${['tiers', 'weights', 'limited', 'dead', 'slow', 'once'].map((name) =>
+  `  - {name: ${name}-model, vendor: V, quotaType: Token, modelRatio: "1"}`).join('\n')}
 `;
 }
 
@@ -65,7 +73,8 @@ before(async () => {
   const dead = await refusingUrl();
   world = await startWorld({ files: () => ({
     'routing.yaml': manifest(dead),
-    'routing-keys.yaml': ['smart', 'capped', 'vip'].map((name) => keyManifest(name, KEY(name), `groupRef: {name: ${name}}`)).join(''),
+    'routing-keys.yaml':
+      ['smart', 'capped', 'vip'].map((name) => keyManifest(name, KEY(name), `groupRef: {name: ${name}}`)).join(''),
   }) });
 });
 after(async () => {
@@ -77,8 +86,11 @@ afterEach(() => {
   assert.ok(nothingLeaks(world));
 });
 
-const ok = (content: string): ReturnType<typeof openaiChat> => openaiChat({ content, usage: { prompt_tokens: 1000, completion_tokens: 1000 } });
-const call = (model: string, headers: Record<string, string> = {}, more: Record<string, unknown> = {}): Promise<Answer> => post(world, '/v1/chat/completions', chat(model, more), headers);
+const ok = (content: string): ReturnType<typeof openaiChat> =>
+  openaiChat({ content, usage: { prompt_tokens: 1000, completion_tokens: 1000 } });
+const call = (
+  model: string, headers: Record<string, string> = {}, more: Record<string, unknown> = {},
+): Promise<Answer> => post(world, '/v1/chat/completions', chat(model, more), headers);
 const said = (answer: Answer): unknown => answer.json().choices[0].message.content;
 
 describe('channels', () => {
@@ -101,7 +113,8 @@ describe('channels', () => {
       providers.third.script(ok('c'));
       const answer = await call('tiers-model');
       assert.equal(said(answer), 'c');
-      assert.deepEqual([providers.first, providers.second, providers.third].map(({ requests }) => requests.length), [1, 1, 1], 'one was tried twice');
+      assert.deepEqual([providers.first, providers.second, providers.third].map(({ requests }) =>
+        requests.length), [1, 1, 1], 'one was tried twice');
     });
   for (const status of [400, 401, 404, 422])
     it(`that answer ${status} are not`, async () => {
@@ -214,8 +227,10 @@ describe('an edit of the manifests', () => {
     const { writeFile } = await import('node:fs/promises');
     const { join } = await import('node:path');
     await writeFile(join(world.gateway.configDir, 'late.yaml'), 'kind: ApiKey\n  broken: [');
-    while (!world.gateway.logs.some((line) => line.includes('problems'))) await new Promise((resolve) => { setTimeout(resolve, 20); });
-    assert.ok(world.gateway.logs.some((line) => line.includes('late.yaml') && line.includes('"line":')), 'the mistake is told with file and line');
+    while (!world.gateway.logs.some((line) => line.includes('problems')))
+      await new Promise((resolve) => { setTimeout(resolve, 20); });
+    assert.ok(world.gateway.logs.some((line) => line.includes('late.yaml') &&
+      line.includes('"line":')), 'the mistake is told with file and line');
     assert.equal((await call('tiers-model')).status, 200);
     assert.equal((await call('tiers-model', header('late'))).status, 401);
     await world.gateway.write('late.yaml', keyManifest('late', KEY('late'), ''));

@@ -48,11 +48,14 @@ export interface Answer {
 export type Json = any;
 
 /** POST with a JSON body (or raw text or bytes) and the main key, unless told otherwise. */
-export async function post(world: World, path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+export async function post(
+  world: World, path: string, body: unknown, headers: Record<string, string> = {},
+): Promise<Answer> {
   const raw = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
   const response = await fetch(world.gateway.url + path, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', ...(hasKey(headers) ? {} : { authorization: `Bearer ${KEYS.main}` }), ...headers },
+    headers: { 'content-type':
+      'application/json', ...(hasKey(headers) ? {} : { authorization: `Bearer ${KEYS.main}` }), ...headers },
     body: raw as string,
   });
   return answerOf(response);
@@ -60,7 +63,8 @@ export async function post(world: World, path: string, body: unknown, headers: R
 
 /** GET with the main key, unless told otherwise. */
 export async function get(world: World, path: string, headers: Record<string, string> = {}): Promise<Answer> {
-  return answerOf(await fetch(world.gateway.url + path, { headers: { ...(hasKey(headers) ? {} : { authorization: `Bearer ${KEYS.main}` }), ...headers } }));
+  return answerOf(await fetch(world.gateway.url +
+    path, { headers: { ...(hasKey(headers) ? {} : { authorization: `Bearer ${KEYS.main}` }), ...headers } }));
 }
 
 function hasKey(headers: Record<string, string>): boolean {

@@ -1,4 +1,6 @@
-/** Videos over HTTP: paid when they are made, given back once when they fail, and nobody's but the key's that made them. */
+/**
+ * Videos over HTTP: paid when they are made, given back once when they fail, and nobody's but the key's that made them.
+ */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { LedgerUnavailable } from '../../dataplane/ledger/ledger.ts';
@@ -59,14 +61,18 @@ beforeEach(() => {
 });
 
 /** Made through the gateway; the provider's id, which differs from test to test. */
-async function make(more: Record<string, unknown> = {}, headers: Record<string, string> = {}): Promise<{ id: string; requestId: string }> {
+async function make(
+  more: Record<string, unknown> = {}, headers: Record<string, string> = {},
+): Promise<{ id: string; requestId: string }> {
   const answer = await post(world, '/v1/videos', { model: 'film-model', prompt: 'a river', ...more }, headers);
   assert.equal(answer.status, 200, answer.text);
   return { id: answer.json().id, requestId: answer.headers.get('x-request-id') ?? '' };
 }
 
 async function remove(id: string): Promise<Response> {
-  return fetch(`${world.gateway.url}/v1/videos/${id}`, { method: 'DELETE', headers: { authorization: `Bearer ${KEYS.main}` } });
+  return fetch(
+    `${world.gateway.url}/v1/videos/${id}`, { method: 'DELETE', headers: { authorization: `Bearer ${KEYS.main}` } },
+  );
 }
 
 /** As often as needed for the poller to hear of it. */
@@ -99,12 +105,18 @@ describe('a video', () => {
     const form = new FormData();
     form.set('model', 'film-model');
     form.set('prompt', 'a river');
-    form.set('input_reference', new Blob([new Uint8Array([0x89, 80, 78, 71, 13, 10, 0])], { type: 'image/png' }), 'a.png');
-    const response = await fetch(`${world.gateway.url}/v1/videos`, { method: 'POST', headers: { authorization: `Bearer ${KEYS.main}` }, body: form });
+    form.set(
+      'input_reference', new Blob([new Uint8Array([0x89, 80, 78, 71, 13, 10, 0])], { type: 'image/png' }), 'a.png',
+    );
+    const response = await fetch(`${world.gateway.url}/v1/videos`, {
+      method: 'POST', headers: { authorization: `Bearer ${KEYS.main}` }, body: form,
+    });
     assert.equal(response.status, 200);
     const sent = await world.openai.request(0);
     assert.match(sent.headers['content-type'] ?? '', /^multipart\/form-data; boundary=/);
-    const received = await new Response(new Uint8Array(sent.body), { headers: { 'content-type': sent.headers['content-type'] ?? '' } }).formData();
+    const received = await new Response(
+      new Uint8Array(sent.body), { headers: { 'content-type': sent.headers['content-type'] ?? '' } },
+    ).formData();
     assert.equal(received.get('model'), 'up');
     const file = received.get('input_reference');
     assert.ok(file instanceof File && file.size === 7 && file.type === 'image/png');
@@ -119,7 +131,9 @@ describe('a video', () => {
     jobs = serveVideos(world.openai, { firstStatus: 'failed' });
     const before = await spending(world);
     const answer = await post(world, '/v1/videos', { model: 'film-model', prompt: 'x' });
-    assert.deepEqual([answer.status, answer.json().status, answer.headers.get('x-modelgateway-cost-usd')], [200, 'failed', '0.00']);
+    assert.deepEqual(
+      [answer.status, answer.json().status, answer.headers.get('x-modelgateway-cost-usd')], [200, 'failed', '0.00'],
+    );
     assert.deepEqual(await spending(world), before);
     assert.equal((await get(world, `/v1/videos/${answer.json().id}`)).status, 404);
   });
@@ -130,9 +144,15 @@ describe('a video', () => {
     assert.deepEqual(await spending(world), before);
   });
   for (const [what, body, status, code] of [
-    ['no prompt', { model: 'film-model' }, 400, 'invalid_value'], ['an unknown model', { model: 'nothing', prompt: 'x' }, 404, 'model_not_found'],
-    ['a model that makes none', { model: 'gpt-model', prompt: 'x' }, 404, 'model_not_found'], ['a model of the other protocol', { model: 'claude-film', prompt: 'x' }, 404, 'model_not_found'],
-    ['a file that is kept', { model: 'film-model', prompt: 'x', input_reference: { file_id: 'file_1' } }, 400, 'not_allowed'],
+    [
+      'no prompt', { model: 'film-model' }, 400, 'invalid_value',
+    ], ['an unknown model', { model: 'nothing', prompt: 'x' }, 404, 'model_not_found'],
+    [
+      'a model that makes none', { model: 'gpt-model', prompt: 'x' }, 404, 'model_not_found',
+    ], ['a model of the other protocol', { model: 'claude-film', prompt: 'x' }, 404, 'model_not_found'],
+    ['a file that is kept', {
+      model: 'film-model', prompt: 'x', input_reference: { file_id: 'file_1' },
+    }, 400, 'not_allowed'],
   ] as const) {
     it(`with ${what} is refused`, async () => {
       const answer = await post(world, '/v1/videos', body);
@@ -141,7 +161,8 @@ describe('a video', () => {
     });
   }
   it('from a broken form is refused', async () => {
-    const answer = await post(world, '/v1/videos', '--x\r\nbroken', { 'content-type': 'multipart/form-data; boundary=x' });
+    const answer =
+      await post(world, '/v1/videos', '--x\r\nbroken', { 'content-type': 'multipart/form-data; boundary=x' });
     assert.deepEqual([answer.status, answer.json().error.code], [400, 'invalid_value']);
   });
 });
@@ -161,7 +182,8 @@ describe('asking for a video', () => {
     const before = (await spending(world)).spent;
     const { id, requestId } = await make();
     jobs.set(id, 'failed');
-    for (let times = 0; times < 3; times++) assert.equal((await get(world, `/v1/videos/${id}`)).json().status, 'failed');
+    for (let times = 0; times < 3; times++)
+      assert.equal((await get(world, `/v1/videos/${id}`)).json().status, 'failed');
     assert.equal((await spending(world)).spent, before);
     assert.equal(await statusOf(requestId), 'Refunded');
     const usage = (await get(world, `/v1/usage/${requestId}`)).json();
@@ -180,10 +202,12 @@ describe('asking for a video', () => {
   it('is for nobody else, who is told the same as of one that never was', async () => {
     const { id } = await make();
     for (const path of [`/v1/videos/${id}`, `/v1/videos/${id}/content`]) {
-      const [other, never] = [await get(world, path, { 'x-api-key': KEYS.small }), await get(world, path.replace(id, 'video_never'))];
+      const [other, never] =
+        [await get(world, path, { 'x-api-key': KEYS.small }), await get(world, path.replace(id, 'video_never'))];
       assert.deepEqual([other.status, other.json().error.message], [404, never.json().error.message]);
     }
-    const response = await fetch(`${world.gateway.url}/v1/videos/${id}`, { method: 'DELETE', headers: { 'x-api-key': KEYS.small } });
+    const response =
+      await fetch(`${world.gateway.url}/v1/videos/${id}`, { method: 'DELETE', headers: { 'x-api-key': KEYS.small } });
     assert.equal(response.status, 404);
     assert.equal((await get(world, `/v1/videos/${id}`, { 'no-key': '1' })).status, 401);
     assert.ok(world.openai.requests.every(({ path }) => !path.endsWith('/content')));
@@ -191,7 +215,9 @@ describe('asking for a video', () => {
   });
   it('tells what went wrong at the provider', async () => {
     const { id } = await make();
-    for (const [status, told, code] of [[500, 502, 'upstream_error'], [401, 502, 'upstream_error'], [404, 404, 'not_found'], [429, 429, 'rate_limit_exceeded'], [409, 409, null]] as const) {
+    for (const [status, told, code] of [[500, 502, 'upstream_error'], [
+      401, 502, 'upstream_error',
+    ], [404, 404, 'not_found'], [429, 429, 'rate_limit_exceeded'], [409, 409, null]] as const) {
       world.openai.script(openaiError(status, 'no'));
       const answer = await get(world, `/v1/videos/${id}`);
       assert.deepEqual([answer.status, answer.json().error.code], [told, code], answer.text);
@@ -208,7 +234,9 @@ describe('asking for a video', () => {
     ledger.finishJob = () => Promise.reject(new LedgerUnavailable('for a test'));
     try {
       const answer = await get(world, `/v1/videos/${id}`);
-      assert.deepEqual([answer.status, answer.json().error.code, await statusOf(requestId)], [503, 'ledger_unavailable', 'Succeeded']);
+      assert.deepEqual(
+        [answer.status, answer.json().error.code, await statusOf(requestId)], [503, 'ledger_unavailable', 'Succeeded'],
+      );
     } finally {
       ledger.finishJob = finishJob;
     }
@@ -233,7 +261,9 @@ describe('asking for a video', () => {
     const waiting = [1, 2, 3].map(() => get(world, `/v1/videos/${id}`));
     await Promise.all([1, 2, 3].map((index) => world.openai.request(index)));
     const answer = await get(world, `/v1/videos/${id}`);
-    assert.deepEqual([answer.status, answer.json().error.code, answer.headers.get('retry-after')], [429, 'rate_limit_exceeded', '1']);
+    assert.deepEqual(
+      [answer.status, answer.json().error.code, answer.headers.get('retry-after')], [429, 'rate_limit_exceeded', '1'],
+    );
     holding.open();
     await Promise.all(waiting);
     assert.ok(nothingLeaks(world));
@@ -243,27 +273,39 @@ describe('asking for a video', () => {
 describe('a video\'s content', () => {
   it('comes as it is, with its length', async () => {
     const { id } = await make();
-    const response = await fetch(`${world.gateway.url}/v1/videos/${id}/content`, { headers: { authorization: `Bearer ${KEYS.main}` } });
-    assert.deepEqual([response.status, response.headers.get('content-type'), response.headers.get('content-length')], [200, 'video/mp4', String(filmOf(id).length)]);
+    const response = await fetch(
+      `${world.gateway.url}/v1/videos/${id}/content`, { headers: { authorization: `Bearer ${KEYS.main}` } },
+    );
+    assert.deepEqual([
+      response.status, response.headers.get('content-type'), response.headers.get('content-length'),
+    ], [200, 'video/mp4', String(filmOf(id).length)]);
     assert.ok(Buffer.from(await response.arrayBuffer()).equals(filmOf(id)));
     assert.ok(nothingLeaks(world));
   });
   it('comes in part, and in another variant', async () => {
     const { id } = await make();
     const part = await get(world, `/v1/videos/${id}/content`, { range: 'bytes=5-9' });
-    assert.deepEqual([part.status, part.text, part.headers.get('content-range')], [206, filmOf(id).toString().slice(5, 10), `bytes 5-9/${filmOf(id).length}`]);
+    assert.deepEqual([
+      part.status, part.text, part.headers.get('content-range'),
+    ], [206, filmOf(id).toString().slice(5, 10), `bytes 5-9/${filmOf(id).length}`]);
     assert.equal((await get(world, `/v1/videos/${id}/content?variant=thumbnail`)).text, 'thumb');
     assert.equal((await world.openai.request(2)).path, `/v1/videos/${id}/content?variant=thumbnail`);
   });
   it('is told of without coming', async () => {
     const { id } = await make();
-    const response = await fetch(`${world.gateway.url}/v1/videos/${id}/content`, { method: 'HEAD', headers: { authorization: `Bearer ${KEYS.main}` } });
-    assert.deepEqual([response.status, response.headers.get('content-length'), await response.text()], [200, String(filmOf(id).length), '']);
+    const response = await fetch(`${world.gateway.url}/v1/videos/${id}/content`, {
+      method: 'HEAD', headers: { authorization: `Bearer ${KEYS.main}` },
+    });
+    assert.deepEqual([
+      response.status, response.headers.get('content-length'), await response.text(),
+    ], [200, String(filmOf(id).length), '']);
   });
   it('that breaks off does not look whole', async () => {
     const { id } = await make();
     world.openai.script({ headers: { 'content-type': 'video/mp4' }, steps: ['half a film', CUT] });
-    await assert.rejects(async () => (await fetch(`${world.gateway.url}/v1/videos/${id}/content`, { headers: { authorization: `Bearer ${KEYS.main}` } })).text());
+    await assert.rejects(async () => (await fetch(
+      `${world.gateway.url}/v1/videos/${id}/content`, { headers: { authorization: `Bearer ${KEYS.main}` } },
+    )).text());
     assert.ok(nothingLeaks(world));
   });
   it('is stopped when its client leaves', async () => {
@@ -271,7 +313,9 @@ describe('a video\'s content', () => {
     const holding = gate();
     world.openai.script({ headers: { 'content-type': 'video/mp4' }, steps: ['some', holding, 'more'] });
     const leaving = new AbortController();
-    const response = await fetch(`${world.gateway.url}/v1/videos/${id}/content`, { headers: { authorization: `Bearer ${KEYS.main}` }, signal: leaving.signal });
+    const response = await fetch(`${world.gateway.url}/v1/videos/${id}/content`, {
+      headers: { authorization: `Bearer ${KEYS.main}` }, signal: leaving.signal,
+    });
     assert.equal(response.status, 200);
     leaving.abort();
     const asked = await world.openai.request(1);
@@ -324,7 +368,8 @@ describe('the poller', () => {
     jobs.set(id, 'failed');
     await poll(async () => await statusOf(requestId) === 'Refunded');
     assert.equal((await spending(world)).spent, before);
-    await poll(() => Promise.resolve(world.gateway.logs.some((line) => line.includes('job ended') && line.includes(requestId) && line.includes('Failed'))));
+    await poll(() => Promise.resolve(world.gateway.logs.some((line) =>
+      line.includes('job ended') && line.includes(requestId) && line.includes('Failed'))));
     const metrics = await (await fetch(`${world.gateway.adminUrl}/metrics`)).text();
     assert.match(metrics, /modelgateway_jobs_ended_total\{model="film-model",group="main",end="Failed"\} \d/);
     assert.equal((await get(world, `/v1/videos/${id}`)).json().status, 'failed');
@@ -332,7 +377,9 @@ describe('the poller', () => {
   });
   it('goes on over a provider\'s failures', async () => {
     const { id, requestId } = await make();
-    world.openai.script(openaiError(500), openaiError(404), openaiError(429), { steps: [`{"id":"${id}","status":"failed"}`] });
+    world.openai.script(
+      openaiError(500), openaiError(404), openaiError(429), { steps: [`{"id":"${id}","status":"failed"}`] },
+    );
     await poll(async () => await statusOf(requestId) === 'Refunded');
   });
 });
@@ -344,7 +391,8 @@ describe('a client that leaves before it hears of its video', () => {
     world.openai.script({ beforeHead: [holding], steps: ['{"id":"video_orphan","status":"queued"}'] });
     const leaving = new AbortController();
     const call = fetch(`${world.gateway.url}/v1/videos`, {
-      method: 'POST', signal: leaving.signal, headers: { 'content-type': 'application/json', authorization: `Bearer ${KEYS.main}` }, body: JSON.stringify({ model: 'film-model', prompt: 'x' }),
+      method: 'POST', signal: leaving.signal, headers: { 'content-type': 'application/json', authorization:
+        `Bearer ${KEYS.main}` }, body: JSON.stringify({ model: 'film-model', prompt: 'x' }),
     });
     await holding.reached;
     leaving.abort();
@@ -359,7 +407,8 @@ describe('a client that leaves before it hears of its video', () => {
 });
 
 describe('an edit of the route', () => {
-  const urls = (): { openaiUrl: string; anthropicUrl: string } => ({ openaiUrl: world.openai.url, anthropicUrl: world.anthropic.url });
+  const urls = (): { openaiUrl: string; anthropicUrl: string } =>
+    ({ openaiUrl: world.openai.url, anthropicUrl: world.anthropic.url });
 
   it('that keeps the channel keeps its videos', async () => {
     const { id } = await make();
@@ -379,19 +428,26 @@ describe('an edit of the route', () => {
 
 describe('what is not served', () => {
   for (const [method, path, words] of [
-    ['GET', '/v1/videos', /Keep the id/], ['POST', '/v1/videos/video_1/remix', /Make a new one/], ['POST', '/v1/videos/edits', /Make a new one/],
-    ['POST', '/v1/videos/extensions', /Make a new one/], ['POST', '/v1/videos/characters', /Describe them/], ['GET', '/v1/videos/characters/c', /Describe them/],
+    [
+      'GET', '/v1/videos', /Keep the id/,
+    ], ['POST', '/v1/videos/video_1/remix', /Make a new one/], ['POST', '/v1/videos/edits', /Make a new one/],
+    [
+      'POST', '/v1/videos/extensions', /Make a new one/,
+    ], ['POST', '/v1/videos/characters', /Describe them/], ['GET', '/v1/videos/characters/c', /Describe them/],
     ['POST', '/v1/images/edits', /generated only/],
   ] as const) {
     it(`says what to do instead: ${method} ${path}`, async () => {
-      const response = await fetch(world.gateway.url + path, { method, headers: { authorization: `Bearer ${KEYS.main}` } });
+      const response =
+        await fetch(world.gateway.url + path, { method, headers: { authorization: `Bearer ${KEYS.main}` } });
       const { error } = await response.json() as { error: { code: string; message: string } };
       assert.deepEqual([response.status, error.code], [404, 'not_found']);
       assert.match(error.message, words);
     });
   }
   it('is told from a wrong method', async () => {
-    const response = await fetch(`${world.gateway.url}/v1/videos/video_1`, { method: 'PUT', headers: { authorization: `Bearer ${KEYS.main}` } });
+    const response = await fetch(
+      `${world.gateway.url}/v1/videos/video_1`, { method: 'PUT', headers: { authorization: `Bearer ${KEYS.main}` } },
+    );
     assert.deepEqual([response.status, response.headers.get('allow')], [405, 'GET, HEAD, DELETE']);
   });
 });

@@ -1,7 +1,7 @@
 /**
- * Calls without a pause between them, in both dialects and by both ways in. Whatever fails is seen: nothing is tried again but what the
- * gateway puts off because its ledger did not answer within 200 ms, which may be where a dozen pods share two cores. Such a call is
- * sent again when its answer says, as the SDKs do.
+ * Calls without a pause between them, in both dialects and by both ways in. Whatever fails is seen: nothing is tried
+ * again but what the gateway puts off because its ledger did not answer within 200 ms, which may be where a dozen pods
+ * share two cores. Such a call is sent again when its answer says, as the SDKs do.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { ask } from '../promises/client.ts';
@@ -40,7 +40,10 @@ interface TrafficOptions {
 const AFTER_FAILURE_MS = 200;
 /** As often as the SDKs do. */
 const MOST_TRIES = 3;
-/** Of docs/examples/kubernetes/first-call, in nano-USD per token: ratio 0.075, completion ratio 4, 2 USD per million tokens. */
+/**
+ * Of docs/examples/kubernetes/first-call, in nano-USD per token: ratio 0.075, completion ratio 4, 2 USD per million
+ * tokens.
+ */
 const PRICE = { input: 150n, output: 600n } as const;
 
 export function startTraffic({ urls, keys, lanes, words }: TrafficOptions): Traffic {
@@ -79,8 +82,10 @@ function question(dialect: Call['dialect'], content: string): { readonly path: s
 
 /** By the last figures in the stream, of either dialect. */
 function costOf(text: string): bigint | undefined {
-  const last = (pattern: RegExp): bigint | undefined => [...text.matchAll(pattern)].map(([, digits = '']) => BigInt(digits)).at(-1);
-  const [input, output] = [last(/"(?:prompt_tokens|input_tokens)":(\d+)/g), last(/"(?:completion_tokens|output_tokens)":(\d+)/g)];
+  const last = (pattern: RegExp): bigint | undefined =>
+    [...text.matchAll(pattern)].map(([, digits = '']) => BigInt(digits)).at(-1);
+  const [input, output] =
+    [last(/"(?:prompt_tokens|input_tokens)":(\d+)/g), last(/"(?:completion_tokens|output_tokens)":(\d+)/g)];
   return input === undefined || output === undefined ? undefined : input * PRICE.input + output * PRICE.output;
 }
 
@@ -95,6 +100,8 @@ export function isSpent({ status, headers }: Call): boolean {
 
 /** Calls that a user would say have failed, in words. */
 export function failures(calls: readonly Call[]): string[] {
-  return calls.filter((call) => !call.again && !isSpent(call) && (call.status !== 200 || !call.ended || /event: error|"error":\{/.test(call.text)))
-    .map(({ via, dialect, status, sentMs, overMs, text, id, broken }) => `${new Date(sentMs).toISOString()} ${dialect} by ${via}: ${status} ${broken} after ${overMs - sentMs} ms ${id} ${text.slice(-300)}`);
+  return calls.filter((call) => !call.again && !isSpent(call) &&
+    (call.status !== 200 || !call.ended || /event: error|"error":\{/.test(call.text)))
+    .map(({ via, dialect, status, sentMs, overMs, text, id, broken }) => `${new Date(sentMs).toISOString()} ` +
+      `${dialect} by ${via}: ${status} ${broken} after ${overMs - sentMs} ms ${id} ${text.slice(-300)}`);
 }

@@ -36,7 +36,10 @@ export interface Pod {
 
 export interface World {
   readonly node: KubeNode;
-  /** Where calls come in: the Envoys as callers outside the cluster reach them, and the proxies by a Service of their own. */
+  /**
+   * Where calls come in: the Envoys as callers outside the cluster reach them, and the proxies by a Service of their
+   * own.
+   */
   urls(): Promise<Readonly<Record<Entrance, string>>>;
   helm(...args: readonly string[]): Promise<string>;
   install(): Promise<void>;
@@ -69,7 +72,10 @@ export async function openWorld(): Promise<World> {
     await node.kubectl('label', 'namespace', NAMESPACE, 'pod-security.kubernetes.io/enforce=restricted');
     const path = await node.volumeFolder('valkey', VALKEY_USER);
     await node.client.call('POST', '/api/v1/persistentvolumes', {
-      metadata: { name: 'valkey' }, spec: { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], persistentVolumeReclaimPolicy: 'Retain', claimRef: CLAIM, hostPath: { path, type: 'Directory' } },
+      metadata: { name: 'valkey' }, spec: {
+        capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], persistentVolumeReclaimPolicy: 'Retain',
+        claimRef: CLAIM, hostPath: { path, type: 'Directory' },
+      },
     });
     return new ReleasedWorld(node, (await needHelm()).path);
   } catch (error) {
@@ -106,14 +112,18 @@ class ReleasedWorld implements World {
     try {
       await this.helm('install', RELEASE, CHART, '--values', VALUES, '--wait', '--timeout', `${WITHIN_MS / 1000}s`);
     } catch (error) {
-      throw new Error([error instanceof Error ? error.message : String(error), ...await this.#say()].join('\n'), { cause: error });
+      throw new Error(
+        [error instanceof Error ? error.message : String(error), ...await this.#say()].join('\n'), { cause: error },
+      );
     }
   }
 
   /** What pods and events say. */
   async #say(): Promise<string[]> {
     const said = [];
-    for (const args of [['get', 'pods', '-o', 'wide'], ['get', 'events', '--field-selector', 'type!=Normal'], ['logs', '--tail=5', '--prefix', '-l', 'app.kubernetes.io/name=model-gateway']]) {
+    for (const args of [['get', 'pods', '-o', 'wide'], [
+      'get', 'events', '--field-selector', 'type!=Normal',
+    ], ['logs', '--tail=5', '--prefix', '-l', 'app.kubernetes.io/name=model-gateway']]) {
       said.push(await this.node.kubectl(...args, '--namespace', NAMESPACE).catch(String));
     }
     return said;
@@ -121,11 +131,13 @@ class ReleasedWorld implements World {
 
   async pods(component?: string): Promise<Pod[]> {
     const { items } = await this.get(`/api/v1/namespaces/${NAMESPACE}/pods`);
-    return (items as KubeAnswer['body'][]).map(podOf).filter((pod) => component === undefined || pod.component === component);
+    return (items as KubeAnswer['body'][]).map(podOf).filter((pod) => component === undefined ||
+      pod.component === component);
   }
 
   settled(component: string, count: number): Promise<Pod[]> {
-    return eventually(`${count} pods of ${component} are ready`, () => this.pods(component), (pods) => pods.length === count && pods.every(({ ready, ending }) => ready && !ending));
+    return eventually(`${count} pods of ${component} are ready`, () =>
+      this.pods(component), (pods) => pods.length === count && pods.every(({ ready, ending }) => ready && !ending));
   }
 
   async get(path: string): Promise<KubeAnswer['body']> {
@@ -141,8 +153,11 @@ class ReleasedWorld implements World {
 
   async memory(): Promise<[string, number][]> {
     const text = String(await this.get('/api/v1/nodes/node1/proxy/metrics/resource'));
-    return [...text.matchAll(/^container_memory_working_set_bytes\{container="([^"]+)",namespace="([^"]+)",pod="([^"]+)"\} (\S+)/gm)]
-      .filter(([, , namespace]) => namespace === NAMESPACE).map(([, container, , pod, bytes]) => [`${pod} ${container}`, Math.round(Number(bytes) / 2 ** 20)]);
+    return [...text.matchAll(
+      /^container_memory_working_set_bytes\{container="([^"]+)",namespace="([^"]+)",pod="([^"]+)"\} (\S+)/gm,
+    )]
+      .filter(([, , namespace]) => namespace === NAMESPACE).map(([, container, , pod, bytes]) =>
+        [`${pod} ${container}`, Math.round(Number(bytes) / 2 ** 20)]);
   }
 
   close(): Promise<void> {
@@ -154,8 +169,10 @@ function podOf({ metadata, status }: KubeAnswer['body']): Pod {
   const [container] = status.containerStatuses ?? [];
   const ready = status.conditions?.find(({ type }: { type: string }) => type === 'Ready');
   return {
-    name: metadata.name, component: metadata.labels['app.kubernetes.io/component'] ?? metadata.labels.app ?? '', containerId: container?.containerID ?? '',
-    ready: ready?.status === 'True', restarts: container?.restartCount ?? 0, ending: metadata.deletionTimestamp !== undefined,
+    name: metadata.name, component: metadata.labels['app.kubernetes.io/component'] ?? metadata.labels.app ??
+      '', containerId: container?.containerID ?? '',
+    ready: ready?.status === 'True', restarts: container?.restartCount ??
+      0, ending: metadata.deletionTimestamp !== undefined,
     readyAfterSeconds: (Date.parse(ready?.lastTransitionTime) - Date.parse(metadata.creationTimestamp)) / 1000,
   };
 }
@@ -165,8 +182,12 @@ export async function applyQuickstart({ node }: World): Promise<void> {
   const platform = await readFile(join(EXAMPLES, 'first-call/platform.yaml'), 'utf8');
   const edited = join(node.folder, 'platform.yaml');
   await writeFile(edited, platform.replace('http://127.0.0.1:4010/v1"', 'http://demo-provider:4010/v1"'));
-  await node.kubectl('apply', '-f', join(EXAMPLES, 'demo-provider.yaml'), '-f', edited, '-f', join(EXAMPLES, 'first-call/team-a.yaml'));
-  await node.kubectl('wait', '--for', 'condition=Available', 'deployment/demo-provider', '--namespace', NAMESPACE, '--timeout=60s');
+  await node.kubectl(
+    'apply', '-f', join(EXAMPLES, 'demo-provider.yaml'), '-f', edited, '-f', join(EXAMPLES, 'first-call/team-a.yaml'),
+  );
+  await node.kubectl(
+    'wait', '--for', 'condition=Available', 'deployment/demo-provider', '--namespace', NAMESPACE, '--timeout=60s',
+  );
   await node.kubectl('wait', '--for', 'condition=Ready', 'apikey/first', '--namespace', 'team-a', '--timeout=60s');
 }
 
@@ -180,7 +201,8 @@ export async function eventually<T>(what: string, look: () => Promise<T>, holds:
   for (;;) {
     const seen = await look();
     if (holds(seen)) return seen;
-    if (Date.now() > deadline) throw new Error(`${what}: not within ${WITHIN_MS / 1000} s; seen last: ${JSON.stringify(seen)?.slice(0, 2000)}`);
+    if (Date.now() > deadline)
+      throw new Error(`${what}: not within ${WITHIN_MS / 1000} s; seen last: ${JSON.stringify(seen)?.slice(0, 2000)}`);
     await delay(POLL_MS);
   }
 }

@@ -1,4 +1,7 @@
-/** What docs/operations.md says of "Another cluster" on a real API server: which keys are as they were, and which are new. */
+/**
+ * What docs/operations.md says of "Another cluster" on a real API server: which keys are as they were, and which are
+ * new.
+ */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
@@ -16,7 +19,9 @@ const OLD = ['given', 'made', 'rotated'];
 const NEW = ['owned', 'plain'];
 const KEYS = [...OLD, ...NEW];
 /** What is not as it is by default. */
-const KEY_SPECS: Readonly<Record<string, string>> = { given: 'type: Provided', rotated: 'rotation: 3', plain: 'rotation: 3' };
+const KEY_SPECS: Readonly<Record<string, string>> = {
+  given: 'type: Provided', rotated: 'rotation: 3', plain: 'rotation: 3',
+};
 
 const OBJECTS = KEYS.map((name) => `kind: ApiKey
 metadata: {name: ${name}, namespace: team-a}
@@ -50,23 +55,34 @@ describe('another cluster', { skip: missing ?? false }, () => {
     for (const name of KEYS) await cluster.remove('Secret', 'team-a', `${name}-key`);
 
     for (const [key, { metadata: { name, labels, annotations, ownerReferences }, type, data }] of backup)
-      await create({ name, labels, ...(key === 'plain' ? {} : { annotations }), ...(key === 'owned' ? { ownerReferences } : {}) }, { type, data });
+      await create({
+        name, labels, ...(key === 'plain' ? {} : { annotations }), ...(key === 'owned' ? { ownerReferences } : {}),
+      }, { type, data });
     await cluster.apply(OBJECTS);
     const second = runOperator(cluster);
-    for (const name of NEW) await until(`${name} has another key`, async () => keyIn(await secretOf(name)), (key) => key !== '' && key !== keyIn(backup.get(name)));
+    for (const name of NEW) await until(`${name} has another key`, async () =>
+      keyIn(await secretOf(name)), (key) => key !== '' && key !== keyIn(backup.get(name)));
     for (const name of KEYS) {
       const now = keyIn(await secretOf(name));
-      await until(`${name} is ready`, () => cluster.get('ApiKey', 'team-a', name), (object) => isReady(object) && object.status.keyHash === hash('sha256', now));
+      await until(`${name} is ready`, () => cluster.get('ApiKey', 'team-a', name), (object) => isReady(object) &&
+        object.status.keyHash === hash('sha256', now));
     }
-    assert.deepEqual(await Promise.all(OLD.map(async (name) => keyIn(await secretOf(name)))), OLD.map((name) => keyIn(backup.get(name))));
+    assert.deepEqual(await Promise.all(OLD.map(async (name) => keyIn(await secretOf(name)))), OLD.map((name) =>
+      keyIn(backup.get(name))));
     assert.equal(keyIn(backup.get('given')), PROVIDED);
     await second.stop();
   });
 
   it('takes the pod that a snapshot is restored in, also where namespaces are restricted', async () => {
-    const [, pod = ''] = /<<'EOF'\n([\s\S]*?)^EOF$/m.exec(blockWith(commandsBelow('operations.md', '### The ledger on Valkey'), 'kind: Pod')) ?? [];
-    await cluster.admin.call('PATCH', '/api/v1/namespaces/model-gateway', { metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } } }, 'application/merge-patch+json');
-    const make = (object: { spec: object }): ReturnType<Cluster['admin']['call']> => cluster.admin.call('POST', '/api/v1/namespaces/model-gateway/pods?fieldValidation=Strict&dryRun=All', object);
+    const [, pod = ''] = /<<'EOF'\n([\s\S]*?)^EOF$/m.exec(blockWith(
+      commandsBelow('operations.md', '### The ledger on Valkey'), 'kind: Pod',
+    )) ?? [];
+    await cluster.admin.call(
+      'PATCH', '/api/v1/namespaces/model-gateway',
+      { metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } } }, 'application/merge-patch+json',
+    );
+    const make = (object: { spec: object }): ReturnType<Cluster['admin']['call']> =>
+      cluster.admin.call('POST', '/api/v1/namespaces/model-gateway/pods?fieldValidation=Strict&dryRun=All', object);
     const refused = await make({ ...parse(pod), spec: { ...parse(pod).spec, securityContext: {} } });
     assert.match(refused.body.message, /violates PodSecurity/);
     const { status, body } = await make(parse(pod));

@@ -1,6 +1,6 @@
 /**
- * Commands of a page of docs/, run by a shell as they stand there. Only what is the reader's own is put in their place: folders by
- * replacing their paths, programs by others of the same name that come first on the PATH.
+ * Commands of a page of docs/, run by a shell as they stand there. Only what is the reader's own is put in their place:
+ * folders by replacing their paths, programs by others of the same name that come first on the PATH.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -19,13 +19,15 @@ export function commandsBelow(page: string, heading: string): string[] {
   assert.notEqual(start, -1, `${page} has no "${heading}"`);
   // what begins with # within a block is a comment, and has one # only
   const [section = ''] = text.slice(start + heading.length + 2).split(/^##+ /m);
-  return [...section.matchAll(/^( *)```sh\n([\s\S]*?)^\1```$/gm)].map(([, indent = '', block = '']) => block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''));
+  return [...section.matchAll(/^( *)```sh\n([\s\S]*?)^\1```$/gm)].map(([, indent = '', block = '']) =>
+    block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''));
 }
 
 /** The one block that has all of these words. */
 export function blockWith(blocks: readonly string[], ...words: readonly string[]): string {
   const [found, ...more] = blocks.filter((block) => words.every((word) => block.includes(word)));
-  if (found === undefined || more.length > 0) assert.fail(`${more.length + (found === undefined ? 0 : 1)} blocks have ${words.join(' and ')}`);
+  if (found === undefined || more.length > 0)
+    assert.fail(`${more.length + (found === undefined ? 0 : 1)} blocks have ${words.join(' and ')}`);
   return found;
 }
 
@@ -54,7 +56,9 @@ export async function openShell({ folder, paths, programs = {} }: ShellOptions):
     async run(script) {
       let text = script;
       for (const [there, here] of Object.entries(paths)) text = text.replaceAll(there, here);
-      return (await run('sh', ['-c', text], { cwd: folder, env: { ...process.env, PATH: `${bin}${delimiter}${process.env['PATH'] ?? ''}` } })).stdout;
+      return (await run('sh', [
+        '-c', text,
+      ], { cwd: folder, env: { ...process.env, PATH: `${bin}${delimiter}${process.env['PATH'] ?? ''}` } })).stdout;
     },
   };
 }

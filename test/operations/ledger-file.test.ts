@@ -1,4 +1,7 @@
-/** Backups of a ledger in a file, taken from a gateway under load and restored, by the commands that docs/operations.md tells. */
+/**
+ * Backups of a ledger in a file, taken from a gateway under load and restored, by the commands that docs/operations.md
+ * tells.
+ */
 import assert from 'node:assert/strict';
 import { cp, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { globSync } from 'node:fs';
@@ -41,7 +44,8 @@ let folder: TempFolder;
 let demo: RunningCli;
 
 const at = (...path: string[]): string => join(folder.path, ...path);
-const flagsOf = (data: string): string[] => ['run', '--config', at('manifests'), '--data', data, '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'];
+const flagsOf = (data: string): string[] =>
+  ['run', '--config', at('manifests'), '--data', data, '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'];
 const sum = (amounts: readonly bigint[]): bigint => amounts.reduce((total, amount) => total + amount, 0n);
 
 function nanoUsd(decimal: string): bigint {
@@ -74,10 +78,12 @@ async function start(data: string): Promise<Gateway> {
   const cli = startMgw(flagsOf(data));
   const [, url = ''] = await cli.until(/"address":"(http:\S+?)"/);
   const secret = await readFile(join(data, 'secrets', 'team-a', 'first-key.yaml'), 'utf8');
-  const headers = { authorization: `Bearer ${/sk-\w{48}/.exec(secret)?.[0] ?? ''}`, 'content-type': 'application/json' };
+  const headers = { authorization: `Bearer ${/sk-\w{48}/.exec(secret)?.[0] ??
+    ''}`, 'content-type': 'application/json' };
   return {
     async call(words) {
-      const body = JSON.stringify({ model: 'gpt-4o', stream: true, messages: [{ role: 'user', content: `long ${words}` }] });
+      const body =
+        JSON.stringify({ model: 'gpt-4o', stream: true, messages: [{ role: 'user', content: `long ${words}` }] });
       const response = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body });
       assert.equal(response.status, 200);
       assert.match(await response.text(), /\[DONE\]/);
@@ -115,7 +121,8 @@ async function goesOnFrom(copy: string, data: string): Promise<void> {
   const cost = await gateway.spent() - had.key;
   assert.ok(cost > 0n);
   await gateway.stop();
-  assert.deepEqual(booksIn(join(data, 'ledger.db')), { key: had.key + cost, account: had.account + cost, records: [...had.records, cost] });
+  assert.deepEqual(booksIn(join(data, 'ledger.db')), { key: had.key +
+    cost, account: had.account + cost, records: [...had.records, cost] });
 }
 
 describe('a ledger in a file, by the commands of the documentation', { skip: sqlite3.skip }, () => {
@@ -138,7 +145,9 @@ describe('a ledger in a file, by the commands of the documentation', { skip: sql
     await folder?.[Symbol.asyncDispose]();
   });
 
-  /** Of a gateway that is under load all the time: one by each of the documented ways, and the whole folder at the end. */
+  /**
+   * Of a gateway that is under load all the time: one by each of the documented ways, and the whole folder at the end.
+   */
   async function takeBackups(): Promise<void> {
     await using gateway = await start(at('data'));
     const load = { on: true, calls: 0 };
@@ -152,7 +161,11 @@ describe('a ledger in a file, by the commands of the documentation', { skip: sql
       await until('the file has records', () => booksIn(at('data', 'ledger.db')).records.length > 0);
       for (const [name, block] of WAYS) {
         await mkdir(at(name));
-        const shell = await openShell({ folder: folder.path, paths: { '/var/lib/mgw': at('data'), '/var/lib/model-gateway': at('data'), '/backup': at(name) }, programs: { sqlite3: `#!/bin/sh\nexec '${sqlite3.path}' "$@"\n`, node: `#!/bin/sh\nexec '${process.execPath}' "$@"\n` } });
+        const shell = await openShell({ folder: folder.path, paths: {
+          '/var/lib/mgw': at('data'), '/var/lib/model-gateway': at('data'), '/backup': at(name),
+        }, programs: {
+          sqlite3: `#!/bin/sh\nexec '${sqlite3.path}' "$@"\n`, node: `#!/bin/sh\nexec '${process.execPath}' "$@"\n`,
+        } });
         await shell.run(block);
       }
       const calls = load.calls;

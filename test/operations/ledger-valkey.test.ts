@@ -1,6 +1,7 @@
 /**
- * Backups of the bundled Valkey and what is restored from them, by the commands that docs/operations.md tells, against a real server
- * with the bundled one's settings. `kubectl exec` runs its command here; there is no pod, but a folder, and a server on it.
+ * Backups of the bundled Valkey and what is restored from them, by the commands that docs/operations.md tells, against
+ * a real server with the bundled one's settings. `kubectl exec` runs its command here; there is no pod, but a folder,
+ * and a server on it.
  */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -39,7 +40,9 @@ const helm = await needHelm();
 const commands = commandsBelow('operations.md', '### The ledger on Valkey');
 const TO_POD = blockWith(commands, '--replicas=0', 'kind: Pod');
 const BACK_UP = { snapshot: blockWith(commands, 'BGSAVE'), folder: blockWith(commands, 'auto-aof-rewrite-percentage') };
-const RESTORE = { snapshot: blockWith(commands, '< ledger-2026-11-21.rdb'), folder: blockWith(commands, '< ledger-2026-11-21.tar') };
+const RESTORE = {
+  snapshot: blockWith(commands, '< ledger-2026-11-21.rdb'), folder: blockWith(commands, '< ledger-2026-11-21.tar'),
+};
 type Way = keyof typeof BACK_UP;
 
 interface Opened {
@@ -83,7 +86,8 @@ async function open(journal: string | undefined, options: Partial<ValkeyLedgerOp
   const events: Event[] = [];
   const dataDir = journal === undefined ? undefined : join(folder.path, journal);
   const url = `${server.url}?password-file=${join(folder.path, 'secret', 'password')}`;
-  const ledger = await openValkeyLedger({ url, dataDir, onEvent: (event) => events.push(event), ...options, over: { ...PATIENT, ...options.over } });
+  const ledger = await openValkeyLedger({ url, dataDir, onEvent: (event) =>
+    events.push(event), ...options, over: { ...PATIENT, ...options.over } });
   ledgers.push(ledger);
   return { ledger, events };
 }
@@ -91,7 +95,8 @@ async function open(journal: string | undefined, options: Partial<ValkeyLedgerOp
 const isReady = (ledger: Ledger): boolean => ledger.health?.().ok === true;
 
 /** How much each has put back into a store that had begun anew. */
-const putBack = ({ events }: Opened): number[] => events.flatMap((event) => (event.kind === 'Emptied' ? [event.putBack] : []));
+const putBack = ({ events }: Opened): number[] =>
+  events.flatMap((event) => (event.kind === 'Emptied' ? [event.putBack] : []));
 
 async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
   for (const startMs = performance.now(); !(await holds());) {
@@ -139,11 +144,14 @@ describe('the bundled Valkey, by the commands of the documentation', { skip: val
   before(async () => {
     folder = await tempFolder({ 'secret/password': PASSWORD });
     server = await startValkey({
-      settings: [['appendonly', 'yes'], ['appendfsync', 'always'], ['maxmemory-policy', 'noeviction'], ['requirepass', PASSWORD]],
+      settings: [
+        ['appendonly', 'yes'], ['appendfsync', 'always'], ['maxmemory-policy', 'noeviction'], ['requirepass', PASSWORD],
+      ],
       credentials: { username: 'default', password: PASSWORD },
     });
     restorePort = await freePort();
-    const cli = ['valkey-cli', 'redis-cli'].map((name) => join(dirname(valkey.path), name)).find((path) => existsSync(path));
+    const cli =
+      ['valkey-cli', 'redis-cli'].map((name) => join(dirname(valkey.path), name)).find((path) => existsSync(path));
     shell = await openShell({
       folder: folder.path, programs: programs(cli ?? assert.fail('there is a server and no client')),
       paths: { '/data': server.dir, '/var/run/secrets/modelgateway.dev/ledger': join(folder.path, 'secret') },
@@ -160,7 +168,8 @@ describe('the bundled Valkey, by the commands of the documentation', { skip: val
     const known = { spent: 0n };
     const statuses: NonNullable<ValkeyLedgerOptions['refill']> = async () => ({
       accounts: [{ account: OTHER, spentNanoUsd: known.spent }],
-      keys: [{ keyUid: OTHER, account: OTHER, totalSpentNanoUsd: known.spent, period: 'Never', periodStartMs: null, spentNanoUsd: known.spent }],
+      keys: [{ keyUid: OTHER, account:
+        OTHER, totalSpentNanoUsd: known.spent, period: 'Never', periodStartMs: null, spentNanoUsd: known.spent }],
     });
     await (await open(undefined, ALONE)).ledger.close();
     const both = [await open('first', { refill: statuses }), await open('second')] as const;
@@ -184,11 +193,13 @@ describe('the bundled Valkey, by the commands of the documentation', { skip: val
     known.spent = (await booksOf(gone, OTHER)).spent;
     await gone.close();
 
-    const refused = until('it waits for what is known', () => /waits for what all processes know/.test(first.health?.().reason ?? ''))
+    const refused = until('it waits for what is known', () =>
+      /waits for what all processes know/.test(first.health?.().reason ?? ''))
       .then(() => assert.rejects(hold(first, ACCOUNT, 'too-soon', 1n), LedgerUnavailable));
     await restore('snapshot');
     await refused;
-    await until('both have put back what they know', () => both.every((each) => putBack(each).length > 0 && isReady(each.ledger)));
+    await until('both have put back what they know', () =>
+      both.every((each) => putBack(each).length > 0 && isReady(each.ledger)));
     // across and lost-1; lost-2 and streaming
     assert.deepEqual(both.map(putBack), [[2], [2]]);
     assert.deepEqual(await booksOf(second, ACCOUNT), { spent: 172n, held: 30n });
@@ -249,7 +260,9 @@ describe('the bundled Valkey, by the commands of the documentation', { skip: val
     await caller;
     await spend(ledger, ACCOUNT, 'lost', 1_000n);
     await closeAll();
-    assert.deepEqual(await server.command('CONFIG', 'GET', 'auto-aof-rewrite-percentage'), ['auto-aof-rewrite-percentage', '100']);
+    assert.deepEqual(
+      await server.command('CONFIG', 'GET', 'auto-aof-rewrite-percentage'), ['auto-aof-rewrite-percentage', '100'],
+    );
 
     await restore('folder');
     const { ledger: next } = await open('next', ALONE);
@@ -261,8 +274,10 @@ describe('the bundled Valkey, by the commands of the documentation', { skip: val
 
   it('the pod for it has the chart\'s image, volume and rights', { skip: helm.skip }, async () => {
     await shell.run(TO_POD);
-    const { metadata, spec } = parse((await readFile(join(folder.path, 'applied.yaml'), 'utf8')).replaceAll(server.dir, '/data'));
-    const objects = await renderAll(helm, { name: 'defaults', valuesFile: join(TESTDATA, 'defaults.values.yaml'), only: [] });
+    const { metadata, spec } =
+      parse((await readFile(join(folder.path, 'applied.yaml'), 'utf8')).replaceAll(server.dir, '/data'));
+    const objects =
+      await renderAll(helm, { name: 'defaults', valuesFile: join(TESTDATA, 'defaults.values.yaml'), only: [] });
     const set = objects.find(({ kind }) => kind === 'StatefulSet');
     const [container] = set.spec.template.spec.containers;
     assert.equal(`${set.metadata.namespace}/${set.metadata.name}`, 'model-gateway/model-gateway-valkey');
@@ -270,7 +285,10 @@ describe('the bundled Valkey, by the commands of the documentation', { skip: val
     assert.equal(spec.containers[0].image, container.image);
     assert.deepEqual(spec.containers[0].volumeMounts, [{ name: 'data', mountPath: '/data' }]);
     assert.ok(container.args.join(' ').includes('--dir /data'));
-    assert.equal(spec.volumes[0].persistentVolumeClaim.claimName, `${set.spec.volumeClaimTemplates[0].metadata.name}-${set.metadata.name}-0`);
+    assert.equal(
+      spec.volumes[0].persistentVolumeClaim.claimName,
+      `${set.spec.volumeClaimTemplates[0].metadata.name}-${set.metadata.name}-0`,
+    );
     const { fsGroupChangePolicy: _, ...podSecurity } = set.spec.template.spec.securityContext;
     assert.deepEqual(spec.securityContext, podSecurity);
     const { readOnlyRootFilesystem: __, ...security } = container.securityContext;

@@ -84,7 +84,8 @@ async function start(t: TestContext, options: Partial<OperatorOptions> = {}, man
 const LEDGER: LedgerReader = {
   readKey: (uid, period) => {
     assert.deepEqual([uid, period], ['team/ci', 'Never']);
-    return Promise.resolve({ periodStartMs: null, resetsMs: null, spentNanoUsd: 1_600_000_000n, heldNanoUsd: 1n, totalSpentNanoUsd: 1_600_000_000n, lastUsedMs: 0 });
+    return Promise.resolve({ periodStartMs: null, resetsMs:
+      null, spentNanoUsd: 1_600_000_000n, heldNanoUsd: 1n, totalSpentNanoUsd: 1_600_000_000n, lastUsedMs: 0 });
   },
   readAccount: (account) => {
     assert.equal(account, 'team/team');
@@ -101,9 +102,14 @@ test('from a folder of manifests to a snapshot and statuses with spending', asyn
   assert.deepEqual(statuses.map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`), [
     'Account team/team', 'ApiKey team/ci', 'Group model-gateway/main', 'ModelRoute model-gateway/openai', 'PriceCatalog model-gateway/acme',
   ]);
-  assert.deepEqual([status('ApiKey')?.spentUsd, status('ApiKey')?.remainingUsd, status('ApiKey')?.lastUsedTime], ['1.60', '0.40', '1970-01-01T00:00:00Z']);
-  assert.deepEqual(status('ApiKey')?.conditions.map(({ type }) => type), ['Accepted', 'Programmed', 'Ready', 'QuotaLow']);
-  assert.deepEqual(status('Account')?.conditions.map(({ type, status: value }) => `${type}=${value}`), ['Accepted=True', 'Programmed=True', 'Ready=False', 'BalanceLow=True', 'BalanceExhausted=True']);
+  assert.deepEqual([
+    status('ApiKey')?.spentUsd, status('ApiKey')?.remainingUsd, status('ApiKey')?.lastUsedTime,
+  ], ['1.60', '0.40', '1970-01-01T00:00:00Z']);
+  assert.deepEqual(status('ApiKey')?.conditions.map(({ type }) =>
+    type), ['Accepted', 'Programmed', 'Ready', 'QuotaLow']);
+  assert.deepEqual(status('Account')?.conditions.map(({ type, status: value }) => `${type}=${value}`), [
+    'Accepted=True', 'Programmed=True', 'Ready=False', 'BalanceLow=True', 'BalanceExhausted=True',
+  ]);
   assert.equal(status('Account')?.balanceUsd, '0.00');
   assert.deepEqual([status('Group')?.models, status('Group')?.keys], [1, 1]);
   assert.ok(!JSON.stringify(statuses).includes(minted[0]?.key ?? ''));
@@ -114,12 +120,15 @@ test('of statuses only those are told again that have become others', async (t) 
   const ledger: LedgerReader = { ...LEDGER, readAccount: () => Promise.resolve({ spentNanoUsd, heldNanoUsd: 0n }) };
   const { operator, config, snapshotWhere } = await start(t, { ledger });
   const first = await operator.statusChanges();
-  assert.deepEqual([...first.keys()].toSorted(), (await operator.statuses()).map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`).toSorted());
+  assert.deepEqual([...first.keys()].toSorted(), (await operator.statuses()).map(({ kind, namespace, name }) =>
+    `${kind} ${namespace}/${name}`).toSorted());
   assert.deepEqual([...(await operator.statusChanges()).keys()], []);
   spentNanoUsd = 5n;
   assert.deepEqual([...(await operator.statusChanges()).keys()], ['Account team/team']);
   assert.equal(operator.lastStatuses().find(({ kind }) => kind === 'Account')?.status.spentUsd, '0.000000005');
-  await writeFile(join(config, 'all.yaml'), MANIFESTS.replace(/apiVersion: \S+\nkind: PriceCatalog\n.*\n.*\n---\n/, ''));
+  await writeFile(
+    join(config, 'all.yaml'), MANIFESTS.replace(/apiVersion: \S+\nkind: PriceCatalog\n.*\n.*\n---\n/, ''),
+  );
   await snapshotWhere(({ catalogs }) => catalogs.length === 0);
   const gone = await operator.statusChanges();
   assert.ok(gone.has('PriceCatalog model-gateway/acme') && gone.get('PriceCatalog model-gateway/acme') === undefined);
@@ -150,7 +159,8 @@ test('a deleted key file is a new key, at once', async (t) => {
 });
 
 test('a folder with mistakes does not start', async (t) => {
-  await assert.rejects(start(t, {}, MANIFESTS.replaceAll('kind:', 'knd:')), (error) => error instanceof InvalidManifests && error.diagnostics.length === 5);
+  await assert.rejects(start(t, {}, MANIFESTS.replaceAll('kind:', 'knd:')), (error) =>
+    error instanceof InvalidManifests && error.diagnostics.length === 5);
 });
 
 test('what is missing or refers to nothing is a status and no reason not to start', async (t) => {
@@ -164,7 +174,9 @@ test('a first snapshot that the proxy refuses is told at the lines of its object
   const rejected = [{ kind: 'Account', namespace: 'team', name: 'team', message: 'too rich' }] as const;
   await assert.rejects(start(t, { publish: () => ({ accepted: false, rejected }) }), (error) => {
     assert.ok(error instanceof InvalidManifests);
-    assert.deepEqual(error.diagnostics.map(({ line, object, message }) => ({ line, object, message })), [{ line: 18, object: 'Account team/team', message: 'refused by the proxy: too rich' }]);
+    assert.deepEqual(error.diagnostics.map(({ line, object, message }) => ({ line, object, message })), [{
+      line: 18, object: 'Account team/team', message: 'refused by the proxy: too rich',
+    }]);
     return true;
   });
 });
@@ -172,11 +184,14 @@ test('a first snapshot that the proxy refuses is told at the lines of its object
 test('a later snapshot that the proxy refuses is told as well, and when it is well again', async (t) => {
   let refuse = false;
   const { config, nextProblems, operator } = await start(t, {
-    publish: () => refuse ? { accepted: false, rejected: [{ kind: 'Account', namespace: 'team', name: 'team', message: 'too rich' }] } : { accepted: true },
+    publish: () => refuse
+      ? { accepted: false, rejected: [{ kind: 'Account', namespace: 'team', name: 'team', message: 'too rich' }] }
+      : { accepted: true },
   });
   refuse = true;
   await writeFile(join(config, 'all.yaml'), MANIFESTS.replace('usd: "10"', 'usd: "20"'));
-  assert.deepEqual((await nextProblems()).map(({ line, object }) => ({ line, object })), [{ line: 18, object: 'Account team/team' }]);
+  assert.deepEqual((await nextProblems()).map(({ line, object }) =>
+    ({ line, object })), [{ line: 18, object: 'Account team/team' }]);
   const account = (await operator.statuses()).find(({ kind }) => kind === 'Account');
   assert.equal(account?.status.conditions[1]?.reason, 'Rejected');
   refuse = false;

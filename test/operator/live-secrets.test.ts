@@ -13,8 +13,11 @@ const idOf = ({ namespace, name }: SecretObject): string => `${namespace}/${name
 const versionOf = (secret: SecretObject | undefined): number => Number(secret?.live?.resourceVersion ?? 0);
 
 const source = fc.constantFrom('keys ', 'credential a', 'taken a');
-const secret = fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.integer({ min: 1, max: 9 })).map(([name, version]): SecretObject =>
-  ({ namespace: 'team-a', name, labels: {}, annotations: {}, data: new Map([['apiKey', `${name}${version}`]]), live: { uid: name, resourceVersion: String(version) } }));
+const secret = fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.integer({ min: 1, max: 9 })).map(([
+  name, version,
+]): SecretObject =>
+  ({ namespace: 'team-a', name, labels: {}, annotations: {}, data:
+    new Map([['apiKey', `${name}${version}`]]), live: { uid: name, resourceVersion: String(version) } }));
 
 const applied = fc.tuple(source, secret).map(([from, one]): Step => (secrets, known) => {
   secrets.apply(from, one);
@@ -27,7 +30,9 @@ const removed = fc.tuple(source, secret).map(([from, one]): Step => (secrets, kn
   const those = known.get(from);
   if (versionOf(one) > versionOf(those?.get(idOf(one)))) those?.delete(idOf(one));
 });
-const replaced = fc.tuple(source, fc.uniqueArray(secret, { selector: idOf })).map(([from, all]): Step => (secrets, known) => {
+const replaced = fc.tuple(source, fc.uniqueArray(secret, { selector: idOf })).map(([
+  from, all,
+]): Step => (secrets, known) => {
   secrets.replace(from, all);
   known.set(from, new Map(all.map((one) => [idOf(one), one])));
 });
@@ -39,7 +44,8 @@ const dropped = source.map((from): Step => (secrets, known) => {
 /** The newest that any source knows of each. */
 function together(known: Known): Map<string, number> {
   const newest = new Map<string, number>();
-  for (const those of known.values()) for (const [id, one] of those) newest.set(id, Math.max(versionOf(one), newest.get(id) ?? 0));
+  for (const those of known.values())
+    for (const [id, one] of those) newest.set(id, Math.max(versionOf(one), newest.get(id) ?? 0));
   return newest;
 }
 
@@ -48,7 +54,9 @@ function shown(secrets: ReadonlyMap<string, SecretObject>): Map<string, number> 
 }
 
 test('after whatever was told, looked at or not', () => {
-  const steps = fc.array(fc.tuple(fc.oneof({ weight: 4, arbitrary: applied }, { weight: 2, arbitrary: removed }, replaced, dropped), fc.boolean()), { maxLength: 25 });
+  const steps = fc.array(fc.tuple(
+    fc.oneof({ weight: 4, arbitrary: applied }, { weight: 2, arbitrary: removed }, replaced, dropped), fc.boolean(),
+  ), { maxLength: 25 });
   fc.assert(fc.property(steps, (told) => {
     const secrets = openLiveSecrets(() => undefined);
     const known: Known = new Map();

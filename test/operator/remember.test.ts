@@ -1,4 +1,6 @@
-/** What translate remembers of keys changes nothing of what it says: each result is that of objects it has never seen. */
+/**
+ * What translate remembers of keys changes nothing of what it says: each result is that of objects it has never seen.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,10 +18,18 @@ test('the same objects under other circumstances', () => {
   for (const file of files) {
     const all = loadText(readFileSync(join(TESTDATA, file), 'utf8')).resources;
     const failing = new Map(all.apiKeys.map(({ metadata }) => [`${metadata.namespace}/${metadata.name}`, 'disk full']));
-    const circumstances: readonly { readonly resources: Resources; readonly nowMs?: number; readonly mintFailures?: ReadonlyMap<string, string> }[] = [
-      { resources: all }, { resources: { ...all, groups: [] } }, { resources: all }, { resources: { ...all, accounts: [] } }, { resources: all, nowMs: NOW_MS + YEAR_MS },
-      { resources: { ...all, secrets: new Map() } }, { resources: { ...all, secrets: new Map(), keySecretsPending: true } }, { resources: all, mintFailures: failing },
-      { resources: { ...all, groups: all.groups.map((group) => ({ ...group, spec: { ...group.spec, allowedNamespaces: { from: 'Same' as const } } })) } },
+    const circumstances: readonly {
+      readonly resources: Resources;
+      readonly nowMs?: number;
+      readonly mintFailures?: ReadonlyMap<string, string>;
+    }[] = [
+      { resources: all }, { resources: { ...all, groups: [] } }, { resources:
+        all }, { resources: { ...all, accounts: [] } }, { resources: all, nowMs: NOW_MS + YEAR_MS },
+      { resources: { ...all, secrets: new Map() } }, { resources: {
+        ...all, secrets: new Map(), keySecretsPending: true,
+      } }, { resources: all, mintFailures: failing },
+      { resources: { ...all, groups: all.groups.map((group) =>
+        ({ ...group, spec: { ...group.spec, allowedNamespaces: { from: 'Same' as const } } })) } },
       { resources: all, nowMs: NOW_MS - YEAR_MS }, { resources: all },
     ];
     for (const { resources, ...given } of circumstances) {

@@ -1,4 +1,7 @@
-/** Each <kind>-<situation>.in.yaml is translated to its .out.yaml: snapshot and statuses. GOLDEN=write rewrites the latter. */
+/**
+ * Each <kind>-<situation>.in.yaml is translated to its .out.yaml: snapshot and statuses. GOLDEN=write rewrites the
+ * latter.
+ */
 import assert from 'node:assert/strict';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -23,8 +26,10 @@ function mintFailuresOf(text: string): Map<string, string> {
 
 function statusOf(findings: Findings): unknown {
   const { kind, namespace, name, fields } = findings;
-  const conditions = conditionsOf(findings, findings.published ? PROGRAMMED : { status: 'Unknown', reason: 'Pending', message: '' });
-  return { object: `${kind} ${namespace}/${name}`, ...fields, conditions: conditions.map(({ type, status, reason, message }) => `${type}=${status} ${reason}: ${message}`) };
+  const conditions =
+    conditionsOf(findings, findings.published ? PROGRAMMED : { status: 'Unknown', reason: 'Pending', message: '' });
+  return { object: `${kind} ${namespace}/${name}`, ...fields, conditions:
+    conditions.map(({ type, status, reason, message }) => `${type}=${status} ${reason}: ${message}`) };
 }
 
 function checkReasons(findings: Findings): void {
@@ -50,7 +55,8 @@ for (const input of inputs) {
       gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS, mintFailures: mintFailuresOf(text),
     });
     assert.deepEqual(validateSnapshot(snapshot), [], 'a proxy takes it');
-    assert.ok(Object.isFrozen(snapshot.keys) && snapshot.groups.every(({ access }) => Object.isFrozen(access?.value)), 'nobody can change it');
+    assert.ok(Object.isFrozen(snapshot.keys) &&
+      snapshot.groups.every(({ access }) => Object.isFrozen(access?.value)), 'nobody can change it');
     statuses.forEach(checkReasons);
     const output = stringify({
       snapshot,

@@ -1,4 +1,7 @@
-/** What holds for every world of admitted objects: no throw, a snapshot that proxies take, and no dependence on any order. */
+/**
+ * What holds for every world of admitted objects: no throw, a snapshot that proxies take, and no dependence on any
+ * order.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -21,37 +24,55 @@ const decimal = fc.constantFrom('0', '1', '0.5', '25.000000001', '9000000000', '
 const money = fc.constantFrom('0', '-9000000000', '9000000000', '0.01');
 const threshold = fc.option(fc.constantFrom(1, 40), { nil: undefined });
 const gatewayNamespace = fc.constantFrom(GATEWAY_NAMESPACE, GATEWAY_NAMESPACE, 'other-gateway');
-const selector = fc.constantFrom({}, { matchLabels: { tier: 'x' } }, { matchExpressions: [{ key: 'tier', operator: 'NotIn', values: ['x'] }] }, { matchExpressions: [{ key: 'constructor', operator: 'Exists' }] });
+const selector = fc.constantFrom({}, { matchLabels: { tier: 'x' } }, { matchExpressions: [{
+  key: 'tier', operator: 'NotIn', values: ['x'],
+}] }, { matchExpressions: [{ key: 'constructor', operator: 'Exists' }] });
 const creationTimestamp = fc.option(fc.constantFrom(...TIMES.slice(0, 2)), { nil: undefined });
 
 /** Mostly where the kind belongs. */
 function object(kind: string, spec: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   const home = kind === 'ApiKey' || kind === 'Account' ? 'team-a' : GATEWAY_NAMESPACE;
-  const metadata = fc.record({ name, namespace: fc.constantFrom(home, home, home, ...NAMESPACES), creationTimestamp, labels: fc.constantFrom({}, { tier: 'x' }) }, { requiredKeys: ['name', 'namespace', 'labels'] });
+  const metadata = fc.record({
+    name, namespace: fc.constantFrom(home, home, home, ...NAMESPACES), creationTimestamp,
+    labels: fc.constantFrom({}, { tier: 'x' }),
+  }, { requiredKeys: ['name', 'namespace', 'labels'] });
   return fc.record({ apiVersion: fc.constant('modelgateway.dev/v1alpha1'), kind: fc.constant(kind), metadata, spec });
 }
 
 const apiKey = object('ApiKey', fc.record({
-  gatewayNamespace, enabled: fc.boolean(), groupRef: fc.record({ name }), accountRef: fc.record({ name }), models, maxConcurrency: threshold,
-  quota: fc.record({ limitUsd: fc.constantFrom('Unlimited', '0', '25.5'), period: fc.constantFrom('Never', 'Daily', 'Monthly'), whenShort: fc.constantFrom('Lower', 'Refuse') }),
+  gatewayNamespace, enabled:
+    fc.boolean(), groupRef: fc.record({ name }), accountRef: fc.record({ name }), models, maxConcurrency: threshold,
+  quota: fc.record({ limitUsd: fc.constantFrom('Unlimited', '0', '25.5'), period:
+    fc.constantFrom('Never', 'Daily', 'Monthly'), whenShort: fc.constantFrom('Lower', 'Refuse') }),
   expirationTime: fc.option(fc.constantFrom(...TIMES), { nil: undefined }),
-  key: fc.oneof(fc.constant({ type: 'Provided' }), fc.record({ type: fc.constant('Generated'), rotation: fc.constantFrom(1, 2), secretRef: fc.constantFrom({ name: 'a-key' }, undefined) })),
+  key: fc.oneof(fc.constant({ type: 'Provided' }), fc.record({ type: fc.constant('Generated'), rotation:
+    fc.constantFrom(1, 2), secretRef: fc.constantFrom({ name: 'a-key' }, undefined) })),
 }));
-const account = object('Account', fc.record({ gatewayNamespace, grants: fc.uniqueArray(fc.record({ name, usd: money }), { selector: (grant) => grant.name }) }));
-const groupRoute = fc.record({ models, channels: fc.option(fc.constantFrom(['one'], ['two', 'unknown']), { nil: undefined }), maxConcurrency: threshold })
-  .chain((rest) => fc.oneof(selector.map((routeSelector) => ({ ...rest, routeSelector })), name.map((route) => ({ ...rest, routeRef: { name: route } }))));
-const allowedNamespaces = fc.oneof(fc.constantFrom({ from: 'All' }, { from: 'Same' }), selector.map((chosen) => ({ from: 'Selector', selector: chosen })));
+const account = object('Account', fc.record({
+  gatewayNamespace, grants: fc.uniqueArray(fc.record({ name, usd: money }), { selector: (grant) => grant.name }),
+}));
+const groupRoute = fc.record({ models, channels:
+  fc.option(fc.constantFrom(['one'], ['two', 'unknown']), { nil: undefined }), maxConcurrency: threshold })
+  .chain((rest) => fc.oneof(selector.map((routeSelector) =>
+    ({ ...rest, routeSelector })), name.map((route) => ({ ...rest, routeRef: { name: route } }))));
+const allowedNamespaces = fc.oneof(fc.constantFrom({ from: 'All' }, { from: 'Same' }), selector.map((chosen) =>
+  ({ from: 'Selector', selector: chosen })));
 const group = object('Group', fc.oneof(
   fc.record({ priceRatio: decimal, allowedNamespaces, routes: fc.array(groupRoute, { minLength: 1, maxLength: 3 }) }),
-  fc.record({ type: fc.constant('Automatic'), allowedNamespaces, members: fc.uniqueArray(fc.record({ name }), { minLength: 1, selector: (member) => member.name }) }),
+  fc.record({ type: fc.constant('Automatic'), allowedNamespaces, members:
+    fc.uniqueArray(fc.record({ name }), { minLength: 1, selector: (member) => member.name }) }),
 ));
 const channel = (channelName: string) => fc.record({
   name: fc.constant(channelName), protocol: fc.constantFrom('OpenAI', 'Anthropic'),
-  baseUrl: fc.constantFrom('https://api.test', 'http://[::1]:80', 'https://api.test:99999', 'https://-', 'https://1.2.3.4.5'),
-  auth: fc.option(fc.record({ type: fc.constant('ApiKey'), secretRef: fc.record({ name: fc.constantFrom('a-key', 'gone') }) }), { nil: undefined }),
+  baseUrl:
+    fc.constantFrom('https://api.test', 'http://[::1]:80', 'https://api.test:99999', 'https://-', 'https://1.2.3.4.5'),
+  auth: fc.option(fc.record({
+    type: fc.constant('ApiKey'), secretRef: fc.record({ name: fc.constantFrom('a-key', 'gone') }),
+  }), { nil: undefined }),
 });
 const route = object('ModelRoute', fc.record({
-  models: fc.uniqueArray(fc.constantFrom(...MODELS), { minLength: 1 }).map((names) => names.map((model) => ({ name: model, contextTokens: 10, maxOutputTokens: 5 }))),
+  models: fc.uniqueArray(fc.constantFrom(...MODELS), { minLength: 1 }).map((names) =>
+    names.map((model) => ({ name: model, contextTokens: 10, maxOutputTokens: 5 }))),
   channels: fc.oneof(fc.tuple(channel('one')), fc.tuple(channel('one'), channel('two'))),
 }));
 const price = fc.oneof(
@@ -60,31 +81,41 @@ const price = fc.oneof(
 );
 const catalog = object('PriceCatalog', fc.record({
   ratioBaseUsd: decimal,
-  models: fc.uniqueArray(fc.tuple(fc.constantFrom(...MODELS), price), { minLength: 1, selector: ([model]) => model }).map((entries) => entries.map(([model, rest]) => ({ name: model, ...rest }))),
+  models: fc.uniqueArray(
+    fc.tuple(fc.constantFrom(...MODELS), price), { minLength: 1, selector: ([model]) => model },
+  ).map((entries) => entries.map(([model, rest]) => ({ name: model, ...rest }))),
 }));
 const secret = fc.record({
   apiVersion: fc.constant('v1'), kind: fc.constant('Secret'),
   metadata: fc.record({
     name: name.map((owner) => `${owner}-key`), namespace: fc.constantFrom('team-a', 'team-a', ...NAMESPACES),
     labels: fc.option(name.map((owner) => ({ 'modelgateway.dev/api-key': owner })), { nil: undefined }),
-    annotations: fc.constantFrom({}, { 'modelgateway.dev/previous-keys': JSON.stringify([{ sha256: 'a'.repeat(64), notAfter: '2026-12-01T00:00:00Z' }]) }, { 'modelgateway.dev/previous-keys': '[null, 3, {"sha256":"x"}]', 'modelgateway.dev/rotation': '-' }),
+    annotations: fc.constantFrom({}, { 'modelgateway.dev/previous-keys': JSON.stringify([{
+      sha256: 'a'.repeat(64), notAfter: '2026-12-01T00:00:00Z',
+    }]) }, { 'modelgateway.dev/previous-keys': '[null, 3, {"sha256":"x"}]', 'modelgateway.dev/rotation': '-' }),
   }),
   stringData: fc.constantFrom(...KEYS).map((value) => ({ apiKey: value })),
 });
 /** A key whose Secret is there, so that it gets as far as the snapshot. */
-const keyWithSecret = fc.tuple(apiKey, fc.constantFrom(...KEYS.slice(0, 2), 'sk-00000000000000000000000000000003')).map(([one, value]) => {
+const keyWithSecret = fc.tuple(
+  apiKey, fc.constantFrom(...KEYS.slice(0, 2), 'sk-00000000000000000000000000000003'),
+).map(([one, value]) => {
   const { metadata } = one as { metadata: { name: string; namespace: string } };
   const labels = { 'modelgateway.dev/api-key': metadata.name };
-  return [one, { apiVersion: 'v1', kind: 'Secret', metadata: { name: `${metadata.name}-key`, namespace: metadata.namespace, labels }, stringData: { apiKey: value } }];
+  return [one, { apiVersion: 'v1', kind: 'Secret', metadata: {
+    name: `${metadata.name}-key`, namespace: metadata.namespace, labels,
+  }, stringData: { apiKey: value } }];
 });
 const single = fc.oneof(apiKey, account, group, route, catalog, secret).map((one) => [one]);
 /** A group and an account that let keys of team-a be accepted; objects of the same names after them do not count. */
 const base = fc.constantFrom([], [
-  { apiVersion: 'modelgateway.dev/v1alpha1', kind: 'Group', metadata: { name: 'a' }, spec: { allowedNamespaces: { from: 'All' }, routes: [{ routeSelector: {} }] } },
+  { apiVersion: 'modelgateway.dev/v1alpha1', kind:
+    'Group', metadata: { name: 'a' }, spec: { allowedNamespaces: { from: 'All' }, routes: [{ routeSelector: {} }] } },
   { apiVersion: 'modelgateway.dev/v1alpha1', kind: 'Account', metadata: { name: 'a', namespace: 'team-a' }, spec: {} },
 ]);
 const world = fc.tuple(base, fc.array(fc.oneof(keyWithSecret, single, single), { maxLength: 20, size: 'max' }))
-  .map(([before, objects]) => loadText([...before, ...objects.flat()].map((one) => JSON.stringify(one)).join('\n---\n')).resources);
+  .map(([before, objects]) =>
+    loadText([...before, ...objects.flat()].map((one) => JSON.stringify(one)).join('\n---\n')).resources);
 
 const options = { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS };
 
@@ -102,7 +133,8 @@ test('a translation never throws, and proxies take every snapshot', (t) => {
       for (const { type, reason } of conditionsOf(findings, PROGRAMMED))
         assert.ok((CONDITIONS[type].reasons as readonly string[]).includes(reason), `${type} ${reason}`);
   }), { numRuns: 300 });
-  for (const [what, count] of Object.entries(seen)) assert.ok(count >= 5, `the worlds are not all refused: ${count} ${what}`);
+  for (const [what, count] of Object.entries(seen))
+    assert.ok(count >= 5, `the worlds are not all refused: ${count} ${what}`);
   t.diagnostic(JSON.stringify(seen));
 });
 
@@ -126,7 +158,8 @@ test('a key hash opens one key at most, and a model has one price at most', () =
 test('no key and no Secret value is in a status or, providers\' credentials apart, in the snapshot', () => {
   fc.assert(fc.property(world, (resources) => {
     const { snapshot, statuses } = translate(resources, options);
-    const said = JSON.stringify([statuses, snapshot.keys, snapshot.groups], (_, value: unknown) => typeof value === 'bigint' ? String(value) : value);
+    const said = JSON.stringify([statuses, snapshot.keys, snapshot.groups], (_, value: unknown) =>
+      typeof value === 'bigint' ? String(value) : value);
     for (const key of KEYS.filter((one) => one.length > 8)) assert.ok(!said.includes(JSON.stringify(key).slice(1, -1)));
   }), { numRuns: 100 });
 });
@@ -136,21 +169,27 @@ test('10,000 keys are translated in reasonable time', (t) => {
   const texts = Array.from({ length: 10_000 }, (_, index) => {
     const metadata = { name: `key-${index}`, namespace: `team-${index % 100}` };
     return [
-      JSON.stringify({ apiVersion: 'modelgateway.dev/v1alpha1', kind: 'ApiKey', metadata, spec: { groupRef: { name: 'main' }, accountRef: { name: 'main' }, key: { type: 'Provided' } } }),
-      JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { ...metadata, name: `key-${index}-key` }, stringData: { apiKey: `sk-${String(index).padStart(40, '0')}` } }),
+      JSON.stringify({ apiVersion: 'modelgateway.dev/v1alpha1', kind: 'ApiKey', metadata, spec: {
+        groupRef: { name: 'main' }, accountRef: { name: 'main' }, key: { type: 'Provided' },
+      } }),
+      JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: {
+        ...metadata, name: `key-${index}-key`,
+      }, stringData: { apiKey: `sk-${String(index).padStart(40, '0')}` } }),
     ].join('\n---\n');
   });
   const loadBegan = performance.now();
   const { resources, isValid } = loadText([platform, ...texts].join('\n---\n'));
   const translateBegan = performance.now();
   const { snapshot } = translate(resources, options);
-  t.diagnostic(`loaded in ${Math.round(translateBegan - loadBegan)} ms, translated in ${Math.round(performance.now() - translateBegan)} ms`);
+  t.diagnostic(`loaded in ${Math.round(translateBegan - loadBegan)} ms, translated in ` +
+    `${Math.round(performance.now() - translateBegan)} ms`);
   assert.ok(isValid);
   assert.equal(snapshot.keys.length, 10_000);
 });
 
 function permuted(resources: Resources): fc.Arbitrary<Resources> {
-  const shuffle = <T>(list: readonly T[]): fc.Arbitrary<readonly T[]> => fc.shuffledSubarray([...list], { minLength: list.length });
+  const shuffle = <T>(list: readonly T[]): fc.Arbitrary<readonly T[]> =>
+    fc.shuffledSubarray([...list], { minLength: list.length });
   return fc.record({
     apiKeys: shuffle(resources.apiKeys), accounts: shuffle(resources.accounts), groups: shuffle(resources.groups),
     modelRoutes: shuffle(resources.modelRoutes), priceCatalogs: shuffle(resources.priceCatalogs),

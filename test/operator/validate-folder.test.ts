@@ -15,35 +15,47 @@ async function validate(t: TestContext, files: Readonly<Record<string, string>>)
   return problems.map((problem) => ({ ...problem, file: problem.file.slice(folder.length + 1) }));
 }
 
-const brief = (problems: readonly Diagnostic[]) => problems.map(({ severity, file, line, object, message }) => `${severity} ${file}:${line} ${object ?? ''} ${message}`);
+const brief = (problems: readonly Diagnostic[]) =>
+  problems.map(({ severity, file, line, object, message }) => `${severity} ${file}:${line} ${object ?? ''} ${message}`);
 
 const PLATFORM = platformManifest('auth: {type: ApiKey, secretRef: {name: openai}}');
-const key = (name: string, spec = '') => `---\napiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: ${name}, namespace: team}\nspec: {groupRef: {name: main}, accountRef: {name: team}${spec}}\n`;
-const ACCOUNT = 'apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: team, namespace: team}\nspec: {}\n';
+const key = (name: string, spec = '') => `---\napiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: ` +
+  `${name}, namespace: team}\nspec: {groupRef: {name: main}, accountRef: {name: team}${spec}}\n`;
+const ACCOUNT =
+  'apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: team, namespace: team}\nspec: {}\n';
 
 test('Secrets live elsewhere: a missing one is a warning', async (t) => {
-  const problems = await validate(t, { 'a-platform.yaml': PLATFORM, 'b-team.yaml': ACCOUNT + key('generated') + key('provided', ', key: {type: Provided}') });
+  const problems = await validate(t, { 'a-platform.yaml': PLATFORM, 'b-team.yaml': ACCOUNT + key('generated') +
+    key('provided', ', key: {type: Provided}') });
   assert.deepEqual(brief(problems), [
-    'Warning a-platform.yaml:6 ModelRoute model-gateway/openai Channel "direct" is left out: the Secret "openai" does not exist in model-gateway. No channel is left to serve its models.',
-    'Warning b-team.yaml:11 ApiKey team/provided Waiting for the Secret "provided-key" with the key in its entry "apiKey"; in a cluster it also needs the label modelgateway.dev/api-key: provided.',
+    'Warning a-platform.yaml:6 ModelRoute model-gateway/openai Channel "direct" is left out: the Secret "openai" ' +
+      'does not exist in model-gateway. No channel is left to serve its models.',
+    'Warning b-team.yaml:11 ApiKey team/provided Waiting for the Secret "provided-key" with the key in its entry ' +
+      '"apiKey"; in a cluster it also needs the label modelgateway.dev/api-key: provided.',
   ]);
 });
 
 test('a folder with its Secrets is clean', async (t) => {
   const secret = 'apiVersion: v1\nkind: Secret\nmetadata: {name: openai}\nstringData: {apiKey: x}\n';
-  assert.deepEqual(await validate(t, { 'a.yaml': PLATFORM, 'b.yaml': ACCOUNT + key('generated'), 'c.yaml': secret }), []);
+  assert.deepEqual(
+    await validate(t, { 'a.yaml': PLATFORM, 'b.yaml': ACCOUNT + key('generated'), 'c.yaml': secret }), [],
+  );
 });
 
 test('what disables or expires a key is its owner\'s will', async (t) => {
-  const secret = 'apiVersion: v1\nkind: Secret\nmetadata: {name: openai}\nstringData: {apiKey: x}\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: b-key, namespace: team}\nstringData: {apiKey: sk-00000000000000000000000000000000}\n';
-  const problems = await validate(t, { 'a.yaml': PLATFORM, 'b.yaml': ACCOUNT + key('a', ', enabled: false') + key('b', ', key: {type: Provided}, expirationTime: "2020-01-01T00:00:00Z"'), 'c.yaml': secret });
+  const secret =
+    'apiVersion: v1\nkind: Secret\nmetadata: {name: openai}\nstringData: {apiKey: x}\n---\napiVersion: v1\nkind: ' +
+    'Secret\nmetadata: {name: b-key, namespace: team}\nstringData: {apiKey: sk-00000000000000000000000000000000}\n';
+  const problems = await validate(t, { 'a.yaml': PLATFORM, 'b.yaml': ACCOUNT + key('a', ', enabled: false') +
+    key('b', ', key: {type: Provided}, expirationTime: "2020-01-01T00:00:00Z"'), 'c.yaml': secret });
   assert.deepEqual(problems.map(({ severity, object }) => [severity, object]), [['Warning', 'ApiKey team/b']]);
 });
 
 test('references, conflicts and wrong namespaces are errors', async (t) => {
   const problems = await validate(t, {
     'a.yaml': PLATFORM,
-    'b.yaml': key('no-account').slice(4) + key('no-group', ', groupRef: {name: nowhere}').replace('groupRef: {name: main}, ', '') + key('typo', ', models: [gtp]'),
+    'b.yaml': key('no-account').slice(4) + key('no-group', ', groupRef: {name: nowhere}')
+      .replace('groupRef: {name: main}, ', '') + key('typo', ', models: [gtp]'),
     'c.yaml': `apiVersion: modelgateway.dev/v1alpha1
 kind: Group
 metadata: {name: narrow}
@@ -65,7 +77,8 @@ metadata: {name: lost, namespace: team}
 spec: {routes: [{routeSelector: {}}]}
 `,
   });
-  const errors = problems.filter(({ severity }) => severity === 'Error').map(({ file, line, object, message }) => `${file}:${line} ${object}: ${message}`);
+  const errors = problems.filter(({ severity }) => severity === 'Error').map(({ file, line, object, message }) =>
+    `${file}:${line} ${object}: ${message}`);
   const expected = [
     /^b\.yaml:1 ApiKey team\/no-account: The Account "team" does not exist/,
     /^b\.yaml:6 ApiKey team\/no-group: The Group "nowhere" does not exist\. The Account "team" does not exist/,
@@ -81,17 +94,20 @@ spec: {routes: [{routeSelector: {}}]}
 });
 
 test('with mistakes in some manifests, others are not blamed for what is missing because of them', async (t) => {
-  const problems = await validate(t, { 'a.yaml': PLATFORM.replace('priceRatio', 'x').replace('allowedNamespaces', 'allowdNamespaces'), 'b.yaml': ACCOUNT + key('ci') });
+  const problems = await validate(t, { 'a.yaml': PLATFORM.replace('priceRatio', 'x')
+    .replace('allowedNamespaces', 'allowdNamespaces'), 'b.yaml': ACCOUNT + key('ci') });
   assert.deepEqual(brief(problems), ['Error a.yaml:4 Group model-gateway/main unknown field']);
 });
 
 test('a weak key and a twice used one are errors', async (t) => {
-  const secret = (name: string, value: string) => `---\napiVersion: v1\nkind: Secret\nmetadata: {name: ${name}-key, namespace: team}\nstringData: {apiKey: ${value}}\n`;
+  const secret = (name: string, value: string) => `---\napiVersion: v1\nkind: Secret\nmetadata: {name: ${name}-key, ` +
+    `namespace: team}\nstringData: {apiKey: ${value}}\n`;
   const strong = 'sk-0000000000000000000000000000000000';
   const provided = ', key: {type: Provided}';
   const problems = await validate(t, {
     'a.yaml': PLATFORM,
-    'b.yaml': ACCOUNT + key('weak', provided) + secret('weak', 'sk-short') + key('x', provided) + secret('x', strong) + key('y', provided) + secret('y', strong),
+    'b.yaml': ACCOUNT + key('weak', provided) + secret('weak', 'sk-short') + key('x', provided) + secret('x', strong) +
+      key('y', provided) + secret('y', strong),
   });
   const errors = problems.filter(({ severity }) => severity === 'Error');
   assert.deepEqual(errors.map(({ object }) => object), ['ApiKey team/weak', 'ApiKey team/y']);

@@ -1,4 +1,6 @@
-/** What people see of the cluster: latest statuses beside the specs that they belong to, and their own writes at once. */
+/**
+ * What people see of the cluster: latest statuses beside the specs that they belong to, and their own writes at once.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ApiKey } from '#crds/types.gen.ts';
@@ -16,10 +18,17 @@ interface Version {
   readonly leaving?: boolean;
 }
 
-function apiKey({ name = 'ci', uid = 'u', resourceVersion, generation = 1, enabled = true, spentUsd = '0', labels = {}, leaving = false }: Version): ApiKey {
+function apiKey({
+  name = 'ci', uid = 'u', resourceVersion, generation = 1, enabled = true, spentUsd = '0', labels = {}, leaving = false,
+}: Version): ApiKey {
   return {
-    apiVersion: 'modelgateway.dev/v1alpha1', kind: 'ApiKey', metadata: { name, namespace: 'team-a', uid, resourceVersion, generation, labels, ...leaving && { deletionTimestamp: '2026-11-20T12:00:00Z' } },
-    spec: { gatewayNamespace: 'model-gateway', enabled, groupRef: { name: 'main' }, accountRef: { name: 'team' }, quota: { limitUsd: 'Unlimited', period: 'Never', whenShort: 'Lower' }, key: { type: 'Generated', rotation: 1, overlapSeconds: 0 } },
+    apiVersion: 'modelgateway.dev/v1alpha1', kind: 'ApiKey', metadata: { name, namespace:
+      'team-a', uid, resourceVersion, generation, labels, ...leaving && { deletionTimestamp: '2026-11-20T12:00:00Z' } },
+    spec: {
+      gatewayNamespace: 'model-gateway', enabled, groupRef: { name: 'main' }, accountRef: { name: 'team' },
+      quota: { limitUsd: 'Unlimited', period: 'Never', whenShort: 'Lower' },
+      key: { type: 'Generated', rotation: 1, overlapSeconds: 0 },
+    },
     status: { conditions: [], spentUsd },
   };
 }
@@ -45,7 +54,8 @@ function setUp() {
       return () => void timers.splice(timers.indexOf(run), 1);
     },
   });
-  const seen = (): unknown[] => copy.list('ApiKey').map(({ metadata, spec, status }) => [metadata.name, metadata.resourceVersion, metadata.generation, spec.enabled, status?.spentUsd]);
+  const seen = (): unknown[] => copy.list('ApiKey').map(({ metadata, spec, status }) =>
+    [metadata.name, metadata.resourceVersion, metadata.generation, spec.enabled, status?.spentUsd]);
   return { objects, copy, seen, timers, looks };
 }
 

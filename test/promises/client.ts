@@ -27,7 +27,8 @@ export async function ask(url: string, { path, key, body, signal, onText }: Ask)
   let [id, status, text, ended, headers, broken] = ['', 0, '', false, new Headers(), ''];
   try {
     const response = await fetch(url + path, {
-      method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` }, body: JSON.stringify(body), signal: signal ?? null,
+      method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` }, body:
+        JSON.stringify(body), signal: signal ?? null,
     });
     ({ status, headers } = response);
     id = headers.get('x-request-id') ?? '';
@@ -39,7 +40,9 @@ export async function ask(url: string, { path, key, body, signal, onText }: Ask)
     ended = ended || !(headers.get('content-type') ?? '').startsWith('text/event-stream');
   } catch (error) {
     if (!(error instanceof TypeError || (error instanceof DOMException && error.name === 'AbortError'))) throw error;
-    broken = error.cause instanceof Error ? `${'code' in error.cause ? String(error.cause.code) : ''} ${error.cause.message}` : error.message;
+    broken = error.cause instanceof Error
+      ? `${'code' in error.cause ? String(error.cause.code) : ''} ${error.cause.message}`
+      : error.message;
   }
   return { id, status, headers, text, ended, broken };
 }

@@ -1,4 +1,7 @@
-/** kill -9: what a client saw the end of is billed exactly, what was cut short at its last progress, and nothing stays behind. */
+/**
+ * kill -9: what a client saw the end of is billed exactly, what was cut short at its last progress, and nothing stays
+ * behind.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { gate } from '../support/mock-provider.ts';
@@ -45,7 +48,9 @@ describe('killed at any moment under 100 calls at once', () => {
   const CALLS = 100;
   let scene: Scene;
   before(async () => {
-    scene = await createScene({ keys: [{ name: 'one', spec: 'quota: {limitUsd: "0.2"}' }, { name: 'two', spec: 'quota: {limitUsd: "10"}' }], creditUsd: '0.45' });
+    scene = await createScene({ keys: [
+      { name: 'one', spec: 'quota: {limitUsd: "0.2"}' }, { name: 'two', spec: 'quota: {limitUsd: "10"}' },
+    ], creditUsd: '0.45' });
   });
   after(() => scene.remove());
 
@@ -54,7 +59,8 @@ describe('killed at any moment under 100 calls at once', () => {
     let gateway = await scene.home.start();
     const ended = new Map<number, Seen>();
     for (let round = 0; round < ROUNDS; round++) {
-      const [stopAfter, killAfter] = [random(), random()].map((part) => 1 + Math.floor(part * CALLS * 0.8)).sort((a, b) => a - b);
+      const [stopAfter, killAfter] =
+        [random(), random()].map((part) => 1 + Math.floor(part * CALLS * 0.8)).sort((a, b) => a - b);
       const seen = await crowd(gateway, round, { stopAfter: stopAfter!, killAfter: killAfter! });
       assertWithin(readBooks(scene.home.dataDir), LIMITS);
       gateway = await scene.home.start();
@@ -74,8 +80,13 @@ describe('killed at any moment under 100 calls at once', () => {
 
   const keyName = (n: number): 'one' | 'two' => n % 3 === 0 ? 'one' : 'two';
 
-  /** A hundred calls at once; as soon as so many of them are over, the process stands still for longer than a hold may wait; and is killed. */
-  async function crowd(gateway: GatewayProcess, round: number, { stopAfter, killAfter }: { stopAfter: number; killAfter: number }): Promise<Map<number, Seen>> {
+  /**
+   * A hundred calls at once; as soon as so many of them are over, the process stands still for longer than a hold may
+   * wait; and is killed.
+   */
+  async function crowd(gateway: GatewayProcess, round: number, {
+    stopAfter, killAfter,
+  }: { stopAfter: number; killAfter: number }): Promise<Map<number, Seen>> {
     let over = 0;
     const seen = new Map<number, Seen>();
     await Promise.all(Array.from({ length: CALLS }, async (_, index) => {
@@ -95,7 +106,10 @@ describe('killed at any moment under 100 calls at once', () => {
     setTimeout(() => gateway.signal('SIGCONT'), 250);
   }
 
-  /** Against the provider's own log: one record for each request that it had, none twice, none for what it never saw the end of. */
+  /**
+   * Against the provider's own log: one record for each request that it had, none twice, none for what it never saw the
+   * end of.
+   */
   function assertReconciled(books: BooksOnDisk): void {
     assertBalanced(books);
     assertWithin(books, LIMITS);
@@ -105,16 +119,22 @@ describe('killed at any moment under 100 calls at once', () => {
     const numbers = succeeded.map(({ input }) => input - 100);
     assert.equal(new Set(numbers).size, numbers.length, 'a call was billed twice');
     for (const [index, n] of numbers.entries()) assertSame(succeeded[index]!, numberedCall(n));
-    for (const n of numbers) assert.ok(produced.get(n)?.produced.complete, `call ${n} is billed, and the provider did not complete it`);
+    for (const n of numbers)
+      assert.ok(produced.get(n)?.produced.complete, `call ${n} is billed, and the provider did not complete it`);
     const abandoned = books.records.filter(({ status }) => status === 'Abandoned');
     assert.equal(succeeded.length + abandoned.length, books.records.length);
-    assert.ok(abandoned.length >= produced.size - numbers.length, 'the provider had a request that is not in the books');
+    assert.ok(
+      abandoned.length >= produced.size - numbers.length, 'the provider had a request that is not in the books',
+    );
     assert.ok(abandoned.every(({ costNanoUsd }) => costNanoUsd > 0n), 'a call was abandoned for nothing');
   }
 });
 
-function assertWithin({ keys, accounts, holds, records }: BooksOnDisk, limits: { one: bigint; two: bigint; account: bigint }): void {
-  const held = (uid?: string): bigint => holds.reduce((sum, hold) => uid === undefined || hold.key === uid ? sum + hold.heldNanoUsd : sum, 0n);
+function assertWithin({
+  keys, accounts, holds, records,
+}: BooksOnDisk, limits: { one: bigint; two: bigint; account: bigint }): void {
+  const held = (uid?: string): bigint =>
+    holds.reduce((sum, hold) => uid === undefined || hold.key === uid ? sum + hold.heldNanoUsd : sum, 0n);
   for (const name of ['one', 'two'] as const) {
     const uid = `team/${name}`;
     assert.ok((keys.get(uid) ?? 0n) + held(uid) <= limits[name], `key ${name} is overspent`);
@@ -148,12 +168,16 @@ async function assertNothingHeld(gateway: GatewayProcess): Promise<void> {
 }
 
 function assertSame(record: BookRecord, call: NumberedCall): void {
-  assert.deepEqual([record.input, record.output, record.costNanoUsd], [call.inputTokens, call.outputTokens, call.costNanoUsd]);
+  assert.deepEqual(
+    [record.input, record.output, record.costNanoUsd], [call.inputTokens, call.outputTokens, call.costNanoUsd],
+  );
 }
 
 describe('killed within a stream', () => {
   let scene: Scene;
-  before(async () => { scene = await createScene({ keys: [{ name: 'serial', spec: 'quota: {limitUsd: "0.012"}\nmaxConcurrency: 1' }], creditUsd: '1' }); });
+  before(async () => { scene = await createScene({
+    keys: [{ name: 'serial', spec: 'quota: {limitUsd: "0.012"}\nmaxConcurrency: 1' }], creditUsd: '1',
+  }); });
   after(() => scene.remove());
 
   it('the call is billed at its last recorded progress, and its hold and slot are free at once', async () => {
@@ -163,7 +187,8 @@ describe('killed within a stream', () => {
     const call = { ...numberedCall(0), key: keyOf('serial') };
     const asked = ask(first.url, call);
     await waiting.reached;
-    const recorded = await eventually('the progress of the stream is on disk', () => readBooks(scene.home.dataDir).holds.find(({ output }) => output === 200));
+    const recorded = await eventually('the progress of the stream is on disk', () =>
+      readBooks(scene.home.dataDir).holds.find(({ output }) => output === 200));
     // the money is held for the one call, and its key has one slot
     const refused = await ask(first.url, call);
     assert.equal(refused.status, 429);
@@ -173,7 +198,9 @@ describe('killed within a stream', () => {
 
     const second = await scene.home.start();
     const { body } = await usage(second.url, keyOf('serial'), seen.id);
-    assert.deepEqual([body.status, body.usage_source, body.output_tokens, nanoUsd(body.cost_usd)], ['Abandoned', 'Partial', 200, recorded.costNanoUsd]);
+    assert.deepEqual([
+      body.status, body.usage_source, body.output_tokens, nanoUsd(body.cost_usd),
+    ], ['Abandoned', 'Partial', 200, recorded.costNanoUsd]);
     assert.equal(nanoUsd(body.cost_usd), BigInt(body.input_tokens) * 2_500n + 200n * 10_000n);
     assert.ok(body.input_tokens > 300, 'the input was not billed');
     assert.deepEqual(readBooks(scene.home.dataDir).holds, []);
@@ -195,7 +222,8 @@ describe('killed within a stream', () => {
     await (await scene.home.start()).terminate();
     const books = readBooks(scene.home.dataDir);
     const record = books.records.at(-1);
-    assert.deepEqual([record?.status, record?.output, record?.costNanoUsd], ['Abandoned', 0, BigInt(record?.input ?? 0) * 2_500n]);
+    assert.deepEqual([record?.status, record?.output, record?.costNanoUsd], ['Abandoned', 0, BigInt(record?.input ??
+      0) * 2_500n]);
     assert.ok((record?.input ?? 0) > 300);
     assertBalanced(books);
   });

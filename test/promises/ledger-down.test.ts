@@ -1,4 +1,7 @@
-/** A ledger that cannot promise: nothing is admitted, nothing is finished unbilled, and what was finished is billed once later. */
+/**
+ * A ledger that cannot promise: nothing is admitted, nothing is finished unbilled, and what was finished is billed once
+ * later.
+ */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { FAULT } from '#ledger/embedded/faults.ts';
@@ -7,7 +10,9 @@ import { chat, get, message, nothingLeaks, post, spending, startWorld } from '..
 import type { World } from '../http/support.ts';
 import { KEYS } from '../support/manifests.ts';
 import { gate } from '../support/mock-provider.ts';
-import { anthropicMessage, anthropicStream, gated, insertAt, openaiChat, openaiStream } from '../support/provider-answers.ts';
+import {
+  anthropicMessage, anthropicStream, gated, insertAt, openaiChat, openaiStream,
+} from '../support/provider-answers.ts';
 import { assertBalanced, readBooks } from './books.ts';
 import { ask, nanoUsd } from './client.ts';
 import type { Usage } from './client.ts';
@@ -47,13 +52,16 @@ const faults = new Int32Array(new SharedArrayBuffer(4));
 let world: World;
 
 before(async () => {
-  world = await startWorld({ faults, monotonicMs: () => time.monotonicMs, timers: { every: time.every, withTimeout: time.withTimeout } });
+  world = await startWorld({
+    faults, monotonicMs: () => time.monotonicMs, timers: { every: time.every, withTimeout: time.withTimeout },
+  });
 });
 after(() => (world as World | undefined)?.stop());
 beforeEach(() => { time.waiting = []; });
 afterEach(async () => {
   setFault(FAULT.none);
-  await eventually('the ledger works again, and nothing is left', () => nothingLeaks(world) && readBooks(world.gateway.dataDir).holds.length === 0);
+  await eventually('the ledger works again, and nothing is left', () => nothingLeaks(world) &&
+    readBooks(world.gateway.dataDir).holds.length === 0);
   assertBalanced(readBooks(world.gateway.dataDir));
   world.openai.clear();
   world.anthropic.clear();
@@ -93,11 +101,13 @@ describe('a ledger whose file takes nothing', () => {
       setFault(FAULT[fault]);
       // at once: holds that come late, and then holds that are refused because the ledger is known to fail
       for (let round = 0; round < 2; round++)
-        for (const [index, answer] of (await Promise.all(CALLS.map(({ path, body }) => post(world, path, body)))).entries()) assertUnavailable(CALLS[index]!.path, answer);
+        for (const [index, answer] of (await Promise.all(CALLS.map(({ path, body }) =>
+          post(world, path, body)))).entries()) assertUnavailable(CALLS[index]!.path, answer);
       assert.equal(world.openai.requests.length + world.anthropic.requests.length, 0);
       setFault(FAULT.none);
       world.openai.script(openaiChat({ usage: USAGE }));
-      await eventually('calls are taken again', async () => (await post(world, '/v1/chat/completions', chat())).status === 200);
+      await eventually('calls are taken again', async () =>
+        (await post(world, '/v1/chat/completions', chat())).status === 200);
       assert.deepEqual(await spending(world), { spent: before.spent + COST, held: 0n });
     });
 
@@ -110,7 +120,9 @@ describe('a ledger whose file takes nothing', () => {
     try {
       for (const { path, body } of CALLS) assertUnavailable(path, await post(world, path, body));
       for (const path of ['/v1/key', '/v1/usage/req_1']) assertUnavailable(path, await get(world, path));
-      assertUnavailable('/v1/chat/completions', await post(world, '/v1/chat/completions', chat(), { 'x-api-key': KEYS.serial }));
+      assertUnavailable(
+        '/v1/chat/completions', await post(world, '/v1/chat/completions', chat(), { 'x-api-key': KEYS.serial }),
+      );
       assert.equal((await get(world, '/v1/models')).status, 200, 'what needs no ledger goes on');
     } finally {
       for (const name of Object.keys(answers)) Reflect.deleteProperty(ledger, name);
@@ -123,7 +135,9 @@ describe('a settlement that cannot be committed', () => {
     const before = await spending(world);
     const waiting = gate();
     world.openai.script(insertAt(openaiStream(['hel', 'lo'], { usage: USAGE }), 2, waiting));
-    const asked = ask(world.gateway.url, { path: '/v1/chat/completions', key: KEYS.main, body: chat('gpt-model', { stream: true }) });
+    const asked = ask(
+      world.gateway.url, { path: '/v1/chat/completions', key: KEYS.main, body: chat('gpt-model', { stream: true }) },
+    );
     await waiting.reached;
     setFault(FAULT.commitFails);
     waiting.open();
@@ -140,7 +154,8 @@ describe('a settlement that cannot be committed', () => {
   it('of a stream in Anthropic\'s dialect likewise', async () => {
     const waiting = gate();
     world.anthropic.script(insertAt(anthropicStream(), 2, waiting));
-    const asked = ask(world.gateway.url, { path: '/v1/messages', key: KEYS.main, body: message('claude-model', { stream: true }) });
+    const asked =
+      ask(world.gateway.url, { path: '/v1/messages', key: KEYS.main, body: message('claude-model', { stream: true }) });
     await waiting.reached;
     setFault(FAULT.stalls);
     waiting.open();
@@ -162,7 +177,8 @@ describe('a settlement that cannot be committed', () => {
     assertUnavailable('/v1/chat/completions', answer);
     setFault(FAULT.none);
     await billedOnce(answer.headers.get('x-request-id') ?? '', before.spent);
-    await eventually('the log tells what it came to', () => world.gateway.logs.some((line) => line.includes('"billed late"') && line.includes(answer.headers.get('x-request-id') ?? '?')));
+    await eventually('the log tells what it came to', () => world.gateway.logs.some((line) =>
+      line.includes('"billed late"') && line.includes(answer.headers.get('x-request-id') ?? '?')));
   });
   it('that comes before the timeout is not noticed by the client', async () => {
     const waiting = gated(anthropicMessage());
@@ -179,7 +195,8 @@ describe('a settlement that cannot be committed', () => {
   });
 
   async function billedOnce(id: string, spentBefore: bigint): Promise<void> {
-    await eventually('the settlement is in the file', () => readBooks(world.gateway.dataDir).records.some((record) => record.id === id));
+    await eventually('the settlement is in the file', () =>
+      readBooks(world.gateway.dataDir).records.some((record) => record.id === id));
     const usage = await usageOf(id);
     assert.deepEqual([usage.status, nanoUsd(usage.cost_usd)], ['Succeeded', COST]);
     assert.deepEqual(await spending(world), { spent: spentBefore + COST, held: 0n });
@@ -193,7 +210,8 @@ describe('holds that cannot be renewed', () => {
     world.anthropic.script(insertAt(anthropicStream(['x'.repeat(40), 'never']), 3, stopping));
     const streams = [CALLS[1], CALLS[3]].map(({ path, body }) => {
       const begun = Promise.withResolvers<void>();
-      const ended = ask(world.gateway.url, { path, body, key: KEYS.main, onText: (text) => { if (text.includes('xxx')) begun.resolve(); } });
+      const ended = ask(world.gateway.url, { path, body, key: KEYS.main, onText: (text) => { if (text.includes('xxx'))
+        begun.resolve(); } });
       return { begun: begun.promise, ended };
     });
     for (const { begun } of streams) await begun;
@@ -231,9 +249,13 @@ describe('holds that cannot be renewed', () => {
     await failedRenewal();
     await time.pass(17_000);
     setFault(FAULT.none);
-    await eventually('the ledger works again', async () => { await time.pass(0); return world.gateway.ledger.recordProgress(new Map()).then(() => true, () => false); });
+    await eventually('the ledger works again', async () => {
+      await time.pass(0);
+      return world.gateway.ledger.recordProgress(new Map()).then(() => true, () => false);
+    });
     const renewals = await renewalCount('ok');
-    await eventually('the holds are renewed', async () => { time.monotonicMs -= 1_000; await time.pass(1_000); return await renewalCount('ok') > renewals; });
+    await eventually('the holds are renewed', async () => { time.monotonicMs -=
+      1_000; await time.pass(1_000); return await renewalCount('ok') > renewals; });
     await time.pass(17_000);
     waiting.open();
     assert.ok((await asked).ended);
@@ -249,7 +271,8 @@ describe('holds that cannot be renewed', () => {
 
   async function renewalCount(outcome: string): Promise<number> {
     const text = await (await fetch(`${world.gateway.adminUrl}/metrics`)).text();
-    const line = text.split('\n').find((each) => /ledger.*_count\{/.test(each) && each.includes('operation="progress"') && each.includes(`outcome="${outcome}"`));
+    const line = text.split('\n').find((each) =>
+      /ledger.*_count\{/.test(each) && each.includes('operation="progress"') && each.includes(`outcome="${outcome}"`));
     return Number(line?.split(' ').at(-1) ?? 0);
   }
 });

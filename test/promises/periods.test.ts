@@ -1,4 +1,7 @@
-/** Daily and Monthly quotas by the calendar in UTC: they roll over once, and a call belongs to the period that it was admitted in. */
+/**
+ * Daily and Monthly quotas by the calendar in UTC: they roll over once, and a call belongs to the period that it was
+ * admitted in.
+ */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { chat, get, nothingLeaks, post, startWorld } from '../http/support.ts';
@@ -9,7 +12,8 @@ import { keyOf, sharedKeys } from './scene.ts';
 
 const DAY_MS = 86_400_000;
 /** Keys by name, and their periods; `late` ones spend nothing before the last day of a month. */
-const KEYS = { daily: 'Daily', monthly: 'Monthly', never: 'Never', 'late-daily': 'Daily', 'late-monthly': 'Monthly' } as const;
+const KEYS =
+  { daily: 'Daily', monthly: 'Monthly', never: 'Never', 'late-daily': 'Daily', 'late-monthly': 'Monthly' } as const;
 type KeyName = keyof typeof KEYS;
 let nowMs = 0;
 let world: World;
@@ -18,7 +22,8 @@ before(async () => {
   nowMs = Date.parse('2026-12-30T12:00:00Z');
   world = await startWorld({
     nowMs: () => nowMs,
-    files: () => ({ 'periods.yaml': sharedKeys(Object.entries(KEYS).map(([name, period]) => ({ name, spec: `quota: {limitUsd: "0.01", period: ${period}, whenShort: Refuse}` })), '100') }),
+    files: () => ({ 'periods.yaml': sharedKeys(Object.entries(KEYS).map(([name, period]) =>
+      ({ name, spec: `quota: {limitUsd: "0.01", period: ${period}, whenShort: Refuse}` })), '100') }),
   });
   world.openai.script(FULL);
 });
@@ -33,7 +38,8 @@ const FULL = openaiChat({ usage: { prompt_tokens: 0, completion_tokens: 900 } })
 const PERIODS = ['daily', 'monthly', 'never'] as const;
 
 const headersOf = (name: KeyName): Record<string, string> => ({ 'x-api-key': keyOf(name) });
-const call = (name: KeyName): Promise<Answer> => post(world, '/v1/chat/completions', chat('gpt-model', { max_tokens: 900 }), headersOf(name));
+const call = (name: KeyName): Promise<Answer> =>
+  post(world, '/v1/chat/completions', chat('gpt-model', { max_tokens: 900 }), headersOf(name));
 const keyView = async (name: KeyName): Promise<Json> => (await get(world, '/v1/key', headersOf(name))).json();
 const statuses = async (): Promise<number[]> => (await Promise.all(PERIODS.map(call))).map(({ status }) => status);
 const at = (time: string): void => { nowMs = Date.parse(time); };
@@ -95,12 +101,15 @@ describe('periods', () => {
       assert.equal(answer.status, 200);
       // of the old period, whose limit it was measured against
       assert.equal(answer.headers.get('x-modelgateway-remaining-usd'), '0.001');
-      const usage = (await get(world, `/v1/usage/${answer.headers.get('x-request-id')}`, headersOf(late[index]!))).json();
+      const usage =
+        (await get(world, `/v1/usage/${answer.headers.get('x-request-id')}`, headersOf(late[index]!))).json();
       assert.equal(usage.created_at, '2027-01-31T23:59:59.999Z');
       assert.equal((await keyView(late[index]!)).spent_usd, '0.00', 'the new period was charged');
     }
     world.openai.script(FULL);
-    for (const name of late) assert.deepEqual([(await call(name)).status, (await call(name)).status], [200, 429], 'the new period is not whole');
+    for (const name of late) assert.deepEqual(
+      [(await call(name)).status, (await call(name)).status], [200, 429], 'the new period is not whole',
+    );
     at('2027-01-31T12:00:00Z');
     for (const name of late) assert.equal((await keyView(name)).spent_usd, '0.009', 'the old period was not charged');
   });
@@ -116,7 +125,8 @@ describe('periods', () => {
     assert.deepEqual(answers, [200, 200, 429, 429]);
     world.openai.script(FULL);
     nowMs += DAY_MS;
-    assert.deepEqual((await Promise.all(Array.from({ length: 20 }, () => call('daily')))).filter(({ status }) => status === 200).length, 1);
+    assert.deepEqual((await Promise.all(Array.from({ length: 20 }, () => call('daily')))).filter(({ status }) =>
+      status === 200).length, 1);
   });
 
   /** Resolves once a call of the key is admitted. */

@@ -1,6 +1,7 @@
 /**
- * A gateway as users run it: `mgw run` in a process of its own, on a folder of manifests and a data folder that outlive it, so
- * that it can be killed, stopped and started again. Ports are free ones; nothing waits by time, everything by what is to be seen.
+ * A gateway as users run it: `mgw run` in a process of its own, on a folder of manifests and a data folder that outlive
+ * it, so that it can be killed, stopped and started again. Ports are free ones; nothing waits by time, everything by
+ * what is to be seen.
  */
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -52,7 +53,9 @@ export async function createHome(files: Readonly<Record<string, string>>): Promi
       await rename(join(root, file), join(configDir, file));
     },
     async start(...flags) {
-      const cli = startMgw(['run', '--config', configDir, '--data', dataDir, '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', ...flags]);
+      const cli = startMgw([
+        'run', '--config', configDir, '--data', dataDir, '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', ...flags,
+      ]);
       started.push(cli);
       return whenReady(cli);
     },
@@ -68,7 +71,8 @@ export async function createHome(files: Readonly<Record<string, string>>): Promi
 
 async function whenReady(cli: RunningCli): Promise<GatewayProcess> {
   const [, url = '', adminUrl = ''] = await Promise.race([cli.until(ANSWERS), silent(cli)]);
-  await eventually('the gateway is ready', async () => (await fetch(`${adminUrl}/readyz`, { signal: AbortSignal.timeout(DEADLINE_MS) })).ok);
+  await eventually('the gateway is ready', async () =>
+    (await fetch(`${adminUrl}/readyz`, { signal: AbortSignal.timeout(DEADLINE_MS) })).ok);
   const exited = cli.finished.then(({ exitCode }) => exitCode);
   const end = (signal: NodeJS.Signals): Promise<number | null> => {
     cli.kill(signal);
@@ -92,7 +96,8 @@ async function silent(cli: RunningCli): Promise<never> {
 }
 
 /** The first result that is not false or undefined; rejects when it does not come, or when looking for it fails. */
-export async function eventually<T>(what: string, look: () => T | undefined | false | Promise<T | undefined | false>): Promise<T> {
+export async function eventually<T>(what: string, look: () =>
+  | T | undefined | false | Promise<T | undefined | false>): Promise<T> {
   const untilMs = performance.now() + DEADLINE_MS;
   while (performance.now() < untilMs) {
     const seen = await look();

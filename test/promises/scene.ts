@@ -1,4 +1,7 @@
-/** What the tests of whole processes share: keys with limits on one account, and a provider whose usage tells which call it was. */
+/**
+ * What the tests of whole processes share: keys with limits on one account, and a provider whose usage tells which call
+ * it was.
+ */
 import { keyManifest, platformManifest } from '../support/manifests.ts';
 import { startMockProvider } from '../support/mock-provider.ts';
 import type { MockProvider, RecordedRequest, Reply } from '../support/mock-provider.ts';
@@ -23,8 +26,12 @@ export interface Scene {
   remove(): Promise<void>;
 }
 
-/** Keys of group main and account team/shared, over one provider that speaks both protocols. `more`: further manifests. */
-export async function createScene({ keys, creditUsd, more }: { keys: readonly KeySpec[]; creditUsd: string; more?: (url: string) => string }): Promise<Scene> {
+/**
+ * Keys of group main and account team/shared, over one provider that speaks both protocols. `more`: further manifests.
+ */
+export async function createScene({
+  keys, creditUsd, more,
+}: { keys: readonly KeySpec[]; creditUsd: string; more?: (url: string) => string }): Promise<Scene> {
   const provider = await startMockProvider();
   const home = await createHome({
     'platform.yaml': platformManifest({ openaiUrl: provider.url, anthropicUrl: provider.url }),
@@ -42,7 +49,8 @@ export async function createScene({ keys, creditUsd, more }: { keys: readonly Ke
 
 /** Keys that share one account. */
 export function sharedKeys(keys: readonly KeySpec[], creditUsd: string): string {
-  return keys.map(({ name, spec }) => keyManifest(name, keyOf(name), `accountRef: {name: shared}${spec === undefined ? '' : `\n${spec}`}`)).join('') + `
+  return keys.map(({ name, spec }) =>
+    keyManifest(name, keyOf(name), `accountRef: {name: shared}${spec === undefined ? '' : `\n${spec}`}`)).join('') + `
 apiVersion: modelgateway.dev/v1alpha1
 kind: Account
 metadata: {name: shared, namespace: team}
@@ -76,7 +84,8 @@ export function numberedCall(n: number): NumberedCall {
   return {
     n, kind, inputTokens, outputTokens,
     path: openai ? '/v1/chat/completions' : '/v1/messages',
-    body: { model: openai ? 'gpt-model' : 'claude-model', max_tokens: MAX_TOKENS, stream: kind.endsWith('stream'), messages: [{ role: 'user', content: `call ${n} ${TEXT}` }] },
+    body: { model: openai ? 'gpt-model' : 'claude-model', max_tokens:
+      MAX_TOKENS, stream: kind.endsWith('stream'), messages: [{ role: 'user', content: `call ${n} ${TEXT}` }] },
     costNanoUsd: BigInt(inputTokens) * (openai ? 2_500n : 3_000n) + BigInt(outputTokens) * (openai ? 10_000n : 15_000n),
   };
 }
@@ -114,8 +123,8 @@ export function randomFrom(seed: number): () => number {
 const STEADY_SEED = 276_542;
 
 /**
- * The seed of this run: SEED where it is set, so that a failure can be had again. With CI the same one always, so that what fails is the
- * change's fault; else a new one, which may find something.
+ * The seed of this run: SEED where it is set, so that a failure can be had again. With CI the same one always, so that
+ * what fails is the change's fault; else a new one, which may find something.
  */
 export function seedOfRun(): number {
   return Number(process.env['SEED'] ?? (process.env['CI'] ? STEADY_SEED : Date.now() % 1_000_000));

@@ -65,7 +65,8 @@ describe('SIGTERM', () => {
   it('answers what comes on connections from before, and closes them', async () => {
     const gateway = await scene.home.start();
     const waiting = gate();
-    scene.provider.script((request, index) => insertAt(answerNumbered(request), index === 1 ? 2 : 0, index === 1 ? waiting : ''));
+    scene.provider.script((request, index) =>
+      insertAt(answerNumbered(request), index === 1 ? 2 : 0, index === 1 ? waiting : ''));
     const kept = new Agent({ keepAlive: true, maxSockets: 1 });
     const before = await whole(gateway, kept);
     assert.deepEqual([before.status, before.connection], [200, 'keep-alive']);
@@ -108,7 +109,8 @@ describe('SIGTERM', () => {
     const content = 'x'.repeat(7 * 2 ** 20);
     scene.provider.script(openaiChat({ content, usage: { prompt_tokens: 100, completion_tokens: 20 } }));
     const { answer, id } = await untilHead(gateway, OPENAI_WHOLE.body);
-    assert.ok(readBooks(scene.home.dataDir).records.some((record) => record.id === id), 'the head came before the settlement');
+    assert.ok(readBooks(scene.home.dataDir).records.some((record) =>
+      record.id === id), 'the head came before the settlement');
     gateway.signal('SIGTERM');
     await eventually('the gateway drains', async () => await readiness(gateway) === 503);
     let text = '';
@@ -120,9 +122,11 @@ describe('SIGTERM', () => {
   it('does not wait for connections without a call', async () => {
     const gateway = await scene.home.start();
     const { port, hostname } = new URL(gateway.url);
-    const sockets = ['', 'POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\n', `GET /v1/key HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${KEY}\r\n\r\n`].map((text) => {
+    const sockets = ['', 'POST /v1/chat/completions HTTP/1.1\r\nhost: ' +
+      'a\r\n', `GET /v1/key HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${KEY}\r\n\r\n`].map((text) => {
       const socket = connect(Number(port), hostname, () => { socket.write(text); });
-      return { socket, closed: new Promise<void>((resolve) => { socket.once('close', () => resolve()).on('error', () => undefined); }) };
+      return { socket, closed:
+        new Promise<void>((resolve) => { socket.once('close', () => resolve()).on('error', () => undefined); }) };
     });
     await new Promise((resolve) => { sockets[2]!.socket.once('data', resolve); });
     assert.equal(await gateway.terminate(), 0);
@@ -154,11 +158,15 @@ describe('SIGTERM', () => {
   });
 
   /** A call that does not stream, by an agent's connection. */
-  function whole(gateway: GatewayProcess, agent: Agent): Promise<{ status: number | undefined; connection: string | undefined }> {
+  function whole(
+    gateway: GatewayProcess, agent: Agent,
+  ): Promise<{ status: number | undefined; connection: string | undefined }> {
     return new Promise((resolve, reject) => {
-      const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json', 'content-length': Buffer.byteLength(JSON.stringify(OPENAI_WHOLE.body)) };
+      const headers = { authorization: `Bearer ${KEY}`, 'content-type':
+        'application/json', 'content-length': Buffer.byteLength(JSON.stringify(OPENAI_WHOLE.body)) };
       request(`${gateway.url}/v1/chat/completions`, { method: 'POST', agent, headers }, (answer) => {
-        answer.resume().once('end', () => resolve({ status: answer.statusCode, connection: answer.headers.connection }));
+        answer.resume().once('end', () =>
+          resolve({ status: answer.statusCode, connection: answer.headers.connection }));
       }).once('error', reject).end(JSON.stringify(OPENAI_WHOLE.body));
     });
   }
@@ -166,7 +174,9 @@ describe('SIGTERM', () => {
   /** A call whose answer's head has come, and of whose body nothing was read. */
   function untilHead(gateway: GatewayProcess, body: unknown): Promise<{ answer: IncomingMessage; id: unknown }> {
     return new Promise((resolve, reject) => {
-      const sent = request(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${KEY}` } }, (answer) => resolve({ answer, id: answer.headers['x-request-id'] }));
+      const sent = request(`${gateway.url}/v1/chat/completions`, {
+        method: 'POST', headers: { authorization: `Bearer ${KEY}` },
+      }, (answer) => resolve({ answer, id: answer.headers['x-request-id'] }));
       sent.once('error', reject).end(JSON.stringify(body));
     });
   }

@@ -1,11 +1,16 @@
-/** Never overspent: many calls of all kinds at once on keys that share a small account, with everything that can go wrong. */
+/**
+ * Never overspent: many calls of all kinds at once on keys that share a small account, with everything that can go
+ * wrong.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { chat, message, nothingLeaks, startWorld } from '../http/support.ts';
 import type { World } from '../http/support.ts';
 import { CUT, gate, RESET } from '../support/mock-provider.ts';
 import type { RecordedRequest, Reply } from '../support/mock-provider.ts';
-import { anthropicError, anthropicMessage, anthropicStream, breakAt, insertAt, openaiChat, openaiError, openaiStream } from '../support/provider-answers.ts';
+import {
+  anthropicError, anthropicMessage, anthropicStream, breakAt, insertAt, openaiChat, openaiError, openaiStream,
+} from '../support/provider-answers.ts';
 import { assertBalanced, readBooks } from './books.ts';
 import type { BookRecord } from './books.ts';
 import { ask } from './client.ts';
@@ -49,10 +54,12 @@ spec: {type: Automatic, members: [{name: cheap}, {name: dear}], allowedNamespace
 
 let world: World;
 before(async () => {
-  const limit = (name: KeyName): string => LIMITS[name] === null ? '' : `quota: {limitUsd: "${Number(LIMITS[name]) / 1e9}"}`;
+  const limit = (name: KeyName): string =>
+    LIMITS[name] === null ? '' : `quota: {limitUsd: "${Number(LIMITS[name]) / 1e9}"}`;
   world = await startWorld({ files: ({ openaiUrl }) => ({
     'storm.yaml': manifest(openaiUrl),
-    'keys.yaml': sharedKeys(NAMES.map((name) => ({ name, spec: `${limit(name)}${name === 'smart' ? '\ngroupRef: {name: smart}' : ''}`.trim() })), '0.4'),
+    'keys.yaml': sharedKeys(NAMES.map((name) =>
+      ({ name, spec: `${limit(name)}${name === 'smart' ? '\ngroupRef: {name: smart}' : ''}`.trim() })), '0.4'),
   }) });
 });
 after(() => (world as World | undefined)?.stop());
@@ -73,7 +80,8 @@ describe('a storm on one small account', () => {
     assert.deepEqual(books.holds, []);
     assertBalanced(books);
     assert.ok((books.accounts.get('team/shared') ?? 0n) <= CREDIT);
-    for (const name of NAMES) assert.ok(LIMITS[name] === null || (books.keys.get(`team/${name}`) ?? 0n) <= LIMITS[name], `key ${name} is overspent`);
+    for (const name of NAMES) assert.ok(LIMITS[name] === null ||
+      (books.keys.get(`team/${name}`) ?? 0n) <= LIMITS[name], `key ${name} is overspent`);
     assertOutcomes(seen, books.records);
   });
 
@@ -84,12 +92,15 @@ describe('a storm on one small account', () => {
     for (const each of seen) {
       count.set(each.status, (count.get(each.status) ?? 0) + 1);
       const record = byId.get(each.id);
-      if (each.status === 200 && each.ended) assert.ok(record?.status === 'Succeeded' && record.costNanoUsd + record.unbilledNanoUsd > 0n, `${each.id}: ${record?.status}`);
+      if (each.status === 200 && each.ended) assert.ok(record?.status === 'Succeeded' &&
+        record.costNanoUsd + record.unbilledNanoUsd > 0n, `${each.id}: ${record?.status}`);
       // refused by the gateway, or by every provider before any output
-      if ([402, 429, 502, 503, 529].includes(each.status)) assert.equal(record?.costNanoUsd ?? 0n, 0n, `a call that ended with ${each.status} was billed`);
+      if ([402, 429, 502, 503, 529].includes(each.status))
+        assert.equal(record?.costNanoUsd ?? 0n, 0n, `a call that ended with ${each.status} was billed`);
     }
     const told = JSON.stringify([...count]);
-    for (const status of [0, 200, 429, 502]) assert.ok((count.get(status) ?? 0) > 0, `no call ended with ${status}: ${told}`);
+    for (const status of [0, 200, 429, 502])
+      assert.ok((count.get(status) ?? 0) > 0, `no call ended with ${status}: ${told}`);
     assert.ok([...count.keys()].every((status) => [0, 200, 402, 429, 502, 503, 529].includes(status)), told);
     assert.ok(records.some(({ unbilledNanoUsd }) => unbilledNanoUsd > 0n), 'no provider lied beyond what was free');
   }
@@ -104,13 +115,15 @@ function watchLimits(): { stop(): { samples: number; mostHeld: bigint } } {
   const look = async (): Promise<void> => {
     const account = await ledger.readAccount('team/shared');
     if (account.heldNanoUsd > mostHeld) mostHeld = account.heldNanoUsd;
-    assert.ok(account.spentNanoUsd + account.heldNanoUsd <= CREDIT, `the account: ${account.spentNanoUsd} spent, ${account.heldNanoUsd} held`);
+    assert.ok(account.spentNanoUsd +
+      account.heldNanoUsd <= CREDIT, `the account: ${account.spentNanoUsd} spent, ${account.heldNanoUsd} held`);
     let held = 0n;
     for (const name of NAMES) {
       const key = await ledger.readKey(`team/${name}`, 'Never');
       held += key.heldNanoUsd;
       const limit = LIMITS[name];
-      assert.ok(limit === null || key.spentNanoUsd + key.heldNanoUsd <= limit, `key ${name}: ${key.spentNanoUsd} spent, ${key.heldNanoUsd} held`);
+      assert.ok(limit === null ||
+        key.spentNanoUsd + key.heldNanoUsd <= limit, `key ${name}: ${key.spentNanoUsd} spent, ${key.heldNanoUsd} held`);
     }
     samples++;
   };
@@ -134,10 +147,14 @@ async function oneCall(name: KeyName, random: () => number): Promise<Seen> {
   const stream = random() < 0.5;
   const anthropic = random() < 0.4;
   const model = random() < 0.7 ? 'gpt-model' : 'claude-model';
-  const body = anthropic ? message(model, { stream, max_tokens: 50 + Math.floor(random() * 900) }) : chat(model, { stream, max_tokens: 50 + Math.floor(random() * 900) });
+  const body = anthropic
+    ? message(model, { stream, max_tokens: 50 + Math.floor(random() * 900) })
+    : chat(model, { stream, max_tokens: 50 + Math.floor(random() * 900) });
   const leaving = new AbortController();
   if (random() < 0.2) void turns(random() * 200).then(() => leaving.abort());
-  return ask(world.gateway.url, { path: anthropic ? '/v1/messages' : '/v1/chat/completions', key: keyOf(name), body, signal: leaving.signal });
+  return ask(world.gateway.url, {
+    path: anthropic ? '/v1/messages' : '/v1/chat/completions', key: keyOf(name), body, signal: leaving.signal,
+  });
 }
 
 async function turns(count: number): Promise<void> {
@@ -169,7 +186,9 @@ function anthropicFate(request: RecordedRequest, random: () => number): Reply {
   return withFate({ answer, error: anthropicError(529, 'overloaded_error'), stream }, random);
 }
 
-function withFate({ answer, error, stream }: { answer: Reply; error: Reply; stream: boolean }, random: () => number): Reply {
+function withFate({
+  answer, error, stream,
+}: { answer: Reply; error: Reply; stream: boolean }, random: () => number): Reply {
   const slow = gate();
   void turns(random() * 100).then(() => slow.open());
   const fate = random();

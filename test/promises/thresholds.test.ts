@@ -1,4 +1,7 @@
-/** Concurrency thresholds of key, group × channel and channel under a storm: never exceeded at the provider, nothing left behind. */
+/**
+ * Concurrency thresholds of key, group × channel and channel under a storm: never exceeded at the provider, nothing
+ * left behind.
+ */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { nothingLeaks, startWorld } from '../http/support.ts';
@@ -14,7 +17,9 @@ import { eventually } from './process.ts';
 import { keyOf, randomFrom, seedOfRun } from './scene.ts';
 
 /** What may be in flight at once: at a channel, of a group on it, of a key anywhere. */
-const LIMITS: Readonly<Record<string, number>> = { 'channel a': 6, 'channel b': 4, 'group capped on a': 3, 'group capped on b': 3, 'key lone': 2 };
+const LIMITS: Readonly<Record<string, number>> = {
+  'channel a': 6, 'channel b': 4, 'group capped on a': 3, 'group capped on b': 3, 'key lone': 2,
+};
 /** Calls that both channels take together. */
 const CAPACITY = 10;
 /** How calls may end in a storm; 0: no answer came. */
@@ -49,7 +54,9 @@ kind: PriceCatalog
 metadata: {name: narrow}
 spec: {models: [{name: narrow-model, vendor: V, quotaType: Token, modelRatio: "1"}]}
 ---
-${NAMES.map((name) => keyManifest(name, keyOf(name), `groupRef: {name: ${GROUPS[name]}}${name === 'lone' ? `\nmaxConcurrency: ${LIMITS['key lone']}` : ''}`)).join('')}`;
+${NAMES.map((name) => keyManifest(name, keyOf(name), `groupRef: {name: ${GROUPS[name]}}${name === 'lone'
+  ? `\nmaxConcurrency: ${LIMITS['key lone']}`
+  : ''}`)).join('')}`;
 
 let world: World;
 let providers: { readonly a: MockProvider; readonly b: MockProvider };
@@ -78,7 +85,9 @@ function scriptBoth(reply: (request: RecordedRequest) => Reply): void {
   for (const channel of ['a', 'b'] as const)
     providers[channel].script(async (request) => {
       const name = /key (\w+)/.exec(request.body.toString())?.[1] as KeyName;
-      const counted = [`channel ${channel}`, ...(GROUPS[name] === 'capped' ? [`group capped on ${channel}`] : []), ...(name === 'lone' ? ['key lone'] : [])];
+      const counted = [`channel ${channel}`, ...(GROUPS[name] === 'capped'
+        ? [`group capped on ${channel}`]
+        : []), ...(name === 'lone' ? ['key lone'] : [])];
       for (const what of counted) now[what] = (now[what] ?? 0) + 1;
       void request.over.then(() => { for (const what of counted) now[what]!--; });
       // what has ended before this one came may be heard of in the same turn, after it
@@ -88,14 +97,20 @@ function scriptBoth(reply: (request: RecordedRequest) => Reply): void {
     });
 }
 
-function call(name: KeyName, { stream = false, signal, onText }: { stream?: boolean; signal?: AbortSignal; onText?: (text: string) => void } = {}): Promise<Seen> {
+function call(name: KeyName, {
+  stream = false, signal, onText,
+}: { stream?: boolean; signal?: AbortSignal; onText?: (text: string) => void } = {}): Promise<Seen> {
   return ask(world.gateway.url, {
-    path: '/v1/chat/completions', key: keyOf(name), body: { model: 'narrow-model', stream, max_tokens: 100, messages: [{ role: 'user', content: `key ${name}` }] },
+    path: '/v1/chat/completions', key: keyOf(name), body: {
+      model: 'narrow-model', stream, max_tokens: 100, messages: [{ role: 'user', content: `key ${name}` }],
+    },
     ...(signal ? { signal } : {}), ...(onText ? { onText } : {}),
   });
 }
 
-/** As many calls as both channels can take, none of which is answered before all have arrived or one of them is refused. */
+/**
+ * As many calls as both channels can take, none of which is answered before all have arrived or one of them is refused.
+ */
 async function takeAll(): Promise<readonly Seen[]> {
   const waiting = gate();
   let arrived = 0;
@@ -111,7 +126,8 @@ async function takeAll(): Promise<readonly Seen[]> {
 }
 
 function assertWithin(): void {
-  for (const [what, limit] of Object.entries(LIMITS)) assert.ok((most[what] ?? 0) <= limit, `${what}: ${most[what]} in flight, ${limit} allowed`);
+  for (const [what, limit] of Object.entries(LIMITS))
+    assert.ok((most[what] ?? 0) <= limit, `${what}: ${most[what]} in flight, ${limit} allowed`);
 }
 
 describe('thresholds', () => {
@@ -120,7 +136,9 @@ describe('thresholds', () => {
     scriptBoth(() => ({ ...openaiChat(), beforeHead: [waiting] }));
     const crowd = (name: KeyName, count: number): { running: Promise<Seen[]>; over: () => number } => {
       let over = 0;
-      return { running: Promise.all(Array.from({ length: count }, async () => { const seen = await call(name); over++; return seen; })), over: () => over };
+      return { running: Promise.all(Array.from(
+        { length: count }, async () => { const seen = await call(name); over++; return seen; },
+      )), over: () => over };
     };
     const lone = crowd('lone', 5);
     await eventually('three of the key\'s five are refused', () => lone.over() === 3);
@@ -131,7 +149,8 @@ describe('thresholds', () => {
     // one is left on a, one on b
     const wide = crowd('wide', 5);
     await eventually('three of five are refused', () => wide.over() === 3);
-    await eventually('the others have arrived', () => Object.entries(LIMITS).every(([what, limit]) => (most[what] ?? 0) >= limit));
+    await eventually('the others have arrived', () =>
+      Object.entries(LIMITS).every(([what, limit]) => (most[what] ?? 0) >= limit));
     waiting.open();
     const answers = (await Promise.all([lone, first, second, wide].map(({ running }) => running))).flat();
     assert.equal(answers.filter(({ status }) => status === 200).length, 10);
@@ -146,7 +165,8 @@ describe('thresholds', () => {
   const seed = seedOfRun();
   it(`hold under a storm of failures and clients that leave (SEED=${seed})`, async () => {
     const random = randomFrom(seed);
-    const turns = async (most: number): Promise<void> => { for (let left = random() * most; left > 0; left--) await new Promise(setImmediate); };
+    const turns = async (most: number): Promise<void> => { for (let left = random() * most; left > 0; left--)
+      await new Promise(setImmediate); };
     scriptBoth((request) => {
       const stream = request.json()['stream'] === true;
       const answer = stream ? openaiStream(['a', 'b', 'c']) : openaiChat();
@@ -163,7 +183,8 @@ describe('thresholds', () => {
       for (let n = 0; n < 12; n++) {
         const leaving = new AbortController();
         if (random() < 0.25) void turns(80).then(() => leaving.abort());
-        const seen = await call(NAMES[Math.floor(random() * NAMES.length)]!, { stream: random() < 0.5, signal: leaving.signal });
+        const seen =
+          await call(NAMES[Math.floor(random() * NAMES.length)]!, { stream: random() < 0.5, signal: leaving.signal });
         statuses.set(seen.status, (statuses.get(seen.status) ?? 0) + 1);
       }
     };
@@ -173,12 +194,15 @@ describe('thresholds', () => {
       await eventually('nothing is left behind', () => nothingLeaks(world));
       assertWithin();
     }
-    for (const [what, limit] of Object.entries(LIMITS)) assert.ok((most[what] ?? 0) >= limit - 1, `${what} was hardly tried: ${most[what]} of ${limit}`);
+    for (const [what, limit] of Object.entries(LIMITS))
+      assert.ok((most[what] ?? 0) >= limit - 1, `${what} was hardly tried: ${most[what]} of ${limit}`);
     assert.deepEqual([...statuses.keys()].sort((a, b) => a - b), FATES);
     // what was taken is free again: all of it can be had once more
     let answers: readonly Seen[] = [];
-    for (let tries = 0; tries < 5 && !(answers.length > 0 && answers.every(({ status }) => status === 200)); tries++) answers = await takeAll();
-    assert.deepEqual(answers.map(({ status, text }) => (status === 200 ? 200 : { status, text })), Array.from({ length: CAPACITY }, () => 200));
+    for (let tries = 0; tries < 5 && !(answers.length > 0 && answers.every(({ status }) => status === 200)); tries++)
+      answers = await takeAll();
+    assert.deepEqual(answers.map(({ status, text }) =>
+      (status === 200 ? 200 : { status, text })), Array.from({ length: CAPACITY }, () => 200));
     assertBalanced(readBooks(world.gateway.dataDir));
   });
 });

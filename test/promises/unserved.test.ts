@@ -1,4 +1,7 @@
-/** What nobody served costs nothing, also where the client left meanwhile; what a provider may be at work on costs its input. */
+/**
+ * What nobody served costs nothing, also where the client left meanwhile; what a provider may be at work on costs its
+ * input.
+ */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
@@ -50,7 +53,8 @@ before(async () => {
   });
   await new Promise<void>((resolve) => { silent.listen(0, '127.0.0.1', resolve); });
   const { port } = silent.address() as AddressInfo;
-  world = await startWorld({ files: ({ openaiUrl, anthropicUrl }) => ({ 'pair.yaml': manifest(openaiUrl, anthropicUrl, `https://127.0.0.1:${port}`) }) });
+  world = await startWorld({ files: ({ openaiUrl, anthropicUrl }) =>
+    ({ 'pair.yaml': manifest(openaiUrl, anthropicUrl, `https://127.0.0.1:${port}`) }) });
 });
 after(async () => {
   for (const socket of sockets) socket.destroy();
@@ -75,7 +79,9 @@ interface Leaving {
 function leavingCall(model: string, stream: boolean): Leaving {
   const known = new Set(readBooks(world.gateway.dataDir).records.map(({ id }) => id));
   const leaving = new AbortController();
-  const asked = ask(world.gateway.url, { path: '/v1/chat/completions', key: KEYS.main, body: chat(model, { stream }), signal: leaving.signal });
+  const asked = ask(world.gateway.url, {
+    path: '/v1/chat/completions', key: KEYS.main, body: chat(model, { stream }), signal: leaving.signal,
+  });
   return {
     async leave() {
       leaving.abort();
@@ -83,19 +89,24 @@ function leavingCall(model: string, stream: boolean): Leaving {
     },
     async record() {
       assert.equal((await asked).status, 0);
-      return eventually('the call is in the books', () => readBooks(world.gateway.dataDir).records.find(({ id }) => !known.has(id)));
+      return eventually('the call is in the books', () =>
+        readBooks(world.gateway.dataDir).records.find(({ id }) => !known.has(id)));
     },
   };
 }
 
 /** What a client that left before any answer is charged for. */
-async function charged(call: Leaving): Promise<{ readonly status: string; readonly owesInput: boolean; readonly output: number }> {
+async function charged(
+  call: Leaving,
+): Promise<{ readonly status: string; readonly owesInput: boolean; readonly output: number }> {
   const { status, costNanoUsd, input, output } = await call.record();
   return { status, owesInput: costNanoUsd > 0n && costNanoUsd === BigInt(input) * 2_500n, output };
 }
 
 describe('a client that leaves before any answer', () => {
-  for (const [name, failure] of [['refuses', openaiError(500)], ['breaks off', { beforeHead: [CUT], steps: [] }]] as const)
+  for (const [name, failure] of [
+    ['refuses', openaiError(500)], ['breaks off', { beforeHead: [CUT], steps: [] }],
+  ] as const)
     it(`pays nothing where the provider then ${name} the call`, async () => {
       const waiting = gated(failure);
       world.openai.script(waiting.reply);

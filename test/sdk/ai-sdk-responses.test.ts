@@ -1,4 +1,7 @@
-/** The Vercel AI SDK on responses (its OpenAI provider's default): a conversation with a tool, streaming, and what it must be told. */
+/**
+ * The Vercel AI SDK on responses (its OpenAI provider's default): a conversation with a tool, streaming, and what it
+ * must be told.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createOpenAI } from '@ai-sdk/openai';
@@ -36,7 +39,8 @@ after(async () => {
 
 const weather = tool({
   description: 'The weather of a city.',
-  inputSchema: jsonSchema<{ city: string }>({ type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }),
+  inputSchema:
+    jsonSchema<{ city: string }>({ type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }),
   execute: ({ city }) => Promise.resolve(`rain in ${city}`),
 });
 
@@ -44,21 +48,27 @@ const weather = tool({
 const KEEPS_NOTHING = { openai: { store: false } };
 
 describe('the AI SDK\'s responses', () => {
-  const model = (): ReturnType<ReturnType<typeof createOpenAI>['responses']> => createOpenAI({ apiKey: KEYS.main, baseURL: `${world.gateway.url}/v1` }).responses('demo-model');
+  const model = (): ReturnType<ReturnType<typeof createOpenAI>['responses']> =>
+    createOpenAI({ apiKey: KEYS.main, baseURL: `${world.gateway.url}/v1` }).responses('demo-model');
 
   it('converse with a tool', async () => {
-    const { text, steps, totalUsage } = await generateText({ model: model(), prompt: 'use the tool', tools: { weather }, stopWhen: stepCountIs(3), providerOptions: KEEPS_NOTHING });
+    const { text, steps, totalUsage } = await generateText({ model:
+      model(), prompt: 'use the tool', tools: { weather }, stopWhen: stepCountIs(3), providerOptions: KEEPS_NOTHING });
     assert.match(text, /The tool says: .*rain in Paris/);
     assert.equal(steps.length, 2);
     assert.ok((totalUsage.outputTokens ?? 0) > 0);
     assert.ok(nothingLeaks(world));
   });
   it('stream, with a tool as well', async () => {
-    const result = streamText({ model: model(), prompt: 'use the tool', tools: { weather }, stopWhen: stepCountIs(3), providerOptions: KEEPS_NOTHING });
+    const result = streamText({ model:
+      model(), prompt: 'use the tool', tools: { weather }, stopWhen: stepCountIs(3), providerOptions: KEEPS_NOTHING });
     assert.match((await Array.fromAsync(result.textStream)).join(''), /rain in Paris/);
   });
   it('by reference are refused with what to do', async () => {
-    const call = generateText({ model: model(), prompt: 'hi', providerOptions: { openai: { previousResponseId: 'resp_1' } }, maxRetries: 0 });
-    await assert.rejects(call, (error) => APICallError.isInstance(error) && error.statusCode === 400 && /whole conversation/.test(error.message));
+    const call = generateText({
+      model: model(), prompt: 'hi', providerOptions: { openai: { previousResponseId: 'resp_1' } }, maxRetries: 0,
+    });
+    await assert.rejects(call, (error) => APICallError.isInstance(error) && error.statusCode === 400 &&
+      /whole conversation/.test(error.message));
   });
 });

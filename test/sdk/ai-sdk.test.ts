@@ -1,4 +1,7 @@
-/** The Vercel AI SDK with both of its providers on both kinds of model: a streamed conversation that uses a tool, and what goes with it. */
+/**
+ * The Vercel AI SDK with both of its providers on both kinds of model: a streamed conversation that uses a tool, and
+ * what goes with it.
+ */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { createAnthropic } from '@ai-sdk/anthropic';
@@ -9,7 +12,9 @@ import { startWorld } from '../http/support.ts';
 import type { World } from '../http/support.ts';
 import { KEYS } from '../support/manifests.ts';
 import type { RecordedRequest, Reply } from '../support/mock-provider.ts';
-import { anthropicError, anthropicMessage, anthropicStream, breakAt, openaiChat, openaiError, openaiStream, sse } from '../support/provider-answers.ts';
+import {
+  anthropicError, anthropicMessage, anthropicStream, breakAt, openaiChat, openaiError, openaiStream, sse,
+} from '../support/provider-answers.ts';
 import { Books, CLAUDE, free, GPT, paid } from './support.ts';
 
 let world: World;
@@ -48,31 +53,42 @@ const KINDS: Readonly<Record<string, Kind>> = {
     model: 'gpt-model',
     script: (...replies) => world.openai.script(...replies),
     request: (index) => world.openai.request(index),
-    callsTool: () => openaiStream(['Let me see.'], { toolCalls: [{ id: 'call_1', name: 'get_weather', arguments: '{"city":"São Paulo"}' }] }),
+    callsTool: () => openaiStream(
+      ['Let me see.'], { toolCalls: [{ id: 'call_1', name: 'get_weather', arguments: '{"city":"São Paulo"}' }] },
+    ),
     streams: (...texts) => openaiStream(texts),
     says: (text) => openaiChat({ content: text }),
     overloaded: () => openaiError(503),
-    breaks: () => breakAt(openaiStream(['Co', 'ld']), 2, sse({ data: { error: { message: 'Overloaded', type: 'server_error', code: 'server_is_overloaded' } } })),
-    seesResult: ({ messages }) => (messages as Record<string, unknown>[]).filter(({ role }) => role === 'tool').map(({ tool_call_id: id, content }) => [id, content]),
+    breaks: () => breakAt(openaiStream([
+      'Co', 'ld',
+    ]), 2, sse({ data: { error: { message: 'Overloaded', type: 'server_error', code: 'server_is_overloaded' } } })),
+    seesResult: ({ messages }) => (messages as Record<string, unknown>[]).filter(({ role }) =>
+      role === 'tool').map(({ tool_call_id: id, content }) => [id, content]),
     cost: GPT.input * 10n,
   },
   'an Anthropic provider': {
     model: 'claude-model',
     script: (...replies) => world.anthropic.script(...replies),
     request: (index) => world.anthropic.request(index),
-    callsTool: () => anthropicStream(['Let me see.'], { toolUses: [{ id: 'call_1', name: 'get_weather', input: { city: 'São Paulo' } }] }),
+    callsTool: () => anthropicStream(
+      ['Let me see.'], { toolUses: [{ id: 'call_1', name: 'get_weather', input: { city: 'São Paulo' } }] },
+    ),
     streams: (...texts) => anthropicStream(texts),
     says: (text) => anthropicMessage({ content: text }),
     overloaded: () => anthropicError(529, 'overloaded_error'),
     breaks: () => breakAt(anthropicStream(['Co', 'ld']), 4, sse({ event: 'error', data: OVERLOADED })),
-    seesResult: ({ messages }) => (messages as { content: Record<string, unknown>[] }[]).at(-1)?.content.map(({ tool_use_id: id, content }) => [id, Array.isArray(content) ? (content as { text: string }[])[0]?.text : content]),
+    seesResult: ({ messages }) => (messages as { content: Record<string, unknown>[] }[]).at(-1)?.content.map(({
+      tool_use_id: id, content,
+    }) => [id, Array.isArray(content) ? (content as { text: string }[])[0]?.text : content]),
     cost: CLAUDE.input * 10n,
   },
 };
 
 const WEATHER = tool({
   description: 'The weather of a city.',
-  inputSchema: jsonSchema<{ city: string }>({ type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false }),
+  inputSchema: jsonSchema<{ city: string }>({
+    type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false,
+  }),
   execute: ({ city }) => `31 degrees in ${city}`,
 });
 
@@ -83,12 +99,15 @@ for (const [client, modelOf] of Object.entries(CLIENTS)) {
 
       it('a streamed conversation that uses a tool', async () => {
         kind.script(kind.callsTool(), kind.streams('Warm ', '🌞.'));
-        const result = streamText({ model: modelOf(kind.model), maxOutputTokens: 50, system: 'Be brief.', prompt: 'Weather?', tools: { get_weather: WEATHER }, stopWhen: stepCountIs(3) });
+        const result = streamText({ model: modelOf(kind.model), maxOutputTokens:
+          50, system: 'Be brief.', prompt: 'Weather?', tools: { get_weather: WEATHER }, stopWhen: stepCountIs(3) });
         const parts = await Array.fromAsync(result.fullStream);
         assert.deepEqual(parts.filter(({ type }) => type === 'error'), []);
-        const calls = parts.flatMap((part) => (part.type === 'tool-call' ? [[part.toolCallId, part.toolName, part.input]] : []));
+        const calls =
+          parts.flatMap((part) => (part.type === 'tool-call' ? [[part.toolCallId, part.toolName, part.input]] : []));
         assert.deepEqual(calls, [['call_1', 'get_weather', { city: 'São Paulo' }]]);
-        assert.equal(parts.flatMap((part) => (part.type === 'text-delta' ? [part.text] : [])).join(''), 'Let me see.Warm 🌞.');
+        assert.equal(parts.flatMap((part) => (part.type === 'text-delta' ? [part.text] : []))
+          .join(''), 'Let me see.Warm 🌞.');
         assert.equal(await result.finishReason, 'stop');
         assert.equal((await result.steps)[0]?.finishReason, 'tool-calls');
         assert.deepEqual(kind.seesResult((await kind.request(1)).json()), [['call_1', '31 degrees in São Paulo']]);
@@ -99,8 +118,11 @@ for (const [client, modelOf] of Object.entries(CLIENTS)) {
 
       it('an answer in one piece, with an image before it', async () => {
         kind.script(kind.says('A cat.'));
-        const { text } = await generateText({ model: modelOf(kind.model), maxOutputTokens: 50, messages: [{ role: 'user', content: [
-          { type: 'text', text: 'What?' }, { type: 'file', mediaType: 'image/png', data: new Uint8Array([137, 80, 78, 71]) },
+        const { text } = await generateText({ model:
+          modelOf(kind.model), maxOutputTokens: 50, messages: [{ role: 'user', content: [
+          {
+            type: 'text', text: 'What?',
+          }, { type: 'file', mediaType: 'image/png', data: new Uint8Array([137, 80, 78, 71]) },
         ] }] });
         assert.equal(text, 'A cat.');
         assert.match(JSON.stringify((await kind.request(0)).json()['messages']), /iVBORw==/);
@@ -111,7 +133,9 @@ for (const [client, modelOf] of Object.entries(CLIENTS)) {
         kind.script(kind.says('{"city":"Oslo"}'));
         const { output: object } = await generateText({
           model: modelOf(kind.model), maxOutputTokens: 50, prompt: 'Which?',
-          output: Output.object({ schema: jsonSchema<{ city: string }>({ type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false }) }),
+          output: Output.object({ schema: jsonSchema<{ city: string }>({
+            type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false,
+          }) }),
         });
         assert.deepEqual(object, { city: 'Oslo' });
         await books.check(paid(kind.cost + output));
@@ -119,9 +143,13 @@ for (const [client, modelOf] of Object.entries(CLIENTS)) {
 
       it('a provider that is overloaded, and one that breaks off', async () => {
         kind.script(kind.overloaded());
-        await assert.rejects(generateText({ model: modelOf(kind.model), maxOutputTokens: 50, prompt: 'x', maxRetries: 0 }), { name: 'AI_APICallError' });
+        await assert.rejects(generateText({
+          model: modelOf(kind.model), maxOutputTokens: 50, prompt: 'x', maxRetries: 0,
+        }), { name: 'AI_APICallError' });
         kind.script(kind.breaks());
-        const { fullStream } = streamText({ model: modelOf(kind.model), maxOutputTokens: 50, prompt: 'x', maxRetries: 0, onError: () => undefined });
+        const { fullStream } = streamText({
+          model: modelOf(kind.model), maxOutputTokens: 50, prompt: 'x', maxRetries: 0, onError: () => undefined,
+        });
         const parts = await Array.fromAsync(fullStream);
         assert.ok(parts.some(({ type }) => type === 'error'), JSON.stringify(parts));
         const refused = kind.model === 'gpt-model' ? 502 : client.startsWith('createOpenAI') ? 503 : 529;
@@ -137,7 +165,8 @@ for (const [client, modelOf] of Object.entries(CLIENTS)) {
 /** What the gateway's log says of the last call, once it has ended. */
 async function costOfLast(): Promise<bigint> {
   for (;;) {
-    const calls = world.gateway.logs.map((line): Record<string, unknown> => JSON.parse(line)).filter(({ endpoint }) => endpoint === 'chat_completions' || endpoint === 'messages');
+    const calls = world.gateway.logs.map((line): Record<string, unknown> => JSON.parse(line)).filter(({ endpoint }) =>
+      endpoint === 'chat_completions' || endpoint === 'messages');
     const last = calls.at(-1);
     if (last?.['status'] === 200) return BigInt(Math.round(Number(last['cost_usd']) * 1e9));
     await new Promise((resolve) => { setImmediate(resolve); });

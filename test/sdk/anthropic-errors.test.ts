@@ -6,7 +6,9 @@ import { startWorld } from '../http/support.ts';
 import type { World } from '../http/support.ts';
 import { KEYS } from '../support/manifests.ts';
 import { CUT } from '../support/mock-provider.ts';
-import { anthropicError, anthropicMessage, anthropicStream, breakAt, gated, json, sse } from '../support/provider-answers.ts';
+import {
+  anthropicError, anthropicMessage, anthropicStream, breakAt, gated, json, sse,
+} from '../support/provider-answers.ts';
 import { anthropicClient, Books, caught, CLAUDE, free, paid } from './support.ts';
 
 const MAX_BODY_BYTES = 1_000_000;
@@ -34,9 +36,14 @@ const SMALL = 10n * CLAUDE.input + CLAUDE.output;
 type ErrorClass = new (...args: never[]) => InstanceType<typeof Anthropic.APIError>;
 
 /** What a user reads off an error: its class, its fields, and an id that the gateway knows. */
-async function assertRaises(call: PromiseLike<unknown>, type: ErrorClass, expected: { status: number; type: string; message: RegExp; errorCode?: string }): Promise<InstanceType<typeof Anthropic.APIError>> {
+async function assertRaises(
+  call: PromiseLike<unknown>, type: ErrorClass,
+  expected: { status: number; type: string; message: RegExp; errorCode?: string },
+): Promise<InstanceType<typeof Anthropic.APIError>> {
   const error = await caught(call, type);
-  assert.deepEqual({ status: error.status, type: error.type, errorCode: error.errorCode }, { status: expected.status, type: expected.type, errorCode: expected.errorCode ?? null });
+  assert.deepEqual({
+    status: error.status, type: error.type, errorCode: error.errorCode,
+  }, { status: expected.status, type: expected.type, errorCode: expected.errorCode ?? null });
   assert.match(error.apiMessage ?? '', expected.message);
   assert.match(error.requestID ?? '', /^req_[0-9a-f]{32}$/);
   assert.equal((error.error as { request_id?: string }).request_id, error.requestID);
@@ -58,7 +65,9 @@ describe('AuthenticationError', () => {
       const wrong = anthropicClient(world, options);
       await assertRaises(wrong.messages.create(HELLO), Anthropic.AuthenticationError, expected);
       await assertRaises(wrong.messages.stream(HELLO).finalMessage(), Anthropic.AuthenticationError, expected);
-      await assertRaises(wrong.messages.countTokens({ model: 'claude-model', messages: HELLO.messages }), Anthropic.AuthenticationError, expected);
+      await assertRaises(wrong.messages.countTokens({
+        model: 'claude-model', messages: HELLO.messages,
+      }), Anthropic.AuthenticationError, expected);
       await books.check(free(401), free(401), free(401));
     });
   }
@@ -67,8 +76,12 @@ describe('AuthenticationError', () => {
 describe('NotFoundError', () => {
   it('a model that is not there, or not for this key', async () => {
     const expected = { status: 404, type: 'not_found_error', message: /does not exist or you do not have access/ };
-    await assertRaises(client.messages.create({ ...HELLO, model: 'claude-nothing' }), Anthropic.NotFoundError, expected);
-    await assertRaises(anthropicClient(world, { apiKey: KEYS.narrow }).messages.create(HELLO), Anthropic.NotFoundError, expected);
+    await assertRaises(
+      client.messages.create({ ...HELLO, model: 'claude-nothing' }), Anthropic.NotFoundError, expected,
+    );
+    await assertRaises(
+      anthropicClient(world, { apiKey: KEYS.narrow }).messages.create(HELLO), Anthropic.NotFoundError, expected,
+    );
     await books.check(free(404), free(404));
   });
   it('a model that is looked up', async () => {
@@ -78,7 +91,9 @@ describe('NotFoundError', () => {
     await books.check(free(404));
   });
   it('a base URL with /v1, which the SDK adds itself, says so', async () => {
-    await assertRaises(anthropicClient(world, { baseURL: `${world.gateway.url}/v1` }).messages.create(HELLO), Anthropic.NotFoundError,
+    await assertRaises(anthropicClient(
+      world, { baseURL: `${world.gateway.url}/v1` },
+    ).messages.create(HELLO), Anthropic.NotFoundError,
       { status: 404, type: 'not_found_error', message: /\/v1 twice.*base URL/ });
     await books.check(free(404));
   });
@@ -88,31 +103,47 @@ describe('BadRequestError', () => {
   const expected = { status: 400, type: 'invalid_request_error' };
   it('a field that is missing or wrong', async () => {
     const wrong = (more: object): Promise<unknown> => client.messages.create({ ...HELLO, ...more });
-    await assertRaises(wrong({ messages: undefined }), Anthropic.BadRequestError, { ...expected, message: /"messages"/ });
+    await assertRaises(
+      wrong({ messages: undefined }), Anthropic.BadRequestError, { ...expected, message: /"messages"/ },
+    );
     await assertRaises(wrong({ max_tokens: 1.5 }), Anthropic.BadRequestError, { ...expected, message: /"max_tokens"/ });
     await books.check(free(400), free(400));
   });
   it('an image for a model that takes text only', async () => {
-    const image = { type: 'image' as const, source: { type: 'base64' as const, media_type: 'image/png' as const, data: 'iVBORw0KGgo=' } };
-    await assertRaises(client.messages.create({ ...HELLO, model: 'text-model', messages: [{ role: 'user', content: [image] }] }), Anthropic.BadRequestError, { ...expected, message: /text only/ });
+    const image = { type:
+      'image' as const, source: { type: 'base64' as const, media_type: 'image/png' as const, data: 'iVBORw0KGgo=' } };
+    await assertRaises(client.messages.create({
+      ...HELLO, model: 'text-model', messages: [{ role: 'user', content: [image] }],
+    }), Anthropic.BadRequestError, { ...expected, message: /text only/ });
     await books.check(free(400));
   });
   it('what has no bounded price', async () => {
-    await assertRaises(client.messages.create({ ...HELLO, tools: [{ type: 'web_search_20250305', name: 'web_search' }] }), Anthropic.BadRequestError, { ...expected, message: /tools\[0\]\.type/ });
+    await assertRaises(client.messages.create({
+      ...HELLO, tools: [{ type: 'web_search_20250305', name: 'web_search' }],
+    }), Anthropic.BadRequestError, { ...expected, message: /tools\[0\]\.type/ });
     await books.check(free(400));
   });
   it('a conversation that the provider should keep, with the code that the SDK makes a class of', async () => {
     const thread = client.beta.messages.thread({ model: 'claude-model', max_tokens: 100 });
-    await assertRaises(thread.send({ role: 'user', content: 'hello' }), Anthropic.BadRequestError, { ...expected, message: /"thread"/, errorCode: 'thread_unsupported_request' });
+    await assertRaises(thread.send({ role: 'user', content: 'hello' }), Anthropic.BadRequestError, {
+      ...expected, message: /"thread"/, errorCode: 'thread_unsupported_request',
+    });
     await books.check(free(400));
   });
   it('the provider\'s own refusal, in its words and with its code', async () => {
     world.anthropic.script(anthropicError(400, 'invalid_request_error', 'max_tokens: too many'));
-    await assertRaises(client.messages.create(HELLO), Anthropic.BadRequestError, { ...expected, message: /^max_tokens: too many$/ });
-    world.anthropic.script(json({ type: 'error', error: { type: 'invalid_request_error', message: 'No.', details: { error_code: 'tool_name_conflict' } } }, { status: 400 }));
-    await assertRaises(client.messages.create(HELLO), Anthropic.BadRequestError, { ...expected, message: /^No\.$/, errorCode: 'tool_name_conflict' });
+    await assertRaises(
+      client.messages.create(HELLO), Anthropic.BadRequestError, { ...expected, message: /^max_tokens: too many$/ },
+    );
+    world.anthropic.script(json({ type: 'error', error: { type:
+      'invalid_request_error', message: 'No.', details: { error_code: 'tool_name_conflict' } } }, { status: 400 }));
+    await assertRaises(client.messages.create(HELLO), Anthropic.BadRequestError, {
+      ...expected, message: /^No\.$/, errorCode: 'tool_name_conflict',
+    });
     world.anthropic.script(anthropicError(413, 'request_too_large', 'Too large for us.'));
-    await assertRaises(client.messages.create(HELLO), Anthropic.ContentTooLargeError, { status: 413, type: 'request_too_large', message: /Too large for us/ });
+    await assertRaises(client.messages.create(HELLO), Anthropic.ContentTooLargeError, {
+      status: 413, type: 'request_too_large', message: /Too large for us/,
+    });
     await books.check(free(400), free(400), free(413));
   });
 });
@@ -121,14 +152,19 @@ describe('money that does not reach', () => {
   it('of the key: RateLimitError, and one request only', async () => {
     const poor = anthropicClient(world, { apiKey: KEYS.refuse });
     const expected = { status: 429, type: 'rate_limit_error', message: /quota of this API key/ };
-    const error = await assertRaises(poor.messages.create({ ...HELLO, max_tokens: 4000 }), Anthropic.RateLimitError, expected);
+    const error =
+      await assertRaises(poor.messages.create({ ...HELLO, max_tokens: 4000 }), Anthropic.RateLimitError, expected);
     assert.equal(error.headers?.get('x-should-retry'), 'false');
-    await assertRaises(poor.messages.stream({ ...HELLO, max_tokens: 4000 }).finalMessage(), Anthropic.RateLimitError, expected);
+    await assertRaises(
+      poor.messages.stream({ ...HELLO, max_tokens: 4000 }).finalMessage(), Anthropic.RateLimitError, expected,
+    );
     await books.check(free(429), free(429));
     assert.equal(world.anthropic.requests.length, 0);
   });
   it('of the account: PaymentRequiredError, and one request only', async () => {
-    await assertRaises(anthropicClient(world, { apiKey: KEYS.poor }).messages.create({ ...HELLO, max_tokens: 4000 }), Anthropic.PaymentRequiredError,
+    await assertRaises(anthropicClient(world, { apiKey: KEYS.poor }).messages.create({
+      ...HELLO, max_tokens: 4000,
+    }), Anthropic.PaymentRequiredError,
       { status: 402, type: 'billing_error', message: /balance of this key's account/ });
     await books.check(free(402));
   });
@@ -161,12 +197,20 @@ describe('a full key', () => {
 describe('a provider that fails', () => {
   it('is an OverloadedError or an InternalServerError', async () => {
     world.anthropic.script(anthropicError(529, 'overloaded_error', 'Overloaded'));
-    await assertRaises(once.messages.create(HELLO), Anthropic.OverloadedError, { status: 529, type: 'overloaded_error', message: /overloaded/ });
-    for (const [status, message] of [[500, /failed/], [401, /credential/], [402, /credential/], [404, /model name/]] as const) {
+    await assertRaises(once.messages.create(HELLO), Anthropic.OverloadedError, {
+      status: 529, type: 'overloaded_error', message: /overloaded/,
+    });
+    for (const [status, message] of [
+      [500, /failed/], [401, /credential/], [402, /credential/], [404, /model name/],
+    ] as const) {
       world.anthropic.script(anthropicError(status));
-      await assertRaises(once.messages.create(HELLO), Anthropic.InternalServerError, { status: 502, type: 'api_error', message });
+      await assertRaises(
+        once.messages.create(HELLO), Anthropic.InternalServerError, { status: 502, type: 'api_error', message },
+      );
     }
-    await assertRaises(once.messages.create({ ...HELLO, model: 'unpriced-model' }), Anthropic.ServiceUnavailableError, { status: 503, type: 'api_error', message: /no price/ });
+    await assertRaises(once.messages.create({ ...HELLO, model: 'unpriced-model' }), Anthropic.ServiceUnavailableError, {
+      status: 503, type: 'api_error', message: /no price/,
+    });
     await books.check(free(529), free(502), free(502), free(502), free(502), free(503));
   });
   it('is tried again by the SDK, and only the call that succeeds is paid', async () => {
@@ -175,8 +219,12 @@ describe('a provider that fails', () => {
     await books.check(free(529), paid(SMALL + CLAUDE.output));
   });
   it('for its own rate limit is a RateLimitError with its retry-after', async () => {
-    world.anthropic.script(anthropicError(429, 'rate_limit_error', 'This request would exceed your organization\'s limit.', { 'retry-after': '7' }));
-    const error = await assertRaises(once.messages.create(HELLO), Anthropic.RateLimitError, { status: 429, type: 'rate_limit_error', message: /limit the rate/ });
+    world.anthropic.script(anthropicError(
+      429, 'rate_limit_error', 'This request would exceed your organization\'s limit.', { 'retry-after': '7' },
+    ));
+    const error = await assertRaises(once.messages.create(HELLO), Anthropic.RateLimitError, {
+      status: 429, type: 'rate_limit_error', message: /limit the rate/,
+    });
     assert.equal(error.headers?.get('retry-after'), '7');
     await books.check(free(429));
   });
@@ -187,10 +235,13 @@ describe('within a stream', () => {
   const seen = { status: 200, costNanoUsd: 10n * CLAUDE.input + 10n * CLAUDE.output, source: 'Partial' } as const;
 
   it('the provider\'s error is raised with its type, after what came before it', async () => {
-    const error = sse({ event: 'error', data: { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } } });
+    const error =
+      sse({ event: 'error', data: { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } } });
     world.anthropic.script(breakAt(anthropicStream(['x'.repeat(40), 'y']), 3, error));
     const texts: string[] = [];
-    const raised = await caught(client.messages.stream(HELLO).on('text', (text) => texts.push(text)).finalMessage(), Anthropic.APIError);
+    const raised = await caught(
+      client.messages.stream(HELLO).on('text', (text) => texts.push(text)).finalMessage(), Anthropic.APIError,
+    );
     assert.deepEqual(texts, ['x'.repeat(40)]);
     assert.deepEqual([raised.type, raised.apiMessage], ['overloaded_error', 'Overloaded']);
     assert.match(raised.requestID ?? '', /^req_/);
@@ -209,7 +260,9 @@ describe('within a stream', () => {
 describe('a body that is too large', () => {
   for (const [name, bytes] of [['a little', MAX_BODY_BYTES], ['far', 30 * MAX_BODY_BYTES]] as const) {
     it(`by ${name}: ContentTooLargeError, not a broken connection`, async () => {
-      await assertRaises(client.messages.create({ ...HELLO, messages: [{ role: 'user', content: 'x'.repeat(bytes) }] }), Anthropic.ContentTooLargeError,
+      await assertRaises(client.messages.create({
+        ...HELLO, messages: [{ role: 'user', content: 'x'.repeat(bytes) }],
+      }), Anthropic.ContentTooLargeError,
         { status: 413, type: 'request_too_large', message: /larger than 1000000 bytes/ });
       await books.check(free(413));
     });

@@ -18,7 +18,9 @@ import { Books, CLAUDE, free, GPT, paid } from './support.ts';
 const curl = await need('curl');
 const MAX_BODY_BYTES = 4_000_000;
 
-/** Runs curl with these arguments; what it wrote, and its exit code. No configuration file of the machine, and no proxy. */
+/**
+ * Runs curl with these arguments; what it wrote, and its exit code. No configuration file of the machine, and no proxy.
+ */
 async function run(...args: readonly string[]): Promise<{ exitCode: unknown; out: string; err: string }> {
   const child = spawn(curl.path, ['-q', '-sS', '--noproxy', '*', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   const closed = once(child, 'close');
@@ -61,21 +63,29 @@ describe('curl', { skip: curl.skip }, () => {
   it('-d without a content-type: what is sent is taken as the JSON that it is', async () => {
     world.openai.script(openaiChat());
     world.anthropic.script(anthropicMessage());
-    assert.equal(JSON.parse(await ok(`${url}/v1/chat/completions`, ...KEY, '-d', CHAT)).choices[0].message.content, 'hello');
-    assert.equal(JSON.parse(await ok(`${url}/v1/messages`, '-H', `x-api-key: ${KEYS.main}`, '-d', JSON.stringify(message()))).content[0].text, 'hello');
+    assert.equal(
+      JSON.parse(await ok(`${url}/v1/chat/completions`, ...KEY, '-d', CHAT)).choices[0].message.content, 'hello',
+    );
+    assert.equal(JSON.parse(await ok(
+      `${url}/v1/messages`, '-H', `x-api-key: ${KEYS.main}`, '-d', JSON.stringify(message()),
+    )).content[0].text, 'hello');
     assert.equal((await world.openai.request(0)).headers['content-type'], 'application/json');
     assert.equal((await world.anthropic.request(0)).headers['content-type'], 'application/json');
     await books.check(paid(SMALL_CHAT), paid(SMALL_MESSAGE));
   });
   it('--json, and a content-type with a charset or in capitals', async () => {
     world.openai.script(openaiChat());
-    for (const args of [['--json', CHAT], ['-d', CHAT, '-H', 'Content-Type: application/json; charset=utf-8'], ['-d', CHAT, '-H', 'CONTENT-TYPE: Application/JSON'], ['-d', CHAT, '-H', 'Content-Type:']])
+    for (const args of [['--json', CHAT], [
+      '-d', CHAT, '-H', 'Content-Type: application/json; charset=utf-8',
+    ], ['-d', CHAT, '-H', 'CONTENT-TYPE: Application/JSON'], ['-d', CHAT, '-H', 'Content-Type:']])
       assert.match(await ok(`${url}/v1/chat/completions`, ...KEY, ...args), /"hello"/);
     await books.check(paid(SMALL_CHAT), paid(SMALL_CHAT), paid(SMALL_CHAT), paid(SMALL_CHAT));
   });
   it('GET /v1/models, /v1/key and HEAD', async () => {
     assert.match(await ok(`${url}/v1/models`, ...KEY), /"gpt-model"/);
-    assert.match(await ok(`${url}/v1/models`, '-H', `x-api-key: ${KEYS.main}`, '-H', 'anthropic-version: 2023-06-01'), /"type":"model"/);
+    assert.match(await ok(
+      `${url}/v1/models`, '-H', `x-api-key: ${KEYS.main}`, '-H', 'anthropic-version: 2023-06-01',
+    ), /"type":"model"/);
     assert.match(await ok(`${url}/v1/key`, ...KEY), /"remaining_usd":"Unlimited"/);
     assert.match(await ok('-I', `${url}/v1/models`, ...KEY), /^HTTP\/1\.1 200 OK\r\n/);
     await books.check(free(), free(), free(), free());
@@ -83,7 +93,10 @@ describe('curl', { skip: curl.skip }, () => {
   it('-N shows a stream as it comes', async () => {
     const waiting = gate();
     world.openai.script(insertAt(openaiStream(['first', 'second']), 2, waiting));
-    const child = spawn(curl.path, ['-q', '-sSN', '--noproxy', '*', `${url}/v1/chat/completions`, ...KEY, '-d', JSON.stringify(chat('gpt-model', { stream: true }))], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(curl.path, [
+      '-q', '-sSN', '--noproxy', '*', `${url}/v1/chat/completions`, ...KEY, '-d',
+      JSON.stringify(chat('gpt-model', { stream: true })),
+    ], { stdio: ['ignore', 'pipe', 'inherit'] });
     const closed = once(child, 'close');
     let seen = '';
     for await (const piece of child.stdout.setEncoding('utf8')) {
@@ -97,9 +110,12 @@ describe('curl', { skip: curl.skip }, () => {
   });
   it('--data-binary of a large file, which asks first (Expect: 100-continue)', async () => {
     const file = join(folder, 'large.json');
-    await writeFile(file, JSON.stringify(chat('gpt-model', { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(3_000_000)}` } }] }] }), null, 1));
+    await writeFile(file, JSON.stringify(chat('gpt-model', { messages: [{ role: 'user', content: [{
+      type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(3_000_000)}` },
+    }] }] }), null, 1));
     world.openai.script(openaiChat());
-    const answer = await ok('-i', `${url}/v1/chat/completions`, ...KEY, '-H', 'Expect: 100-continue', '--data-binary', `@${file}`);
+    const answer =
+      await ok('-i', `${url}/v1/chat/completions`, ...KEY, '-H', 'Expect: 100-continue', '--data-binary', `@${file}`);
     assert.match(answer, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK\r\n/);
     const { headers, body } = await world.openai.request(0);
     assert.equal(headers.expect, undefined);
@@ -108,17 +124,23 @@ describe('curl', { skip: curl.skip }, () => {
   });
   it('a body in chunks, of no length told before', async () => {
     world.openai.script(openaiChat());
-    assert.match(await ok(`${url}/v1/chat/completions`, ...KEY, '-H', 'Transfer-Encoding: chunked', '-d', CHAT), /"hello"/);
+    assert.match(
+      await ok(`${url}/v1/chat/completions`, ...KEY, '-H', 'Transfer-Encoding: chunked', '-d', CHAT), /"hello"/,
+    );
     await books.check(paid(SMALL_CHAT));
   });
   it('HTTP/1.0, a stream too: it ends with the connection', async () => {
     world.openai.script(openaiChat(), openaiStream());
     world.anthropic.script(anthropicStream());
     assert.match(await ok('-0', `${url}/v1/chat/completions`, ...KEY, '-d', CHAT), /"hello"/);
-    const stream = await ok('-0', '-i', `${url}/v1/chat/completions`, ...KEY, '-d', JSON.stringify(chat('gpt-model', { stream: true })));
+    const stream = await ok(
+      '-0', '-i', `${url}/v1/chat/completions`, ...KEY, '-d', JSON.stringify(chat('gpt-model', { stream: true })),
+    );
     assert.doesNotMatch(stream, /transfer-encoding/i);
     assert.ok(stream.endsWith('data: [DONE]\n\n'));
-    assert.ok((await ok('-0', `${url}/v1/messages`, ...KEY, '-d', JSON.stringify(message('claude-model', { stream: true })))).includes('event: message_stop\n'));
+    assert.ok((await ok(
+      '-0', `${url}/v1/messages`, ...KEY, '-d', JSON.stringify(message('claude-model', { stream: true })),
+    )).includes('event: message_stop\n'));
     await books.check(paid(SMALL_CHAT), paid(SMALL_CHAT + GPT.output), paid(SMALL_MESSAGE + CLAUDE.output));
   });
   it('--compressed, which the answer need not be', async () => {
@@ -146,7 +168,10 @@ describe('curl', { skip: curl.skip }, () => {
       const tooLarge = await ok('-i', `${url}/v1/chat/completions`, ...KEY, '-H', expect, '--data-binary', `@${file}`);
       assert.match(tooLarge, /HTTP\/1\.1 413 /);
       assert.match(tooLarge, /"request_too_large"/);
-      const unknown = await ok('-i', `${url}/v1/chat/completions`, '-H', expect, '-H', 'Authorization: Bearer sk-nobody-has-this-key-00000000000000000000', '--data-binary', `@${file}`);
+      const unknown = await ok(
+        '-i', `${url}/v1/chat/completions`, '-H', expect, '-H',
+        'Authorization: Bearer sk-nobody-has-this-key-00000000000000000000', '--data-binary', `@${file}`,
+      );
       assert.match(unknown, /HTTP\/1\.1 401 /);
       await books.check(free(413), free(401));
     });

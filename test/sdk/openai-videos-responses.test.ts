@@ -31,7 +31,9 @@ let jobs: VideoJobs;
 
 before(async () => {
   // jobs are looked at only where the test's client asks
-  world = await startWorld({ files: ({ openaiUrl }) => ({ 'films.yaml': FILMS(openaiUrl) }), timers: { every: () => () => undefined } });
+  world = await startWorld({
+    files: ({ openaiUrl }) => ({ 'films.yaml': FILMS(openaiUrl) }), timers: { every: () => () => undefined },
+  });
   client = openaiClient(world);
   books = new Books(world);
 });
@@ -58,8 +60,11 @@ describe('videos', () => {
     await books.check(paid(FILM), free(), free(), free(), free(), free());
   });
   it('begin from a picture, as a file or by its address', async () => {
-    await client.videos.create({ model: 'film-model', prompt: 'a river', input_reference: await toFile(Buffer.from('PNG'), 'a.png', { type: 'image/png' }) });
-    await client.videos.create({ model: 'film-model', prompt: 'a river', input_reference: { image_url: 'https://example.com/a.png' } });
+    await client.videos.create({ model: 'film-model', prompt:
+      'a river', input_reference: await toFile(Buffer.from('PNG'), 'a.png', { type: 'image/png' }) });
+    await client.videos.create({
+      model: 'film-model', prompt: 'a river', input_reference: { image_url: 'https://example.com/a.png' },
+    });
     assert.match((await world.openai.request(0)).body.toString(), /name="input_reference"; filename="a\.png"/);
     assert.match((await world.openai.request(1)).body.toString(), /name="input_reference\[image_url\]"/);
     await books.check(paid(FILM), paid(FILM));
@@ -75,8 +80,12 @@ describe('videos', () => {
   });
   it('are not listed or remixed, which is said', async () => {
     assert.match((await caught(client.videos.list(), OpenAI.NotFoundError)).message, /Keep the id/);
-    assert.match((await caught(client.videos.remix('video_1', { prompt: 'x' }), OpenAI.NotFoundError)).message, /Make a new one/);
-    assert.match((await caught(client.videos.retrieve('video_never'), OpenAI.NotFoundError)).message, /no video with that id/);
+    assert.match(
+      (await caught(client.videos.remix('video_1', { prompt: 'x' }), OpenAI.NotFoundError)).message, /Make a new one/,
+    );
+    assert.match(
+      (await caught(client.videos.retrieve('video_never'), OpenAI.NotFoundError)).message, /no video with that id/,
+    );
     await books.check(free(404), free(404), free(404));
   });
 });
@@ -93,14 +102,17 @@ describe('responses', () => {
   it('stream, as events and as one', async () => {
     world.openai.script(openaiResponseStream());
     const events = await collect(await client.responses.create({ ...HELLO, stream: true }));
-    assert.equal(events.filter((event) => event.type === 'response.output_text.delta').map(({ delta }) => delta).join(''), 'hello');
+    assert.equal(events.filter((event) => event.type === 'response.output_text.delta').map(({ delta }) => delta)
+      .join(''), 'hello');
     assert.equal(events.at(-1)?.type, 'response.completed');
     assert.equal((await client.responses.stream(HELLO).finalResponse()).output_text, 'hello');
     const cost = 10n * GPT.input + 2n * GPT.output;
     await books.check(paid(cost), paid(cost));
   });
   it('that fail or break off are seen to', async () => {
-    world.openai.script(openaiResponseStream(['four'], { end: 'failed', usage: { input_tokens: 10, output_tokens: 1 } }), openaiResponseStream(['four'], { end: 'error' }), openaiResponseStream(['four'], { end: 'cut' }));
+    world.openai.script(openaiResponseStream(
+      ['four'], { end: 'failed', usage: { input_tokens: 10, output_tokens: 1 } },
+    ), openaiResponseStream(['four'], { end: 'error' }), openaiResponseStream(['four'], { end: 'cut' }));
     const failed = await collect(await client.responses.create({ ...HELLO, stream: true }));
     const last = failed.at(-1);
     assert.ok(last?.type === 'response.failed' && last.response.error?.message === 'the mock provider gave up');
@@ -114,8 +126,12 @@ describe('responses', () => {
   });
   it('that were made are not fetched, which is said', async () => {
     assert.match((await caught(client.responses.retrieve('resp_1'), OpenAI.NotFoundError)).message, /not kept/);
-    assert.match((await caught(client.responses.create({ ...HELLO, previous_response_id: 'resp_1' }), OpenAI.BadRequestError)).message, /whole conversation/);
-    assert.match((await caught(client.responses.create({ ...HELLO, model: 'claude-model' }), OpenAI.NotFoundError)).message, /chat\/completions/);
+    assert.match((await caught(
+      client.responses.create({ ...HELLO, previous_response_id: 'resp_1' }), OpenAI.BadRequestError,
+    )).message, /whole conversation/);
+    assert.match((await caught(
+      client.responses.create({ ...HELLO, model: 'claude-model' }), OpenAI.NotFoundError,
+    )).message, /chat\/completions/);
     await books.check(free(404), free(400), free(404));
   });
 });

@@ -1,6 +1,7 @@
 /**
- * What the SDK suites share: a gateway, clients as a user makes them (default fetch, default retries), and the books. The books
- * say after each test which requests the gateway saw and what each of them cost: nothing more, nothing less, and nothing held.
+ * What the SDK suites share: a gateway, clients as a user makes them (default fetch, default retries), and the books.
+ * The books say after each test which requests the gateway saw and what each of them cost: nothing more, nothing less,
+ * and nothing held.
  */
 import assert from 'node:assert/strict';
 import Anthropic from '@anthropic-ai/sdk';
@@ -15,7 +16,9 @@ import type { KeyName } from '../support/manifests.ts';
 
 /** A client of OpenAI's SDK with the main key, as its README makes one. */
 export function openaiClient(world: World, options: OpenAIOptions = {}): OpenAI {
-  return new OpenAI({ apiKey: KEYS.main, baseURL: `${world.gateway.url}/v1`, organization: null, project: null, ...options });
+  return new OpenAI({
+    apiKey: KEYS.main, baseURL: `${world.gateway.url}/v1`, organization: null, project: null, ...options,
+  });
 }
 
 /** A client of Anthropic's SDK with the main key. */
@@ -82,7 +85,9 @@ export class Books {
     this.#closed = true;
     await this.#settled(expected.length);
     const calls = this.#calls();
-    assert.deepEqual(calls.map(({ status }, index) => (expected[index]?.status === undefined ? undefined : status)), expected.map(({ status }) => status), 'other requests than expected');
+    assert.deepEqual(calls.map(({ status }, index) => (expected[index]?.status === undefined
+      ? undefined
+      : status)), expected.map(({ status }) => status), 'other requests than expected');
     for (const [index, call] of calls.entries()) await this.#checkRecord(call, expected[index]!);
     const owed = expected.reduce((sum, { costNanoUsd = 0n }) => sum + costNanoUsd, 0n);
     assert.equal(await this.#spent() - this.#spentBefore, owed, 'the account paid something else');
@@ -130,7 +135,9 @@ export class Books {
 }
 
 /** The error that a call fails with, of the class that its user catches. */
-export async function caught<E extends Error>(call: PromiseLike<unknown>, type: abstract new (...args: never[]) => E): Promise<E> {
+export async function caught<E extends Error>(
+  call: PromiseLike<unknown>, type: abstract new (...args: never[]) => E,
+): Promise<E> {
   let result: unknown;
   try {
     result = await call;

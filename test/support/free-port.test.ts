@@ -19,11 +19,13 @@ describe('free-port', () => {
   });
 
   it('gives nothing that another process was given, as long as that lives', async () => {
-    const count = 400; // of 17,000: two processes that do not know of each other would share one in all but a few runs in ten thousand
+    // of 17,000: two processes that do not know of each other would share one in all but a few runs in ten thousand
+    const count = 400;
     const script = `import { freePort } from './test/support/free-port.ts';
       console.log(JSON.stringify(await Promise.all(Array.from({ length: ${count} }, freePort))));
       process.stdin.resume();`;
-    const other = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const other =
+      spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['pipe', 'pipe', 'inherit'] });
     try {
       const [chunk] = await once(other.stdout, 'data') as [Buffer];
       const theirs = new Set(JSON.parse(String(chunk)) as number[]);

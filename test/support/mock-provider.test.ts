@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { CUT, RESET, STALL, gate, refusingUrl, startMockProvider } from './mock-provider.ts';
 import type { MockProvider } from './mock-provider.ts';
-import { anthropicMessage, anthropicStream, breakAt, gated, insertAt, openaiChat, openaiStream } from './provider-answers.ts';
+import {
+  anthropicMessage, anthropicStream, breakAt, gated, insertAt, openaiChat, openaiStream,
+} from './provider-answers.ts';
 
 let provider: MockProvider;
 before(async () => { provider = await startMockProvider(); });
@@ -11,7 +13,9 @@ after(() => provider.stop());
 beforeEach(() => provider.clear());
 
 function post(body: unknown, signal?: AbortSignal): Promise<Response> {
-  return fetch(`${provider.url}/v1/x?y=1`, { method: 'POST', body: JSON.stringify(body), headers: { 'X-Test': 'one' }, ...(signal ? { signal } : {}) });
+  return fetch(`${provider.url}/v1/x?y=1`, {
+    method: 'POST', body: JSON.stringify(body), headers: { 'X-Test': 'one' }, ...(signal ? { signal } : {}),
+  });
 }
 
 function dataLines(text: string): string[] {
@@ -40,7 +44,8 @@ describe('mock provider', () => {
     assert.equal(without.length, 6);
     assert.equal(withUsage.length, 7);
     assert.equal(without.at(-1), '[DONE]');
-    assert.match(withUsage.at(-2) ?? '', /"choices":\[\],"usage":\{"total_tokens":13,"prompt_tokens":10,"completion_tokens":3\}/);
+    assert.match(withUsage.at(-2) ??
+      '', /"choices":\[\],"usage":\{"total_tokens":13,"prompt_tokens":10,"completion_tokens":3\}/);
     assert.deepEqual(provider.requests.map((each) => each.produced.tokens), [3, 3]);
   });
 
@@ -91,7 +96,8 @@ describe('mock provider', () => {
   });
 
   it('decides by the request', async () => {
-    provider.script((request) => ({ status: request.json()['status'] === 1 ? 418 : 200, headers: { 'retry-after': '7' }, steps: [] }));
+    provider.script((request) =>
+      ({ status: request.json()['status'] === 1 ? 418 : 200, headers: { 'retry-after': '7' }, steps: [] }));
     const response = await post({ status: 1 });
     assert.equal(response.status, 418);
     assert.equal(response.headers.get('retry-after'), '7');

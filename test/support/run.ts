@@ -1,7 +1,8 @@
 /**
  * What `npm test` runs: types, lint, then every suite. A suite is a folder under test/, or a test file directly in it;
- * `npm test -- crds operator` runs these only, `npm test -- dataplane/ledger` a part of one. What wants the machine for itself
- * comes first, by itself. The last lines are the summary of Node's own test runner; the exit code is 0 only where nothing failed.
+ * `npm test -- crds operator` runs these only, `npm test -- dataplane/ledger` a part of one. What wants the machine for
+ * itself comes first, by itself. The last lines are the summary of Node's own test runner; the exit code is 0 only
+ * where nothing failed.
  */
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
@@ -12,7 +13,10 @@ const BIN = join(ROOT, 'node_modules', '.bin');
 /** Above the slowest preparation there is: a Kubernetes API server built from source, once per machine. */
 const TEST_TIMEOUT_MS = 30 * 60_000;
 const EXIT_USAGE = 64;
-/** Suites whose processes want the machine for themselves: a cluster's time limits are not made for a busy one. They run first. */
+/**
+ * Suites whose processes want the machine for themselves: a cluster's time limits are not made for a busy one. They run
+ * first.
+ */
 const ALONE = ['node'];
 
 /** All test files below test/, by path relative to it, sorted. */
@@ -64,7 +68,8 @@ async function main(wanted: readonly string[]): Promise<number> {
   const files = wanted.length === 0 ? all : [...new Set(wanted.flatMap((suite) => filesOf(suite, all)))];
   const alone = ALONE.flatMap((suite) => filesOf(suite, files));
   const others = files.filter((file) => !alone.includes(file));
-  const codes = [alone.length === 0 ? 0 : await runTests(alone, 1), others.length === 0 ? 0 : await runTests(others, 2)];
+  const codes =
+    [alone.length === 0 ? 0 : await runTests(alone, 1), others.length === 0 ? 0 : await runTests(others, 2)];
   return codes.find((code) => code !== 0) ?? 0;
 }
 

@@ -4,7 +4,9 @@ import fc from 'fast-check';
 import { renderBar } from '#web/theme/bar.ts';
 import { renderColumns } from '#web/theme/columns.ts';
 import { formatDecimal } from '#web/decimal.ts';
-import { counted, formatCount, formatDuration, formatExactUsd, formatUsd, moment, money, shownUsd } from '#web/figures.ts';
+import {
+  counted, formatCount, formatDuration, formatExactUsd, formatUsd, moment, money, shownUsd,
+} from '#web/figures.ts';
 import { html } from '#web/html.ts';
 import { formatDecimal as formatContractDecimal } from '#snapshot/decimal.ts';
 
@@ -12,7 +14,9 @@ describe('decimals', () => {
   test('are written as in the contract between control plane and data plane', () => {
     assert.equal(formatDecimal(25_000_000_000n, 2), '25.00');
     assert.equal(formatDecimal(-1n), '-0.000000001');
-    fc.assert(fc.property(fc.bigInt({ min: -(10n ** 19n), max: 10n ** 19n }), fc.integer({ min: 0, max: 9 }), (billionths, places) => {
+    fc.assert(fc.property(fc.bigInt({
+      min: -(10n ** 19n), max: 10n ** 19n,
+    }), fc.integer({ min: 0, max: 9 }), (billionths, places) => {
       assert.equal(formatDecimal(billionths, places), formatContractDecimal(billionths, places));
     }));
   });
@@ -44,7 +48,8 @@ describe('money', () => {
   });
 
   test('carries the exact amount', () => {
-    assert.equal(money(1_234_567_890_123n).markup, '<data class="money" value="1234.567890123" title="$1,234.567890123">$1,234.57</data>');
+    assert.equal(money(1_234_567_890_123n).markup, '<data class="money" value="1234.567890123" ' +
+      'title="$1,234.567890123">$1,234.57</data>');
   });
 
   test('is never further from the amount than half of its last place', () => {
@@ -64,14 +69,18 @@ describe('counts, moments and durations', () => {
     assert.equal(formatCount(1_234_567), '1,234,567');
     assert.equal(counted(1, 'call'), '1 call');
     assert.equal(counted(1200, 'key'), '1,200 keys');
-    assert.equal(moment(Date.UTC(2026, 10, 21, 10, 53, 21)).markup, '<time datetime="2026-11-21T10:53:21Z" data-unit="second">2026-11-21 10:53:21 UTC</time>');
+    assert.equal(moment(Date.UTC(2026, 10, 21, 10, 53, 21)).markup, '<time datetime="2026-11-21T10:53:21Z" ' +
+      'data-unit="second">2026-11-21 10:53:21 UTC</time>');
     assert.match(moment(0, 'day').markup, />1970-01-01</);
-    assert.deepEqual([0, 840, 1000, 12_490, 59_999, 200_000, 7_260_000].map(formatDuration), ['0 ms', '840 ms', '1.0 s', '12.4 s', '59.9 s', '3 min 20 s', '2 h 1 min']);
+    assert.deepEqual([0, 840, 1000, 12_490, 59_999, 200_000, 7_260_000].map(formatDuration), [
+      '0 ms', '840 ms', '1.0 s', '12.4 s', '59.9 s', '3 min 20 s', '2 h 1 min',
+    ]);
   });
 });
 
 describe('a bar', () => {
-  const width = (part: bigint, whole: bigint): number => Number(/<rect width="(\d+)"/.exec(renderBar({ part, whole }).markup)?.[1]);
+  const width = (part: bigint, whole: bigint): number =>
+    Number(/<rect width="(\d+)"/.exec(renderBar({ part, whole }).markup)?.[1]);
 
   test('shows the share, and something as something', () => {
     assert.equal(width(0n, 100n), 0);
@@ -84,19 +93,23 @@ describe('a bar', () => {
 
   test('is passed by where words stand beside it, and has a name where none do', () => {
     assert.match(renderBar({ part: 1n, whole: 2n }).markup, /aria-hidden="true"/);
-    assert.match(renderBar({ part: 1n, whole: 2n, tone: 'warn', label: '"half"' }).markup, /class="bar warn".* role="img" aria-label="&quot;half&quot;"/);
+    assert.match(renderBar({
+      part: 1n, whole: 2n, tone: 'warn', label: '"half"',
+    }).markup, /class="bar warn".* role="img" aria-label="&quot;half&quot;"/);
   });
 });
 
 describe('columns by day', () => {
   const render = (costs: readonly bigint[]): string => renderColumns({
-    title: 'By day', note: html`all`, days: costs.map((costNanoUsd, index) => ({ day: `2026-11-${String(index + 1).padStart(2, '0')}`, costNanoUsd, calls: costNanoUsd > 0n ? 2 : 0 })),
+    title: 'By day', note: html`all`, days: costs.map((costNanoUsd, index) =>
+      ({ day: `2026-11-${String(index + 1).padStart(2, '0')}`, costNanoUsd, calls: costNanoUsd > 0n ? 2 : 0 })),
   }).markup;
 
   test('end below the top of a scale with round steps', () => {
     fc.assert(fc.property(fc.array(fc.bigInt(0n, 10n ** 15n), { minLength: 1, maxLength: 90 }), (costs) => {
       const markup = render(costs);
-      for (const [, y, height] of markup.matchAll(/class="column" x="\d+" y="(\d+)" width="\d+" height="(\d+)"/g)) assert.equal(Number(y) + Number(height), 1000);
+      for (const [, y, height] of markup.matchAll(/class="column" x="\d+" y="(\d+)" width="\d+" height="(\d+)"/g))
+        assert.equal(Number(y) + Number(height), 1000);
       assert.equal(markup.match(/class="column"/g)?.length ?? 0, costs.filter((cost) => cost > 0n).length);
     }));
     assert.match(render([11_500_000_000n]), /<span>\$15\.00<\/span><span>\$7\.50<\/span>/);
@@ -105,7 +118,8 @@ describe('columns by day', () => {
 
   test('are a table too, and have no inline style', () => {
     const markup = render([3_000_000_000n, 0n, 21_000_000n]);
-    assert.deepEqual([...markup.matchAll(/<th scope="row">([^<]*)</g)].map(([, day]) => day), ['2026-11-03', '2026-11-01']);
+    assert.deepEqual([...markup.matchAll(/<th scope="row">([^<]*)</g)].map(([, day]) =>
+      day), ['2026-11-03', '2026-11-01']);
     assert.match(markup, /title="\$0\.021">\$0\.021000</);
     assert.doesNotMatch(markup, /style=/);
     assert.doesNotMatch(render([0n]), /<details/);

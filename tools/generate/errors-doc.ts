@@ -15,8 +15,11 @@ This page is generated from \`dataplane/errors.ts\`.
 /** The page, as it is kept in docs/. */
 export function errorsText(): string {
   const rows: [string, ErrorRow][] = Object.entries(ERRORS);
-  const table = rows.map(([name, row]) => `| \`${name}\` | ${row.status} | \`${row.openaiType}\` | ${row.openaiCode ? `\`${row.openaiCode}\`` : ''} | \`${row.anthropicType}\` | ${retry(row)} | ${row.when} |`);
-  return [HEAD, '| error | status | OpenAI type | OpenAI code | Anthropic type | SDKs retry | when |', '|---|---|---|---|---|---|---|', ...table, ''].join('\n');
+  const table = rows.map(([name, row]) => `| \`${name}\` | ${row.status} | \`${row.openaiType}\` | ${row.openaiCode
+    ? `\`${row.openaiCode}\``
+    : ''} | \`${row.anthropicType}\` | ${retry(row)} | ${row.when} |`);
+  return [HEAD, '| error | status | OpenAI type | OpenAI code | Anthropic type | SDKs retry | when ' +
+    '|', '|---|---|---|---|---|---|---|', ...table, ''].join('\n');
 }
 
 function retry(row: ErrorRow): string {

@@ -45,15 +45,20 @@ export function protocolsText(): string {
 }
 
 function section(table: Table): string {
-  if ('values' in table) return [`#### ${table.title}\n`, '| from | to |', '|---|---|', ...[...table.values].map(([from, to]) => `| \`${from}\` | ${to} |`), ''].join('\n');
+  if ('values' in table) return [`#### ${table.title}\n`, '| from | to |', '|---|---|', ...[...table.values].map(([
+    from, to,
+  ]) => `| \`${from}\` | ${to} |`), ''].join('\n');
   const [head, rows] = 'kinds' in table ? ['kind', table.kinds] : ['field', table.fields];
-  return [`#### ${table.title}\n`, `| ${head} | | |`, '|---|---|---|', ...[...rows].map(([name, handling]) => row(name, handling)), ''].join('\n');
+  return [`#### ${table.title}\n`, `| ${head} | | |`, '|---|---|---|', ...[...rows].map(([name, handling]) =>
+    row(name, handling)), ''].join('\n');
 }
 
 function row(name: string, handling: Handling): string {
   switch (handling.action) {
     case 'Converted': return `| \`${name}\` | converted | ${handling.to} |`;
     case 'Dropped': return `| \`${name}\` | left out | ${handling.why} |`;
-    case 'Refused': return `| \`${name}\` | refused | ${handling.why}${handling.neutral.length > 0 ? `; ${handling.neutral.map((value) => `\`${JSON.stringify(value)}\``).join(', ')} is let through` : ''} |`;
+    case 'Refused': return `| \`${name}\` | refused | ${handling.why}${handling.neutral.length > 0
+      ? `; ${handling.neutral.map((value) => `\`${JSON.stringify(value)}\``).join(', ')} is let through`
+      : ''} |`;
   }
 }

@@ -1,4 +1,7 @@
-/** docs/adding-a-provider.md: how a kind of provider is added, with the example that test/dataplane/protocol/parrot.test.ts runs. */
+/**
+ * docs/adding-a-provider.md: how a kind of provider is added, with the example that
+ * test/dataplane/protocol/parrot.test.ts runs.
+ */
 import { readFile } from 'node:fs/promises';
 
 const HEAD = `# Adding a provider
@@ -74,7 +77,9 @@ const FILES = [
 export async function providerText(root: URL): Promise<string> {
   const shown = await Promise.all(FILES.map(async ([file, title]) => {
     const text = await readFile(new URL(`test/dataplane/protocol/parrot/${file}`, root), 'utf8');
-    return `### ${title}: \`parrot/${file}\`\n\n\`\`\`ts\n${text.replaceAll('../../../../dataplane/protocol/', '../')}\`\`\`\n`;
+    return `### ${title}: \`parrot/${file}\`\n\n\`\`\`ts\n${text.replaceAll(
+      '../../../../dataplane/protocol/', '../',
+    )}\`\`\`\n`;
   }));
   return [HEAD, ...shown, TAIL].join('\n');
 }

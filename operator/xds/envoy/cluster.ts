@@ -1,6 +1,7 @@
 /**
- * [P] The fleet as a cluster, and its endpoints. Who is ready is Kubernetes' word, which the endpoints already carry; Envoy's
- * own checks are only quicker. What a proxy answers is never held against it: a 502 or 503 is mostly a provider's.
+ * [P] The fleet as a cluster, and its endpoints. Who is ready is Kubernetes' word, which the endpoints already carry;
+ * Envoy's own checks are only quicker. What a proxy answers is never held against it: a 502 or 503 is mostly a
+ * provider's.
  */
 import { Cluster, ClusterLoadAssignment, HttpProtocolOptions } from './envoy.gen.ts';
 import type { HealthCheck, LbEndpoint, OutlierDetection } from './envoy.gen.ts';
@@ -16,18 +17,26 @@ export interface FleetEndpoint {
 
 const LEAST_REQUEST = 1;
 const EDS = 3;
-/** Holding calls and thresholds is the proxies' part: a stream may last for many minutes, and Envoy's own default is 1,024 of them. */
+/**
+ * Holding calls and thresholds is the proxies' part: a stream may last for many minutes, and Envoy's own default is
+ * 1,024 of them.
+ */
 const NO_LIMIT = 1_000_000;
 const BUFFER_BYTES = 1024 * 1024;
-/** Shorter than the 72 s for which a proxy keeps an idle connection: a call must not meet one that is just being closed. */
+/**
+ * Shorter than the 72 s for which a proxy keeps an idle connection: a call must not meet one that is just being closed.
+ */
 const IDLE_SECONDS = 60;
 /**
- * With fewer than so many of 100 healthy by Envoy's own checks, all are used: Kubernetes says that they are ready, so it is
- * rather the checks that fail.
+ * With fewer than so many of 100 healthy by Envoy's own checks, all are used: Kubernetes says that they are ready, so
+ * it is rather the checks that fail.
  */
 const PANIC_PERCENT = 50;
 
-/** What Envoy's own checks ask a proxy: Readyz: its admin port, whether it takes calls; Connect: only whether its port opens. */
+/**
+ * What Envoy's own checks ask a proxy: Readyz: its admin port, whether it takes calls; Connect: only whether its port
+ * opens.
+ */
 export type HealthQuestion = 'Readyz' | 'Connect';
 
 export function buildCluster(question: HealthQuestion): Uint8Array {
@@ -39,7 +48,8 @@ export function buildCluster(question: HealthQuestion): Uint8Array {
     perConnectionBufferLimitBytes: uint32(BUFFER_BYTES),
     lbPolicy: LEAST_REQUEST,
     healthChecks: [healthCheck(question)],
-    circuitBreakers: { thresholds: [{ maxConnections: uint32(NO_LIMIT), maxPendingRequests: uint32(NO_LIMIT), maxRequests: uint32(NO_LIMIT), maxRetries: uint32(NO_LIMIT) }] },
+    circuitBreakers: { thresholds: [{ maxConnections: uint32(NO_LIMIT), maxPendingRequests:
+      uint32(NO_LIMIT), maxRequests: uint32(NO_LIMIT), maxRetries: uint32(NO_LIMIT) }] },
     outlierDetection: OUTLIERS,
     // what the checks find counts at once, and not after a second
     commonLbConfig: { healthyPanicThreshold: { value: PANIC_PERCENT }, updateMergeWindow: seconds(0) },
@@ -65,7 +75,8 @@ const OUTLIERS: OutlierDetection = {
   consecutiveLocalOriginFailure: uint32(3), enforcingConsecutiveLocalOriginFailure: uint32(100),
   enforcingConsecutive5xx: uint32(0), enforcingConsecutiveGatewayFailure: uint32(0),
   enforcingSuccessRate: uint32(0), enforcingLocalOriginSuccessRate: uint32(0),
-  interval: milliseconds(500), baseEjectionTime: seconds(5), maxEjectionTime: seconds(30), maxEjectionPercent: uint32(50),
+  interval:
+    milliseconds(500), baseEjectionTime: seconds(5), maxEjectionTime: seconds(30), maxEjectionPercent: uint32(50),
 };
 
 export function buildEndpoints(endpoints: readonly FleetEndpoint[]): Uint8Array {

@@ -1,6 +1,6 @@
 /**
- * [P] What an Envoy in front of the fleet is given: one listener, its routes, the fleet as a cluster, and the fleet's endpoints.
- * All of it follows from where the proxies are and where the edge listens; nothing in it is secret.
+ * [P] What an Envoy in front of the fleet is given: one listener, its routes, the fleet as a cluster, and the fleet's
+ * endpoints. All of it follows from where the proxies are and where the edge listens; nothing in it is secret.
  */
 import { buildCluster, buildEndpoints } from './cluster.ts';
 import type { FleetEndpoint, HealthQuestion } from './cluster.ts';
@@ -26,7 +26,8 @@ interface EdgeResources {
 export function edgeResources({ endpoints, health, listener }: EdgeOptions): readonly EdgeResources[] {
   const { tlsFolder } = listener;
   return [
-    { typeUrl: TYPES.secret, resources: tlsFolder === undefined ? [] : [{ name: NAMES.certificate, value: buildCertificate(tlsFolder) }] },
+    { typeUrl: TYPES.secret, resources:
+      tlsFolder === undefined ? [] : [{ name: NAMES.certificate, value: buildCertificate(tlsFolder) }] },
     { typeUrl: TYPES.cluster, resources: [{ name: NAMES.cluster, value: buildCluster(health) }] },
     { typeUrl: TYPES.endpoints, resources: [{ name: NAMES.cluster, value: buildEndpoints(endpoints) }] },
     { typeUrl: TYPES.listener, resources: [{ name: NAMES.listener, value: buildListener(listener) }] },

@@ -57,7 +57,9 @@ spec: {groupRef: {name: main}, accountRef: {name: team}, models: &models [gpt], 
 `;
 const TOKEN = 'the-admin-token-of-this-test-1234';
 const CI = { namespace: 'team', name: 'ci' };
-const CI_SPEC = { groupRef: { name: 'main' }, accountRef: { name: 'team' }, quota: { limitUsd: '7' } } as unknown as ObjectOf<'ApiKey'>['spec'];
+const CI_SPEC = {
+  groupRef: { name: 'main' }, accountRef: { name: 'team' }, quota: { limitUsd: '7' },
+} as unknown as ObjectOf<'ApiKey'>['spec'];
 
 interface Machine {
   readonly admin: PersonAccess;
@@ -77,12 +79,14 @@ async function machine(t: TestContext, team = TEAM): Promise<Machine> {
   const minted: MintedKey[] = [];
   const ignore = (): void => undefined;
   const operator = await startOperator({
-    configDir: config, dataDir: data, gatewayNamespace: GATEWAY_NAMESPACE, log: { info: ignore, warn: ignore, error: ignore },
+    configDir:
+      config, dataDir: data, gatewayNamespace: GATEWAY_NAMESPACE, log: { info: ignore, warn: ignore, error: ignore },
     publish: () => ({ accepted: true }), onMinted: (key) => minted.push(key), onProblems: ignore,
   });
   t.after(() => operator.stop());
   const door = createFilesAccess({
-    source: operator.manifests, kinds: await loadApiKinds(), log: { info: ignore }, isToken: (token) => token === TOKEN, delay: async (ms) => { await setTimeout(ms); },
+    source: operator.manifests, kinds: await loadApiKinds(), log: { info: ignore }, isToken: (token) =>
+      token === TOKEN, delay: async (ms) => { await setTimeout(ms); },
   });
   const admin = await door.signIn({ token: TOKEN });
   assert.ok(admin);
@@ -91,7 +95,9 @@ async function machine(t: TestContext, team = TEAM): Promise<Machine> {
   return { admin, config, data, team: path, text: () => readFile(path, 'utf8'), source: operator.manifests, minted };
 }
 
-/** As long as it is not disposed of. Root may write whatever its permissions are, but not what is mounted to be read. */
+/**
+ * As long as it is not disposed of. Root may write whatever its permissions are, but not what is mounted to be read.
+ */
 async function writeProtected(path: string): Promise<AsyncDisposable> {
   if (process.getuid?.() !== 0) {
     const { mode } = await stat(path);
@@ -147,12 +153,19 @@ describe('reading', () => {
 describe('a change', () => {
   it('is one place in the file, and in force when it is answered', async (t) => {
     const { admin, text, team } = await machine(t);
-    const changed = await admin.change('ApiKey', CI, { ...await seen(admin), patch: { spec: { quota: { limitUsd: '30.50', period: 'Never' }, enabled: true, maxConcurrency: 4 } } });
+    const changed = await admin.change('ApiKey', CI, { ...await seen(admin), patch: { spec: {
+      quota: { limitUsd: '30.50', period: 'Never' }, enabled: true, maxConcurrency: 4,
+    } } });
     assert.equal(changed.spec.quota.limitUsd, '30.50');
-    assert.equal(changed.status?.conditions?.find(({ type }) => type === 'Accepted')?.observedGeneration, changed.metadata.generation);
-    assert.deepEqual(linesOf(await text()), linesOf(TEAM.replace('"2"     # not more!\n', '"30.50"     # not more!\n  maxConcurrency: 4\n')), 'what is so by default gets no line');
+    assert.equal(changed.status?.conditions?.find(({ type }) =>
+      type === 'Accepted')?.observedGeneration, changed.metadata.generation);
+    assert.deepEqual(linesOf(await text()), linesOf(TEAM.replace(
+      '"2"     # not more!\n', '"30.50"     # not more!\n  maxConcurrency: 4\n',
+    )), 'what is so by default gets no line');
     assert.equal((await stat(team)).mode & 0o777, 0o640);
-    const again = await admin.change('ApiKey', CI, { ...await seen(admin), patch: { spec: { maxConcurrency: null, quota: { limitUsd: '2' } } } });
+    const again = await admin.change(
+      'ApiKey', CI, { ...await seen(admin), patch: { spec: { maxConcurrency: null, quota: { limitUsd: '2' } } } },
+    );
     assert.equal(again.spec.maxConcurrency, undefined);
     assert.deepEqual(linesOf(await text()), linesOf(TEAM));
     assert.deepEqual((await readdir(join(team, '..'))).sort(), ['platform.yaml', 'team.yaml'], 'nothing else is left');
@@ -161,7 +174,9 @@ describe('a change', () => {
   it('of nothing writes nothing', async (t) => {
     const { admin, team } = await machine(t);
     const before = await stat(team);
-    await admin.change('ApiKey', CI, { ...await seen(admin), patch: { spec: { enabled: true, expirationTime: null, quota: { limitUsd: '2' } } } });
+    await admin.change('ApiKey', CI, {
+      ...await seen(admin), patch: { spec: { enabled: true, expirationTime: null, quota: { limitUsd: '2' } } },
+    });
     assert.equal((await stat(team)).ino, before.ino);
   });
 
@@ -170,8 +185,12 @@ describe('a change', () => {
     const ref = { namespace: 'team', name: 'team' };
     const account = await admin.get('Account', ref);
     const grants = [...account?.spec.grants ?? [], { name: 'second', usd: '5', reason: 'more' }];
-    await admin.change('Account', ref, { generation: account?.metadata.generation ?? 0, uid: account?.metadata.uid ?? '', patch: { spec: { grants }, metadata: { annotations: { note: 'x' } } } });
-    assert.deepEqual(linesOf(await text()), linesOf(TEAM.replace('# from the budget\n', '# from the budget\n  - name: second\n    usd: "5"\n    reason: more\n').replace('{name: team, namespace: team}\nspec:\n  grants', '{name: team, namespace: team, annotations: {note: x}}\nspec:\n  grants')));
+    await admin.change('Account', ref, { generation: account?.metadata.generation ??
+      0, uid: account?.metadata.uid ?? '', patch: { spec: { grants }, metadata: { annotations: { note: 'x' } } } });
+    assert.deepEqual(linesOf(await text()), linesOf(TEAM.replace(
+      '# from the budget\n', '# from the budget\n  - name: second\n    usd: "5"\n    reason: more\n',
+    ).replace('{name: team, namespace: team}\nspec:\n  ' +
+      'grants', '{name: team, namespace: team, annotations: {note: x}}\nspec:\n  grants')));
   });
 
   it('that the API would refuse is said at its fields, and not written', async (t) => {
@@ -199,15 +218,21 @@ describe('a change', () => {
   it('of what nobody could edit safely is refused with file and line', async (t) => {
     const { admin, text, team } = await machine(t);
     const shared = { namespace: 'team', name: 'shared' };
-    await assert.rejects(admin.change('ApiKey', shared, { ...await seen(admin, shared), patch: { spec: { enabled: false } } }), (error) => {
+    await assert.rejects(admin.change(
+      'ApiKey', shared, { ...await seen(admin, shared), patch: { spec: { enabled: false } } },
+    ), (error) => {
       assert.ok(error instanceof AccessError && error.fault === 'Invalid');
       assert.ok(error.message.includes(`${team}:${lineOf('&spec')}: it has an anchor (&spec)`), error.message);
       return true;
     });
     const alias = { namespace: 'team', name: 'alias' };
-    await assert.rejects(admin.change('ApiKey', alias, { ...await seen(admin, alias), patch: { spec: { models: ['gpt', 'o3'] } } }), refused('Invalid', new RegExp(`:${lineOf('&models')}: it has an anchor`)));
+    await assert.rejects(admin.change(
+      'ApiKey', alias, { ...await seen(admin, alias), patch: { spec: { models: ['gpt', 'o3'] } } },
+    ), refused('Invalid', new RegExp(`:${lineOf('&models')}: it has an anchor`)));
     await admin.change('ApiKey', alias, { ...await seen(admin, alias), patch: { spec: { maxConcurrency: 4 } } });
-    assert.deepEqual(linesOf(await text()), linesOf(TEAM.replace('maxConcurrency: 3', 'maxConcurrency: 4')), 'beside it all is well');
+    assert.deepEqual(
+      linesOf(await text()), linesOf(TEAM.replace('maxConcurrency: 3', 'maxConcurrency: 4')), 'beside it all is well',
+    );
   });
 
   it('never overwrites somebody else\'s', async (t) => {
@@ -215,12 +240,18 @@ describe('a change', () => {
     const before = await seen(admin);
     const theirs = TEAM.replace('# not more!', '# really').replace('"2"', '"3"');
     await writeFile(team, theirs);
-    await assert.rejects(admin.change('ApiKey', CI, { ...before, patch: { spec: { enabled: false } } }), refused('Conflict', /changed since you opened it/));
+    await assert.rejects(admin.change(
+      'ApiKey', CI, { ...before, patch: { spec: { enabled: false } } },
+    ), refused('Conflict', /changed since you opened it/));
     assert.equal(await text(), theirs);
     await admin.change('ApiKey', CI, { ...await seen(admin), patch: { spec: { quota: { limitUsd: '4' } } } });
     assert.deepEqual(linesOf(await text()), linesOf(theirs.replace('"3"', '"4"')));
-    await assert.rejects(admin.change('ApiKey', CI, { ...await seen(admin), uid: 'other', patch: { spec: { enabled: false } } }), refused('Conflict'));
-    await assert.rejects(admin.change('ApiKey', { namespace: 'team', name: 'none' }, { ...before, patch: {} }), refused('NotFound'));
+    await assert.rejects(admin.change(
+      'ApiKey', CI, { ...await seen(admin), uid: 'other', patch: { spec: { enabled: false } } },
+    ), refused('Conflict'));
+    await assert.rejects(
+      admin.change('ApiKey', { namespace: 'team', name: 'none' }, { ...before, patch: {} }), refused('NotFound'),
+    );
   });
 
   it('goes into the file as it is now, where only its neighbours are other', async (t) => {
@@ -236,7 +267,9 @@ describe('a change', () => {
     const { admin, team } = await machine(t);
     const before = await seen(admin);
     await writeFile(team, TEAM.replace('kind: Account', 'kind: Acount'));
-    await assert.rejects(admin.change('ApiKey', CI, { ...before, patch: { spec: { enabled: false } } }), refused('Unavailable', /team\.yaml:5:\d+: error: .*unknown kind/));
+    await assert.rejects(admin.change(
+      'ApiKey', CI, { ...before, patch: { spec: { enabled: false } } },
+    ), refused('Unavailable', /team\.yaml:5:\d+: error: .*unknown kind/));
     await writeFile(team, TEAM);
     await admin.change('ApiKey', CI, { ...before, patch: { spec: { enabled: false } } });
   });
@@ -244,7 +277,8 @@ describe('a change', () => {
   it('waits for the one before it', async (t) => {
     const { admin, text } = await machine(t);
     const before = await seen(admin);
-    const results = await Promise.allSettled([3, 4, 5].map((maxConcurrency) => admin.change('ApiKey', CI, { ...before, patch: { spec: { maxConcurrency } } })));
+    const results = await Promise.allSettled([3, 4, 5].map((maxConcurrency) =>
+      admin.change('ApiKey', CI, { ...before, patch: { spec: { maxConcurrency } } })));
     assert.deepEqual(results.map(({ status }) => status), ['fulfilled', 'rejected', 'rejected']);
     assert.match(await text(), /maxConcurrency: 3\n---/);
   });
@@ -263,12 +297,16 @@ describe('a change', () => {
   it('says that a file cannot be written', async (t) => {
     const { admin, config, team, text } = await machine(t);
     await using _file = await writeProtected(team);
-    await assert.rejects(admin.change('ApiKey', CI, { ...await seen(admin), patch: { spec: { enabled: false } } }), refused('Unavailable', /may not write|on a read-only file system/));
+    await assert.rejects(admin.change(
+      'ApiKey', CI, { ...await seen(admin), patch: { spec: { enabled: false } } },
+    ), refused('Unavailable', /may not write|on a read-only file system/));
     assert.equal(await text(), TEAM);
     await using _folder = await writeProtected(config);
     assert.equal(await admin.may('create', 'ApiKey', {}), false);
     assert.deepEqual(await admin.namespaces('create', 'ApiKey'), []);
-    await assert.rejects(admin.create('ApiKey', { namespace: 'team', name: 'new' }, CI_SPEC), refused('Unavailable', /may not write|on a read-only file system/));
+    await assert.rejects(admin.create(
+      'ApiKey', { namespace: 'team', name: 'new' }, CI_SPEC,
+    ), refused('Unavailable', /may not write|on a read-only file system/));
   });
 });
 
@@ -276,7 +314,10 @@ describe('a new object', () => {
   it('gets a file of its own that says what its author said', async (t) => {
     const { admin, config, minted } = await machine(t);
     const ref = { namespace: 'team', name: 'new' };
-    const made = await admin.create('ApiKey', ref, { ...CI_SPEC, enabled: true, gatewayNamespace: 'model-gateway', key: { type: 'Generated', rotation: 1, overlapSeconds: 0 } } as unknown as ObjectOf<'ApiKey'>['spec']);
+    const made = await admin.create('ApiKey', ref, {
+      ...CI_SPEC, enabled: true, gatewayNamespace: 'model-gateway',
+      key: { type: 'Generated', rotation: 1, overlapSeconds: 0 },
+    } as unknown as ObjectOf<'ApiKey'>['spec']);
     assert.equal(made.metadata.uid, 'team/new');
     assert.equal(await readFile(join(config, 'team-new.yaml'), 'utf8'), `apiVersion: modelgateway.dev/v1alpha1
 kind: ApiKey
@@ -291,7 +332,8 @@ spec:
   quota:
     limitUsd: "7"
 `);
-    assert.equal(await admin.readKeyText(ref), minted.find(({ name }) => name === 'new')?.key, 'its key is there when it is answered');
+    assert.equal(await admin.readKeyText(ref), minted.find(({ name }) =>
+      name === 'new')?.key, 'its key is there when it is answered');
     await assert.rejects(admin.create('ApiKey', ref, CI_SPEC), refused('AlreadyExists'));
     const account = { namespace: 'team', name: 'new' };
     await admin.create('Account', account, { grants: [] } as unknown as ObjectOf<'Account'>['spec']);
@@ -300,9 +342,13 @@ spec:
 
   it('is refused where its name is none, and leaves no file', async (t) => {
     const { admin, config } = await machine(t);
-    for (const ref of [{ namespace: 'team', name: '../evil' }, { namespace: '..', name: 'x' }, { namespace: 'team', name: '.hidden' }, { namespace: 'team', name: 'Über' }, { namespace: 'team', name: '' }])
+    for (const ref of [{ namespace: 'team', name: '../evil' }, {
+      namespace: '..', name: 'x',
+    }, { namespace: 'team', name: '.hidden' }, { namespace: 'team', name: 'Über' }, { namespace: 'team', name: '' }])
       await assert.rejects(admin.create('ApiKey', ref, CI_SPEC), refused('Invalid'));
-    await assert.rejects(admin.create('ApiKey', { namespace: 'team', name: 'bad' }, { ...CI_SPEC, maxConcurrency: 0 }), refused('Invalid'));
+    await assert.rejects(
+      admin.create('ApiKey', { namespace: 'team', name: 'bad' }, { ...CI_SPEC, maxConcurrency: 0 }), refused('Invalid'),
+    );
     assert.deepEqual((await readdir(config)).sort(), ['platform.yaml', 'team.yaml']);
   });
 
@@ -341,13 +387,17 @@ describe('a deletion', () => {
     await admin.remove('ApiKey', { namespace: 'team', name: 'new' }, 'team/new');
     assert.deepEqual((await readdir(config)).sort(), ['platform.yaml', 'team.yaml']);
     await admin.create('ApiKey', { namespace: 'team', name: 'new' }, CI_SPEC);
-    assert.notEqual(await admin.readKeyText({ namespace: 'team', name: 'new' }), key, 'a deleted key never opens anything again');
+    assert.notEqual(
+      await admin.readKeyText({ namespace: 'team', name: 'new' }), key, 'a deleted key never opens anything again',
+    );
   });
 
   it('keeps a key that another ApiKey names, and Secrets that people wrote', async (t) => {
     const { admin, data, config } = await machine(t);
     await mkdir(join(config, 'more'));
-    await writeFile(join(config, 'more', 'twin.yaml'), 'apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: twin, namespace: team}\nspec: {groupRef: {name: main}, accountRef: {name: team}, key: {type: Provided, secretRef: {name: ci-key}}}\n');
+    await writeFile(join(config, 'more', 'twin.yaml'),
+      'apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: twin, namespace: team}\nspec: ' +
+      '{groupRef: {name: main}, accountRef: {name: team}, key: {type: Provided, secretRef: {name: ci-key}}}\n');
     await admin.remove('ApiKey', CI, 'team/ci');
     await access(join(data, 'secrets', 'team', 'ci-key.yaml'));
   });

@@ -24,7 +24,8 @@ describe('the memory of one machine', () => {
     const data = await temporaryFolder(t);
     const memory = await openFileMemory(data);
     await Promise.all(Array.from({ length: 20 }, (_, at) => memory.change('shownKeys', (text) => `${text} ${at}`)));
-    assert.equal((await openFileMemory(data)).read('shownKeys').trim(), Array.from({ length: 20 }, (_, at) => at).join(' '));
+    assert.equal((await openFileMemory(data)).read('shownKeys').trim(), Array.from({ length: 20 }, (_, at) => at)
+      .join(' '));
   });
 
   it('says so where nothing can be written, remembers nothing of it, and goes on later', async (t) => {
@@ -32,7 +33,8 @@ describe('the memory of one machine', () => {
     const memory = await openFileMemory(data);
     await rm(join(data, 'console'), { recursive: true });
     await writeFile(join(data, 'console'), 'in the way');
-    await assert.rejects(memory.change('signedOut', () => 'some'), (error) => error instanceof AccessError && error.fault === 'Unavailable');
+    await assert.rejects(memory.change('signedOut', () => 'some'), (error) => error instanceof AccessError &&
+      error.fault === 'Unavailable');
     assert.equal(memory.read('signedOut'), '');
     await rm(join(data, 'console'));
     await openFileMemory(data);

@@ -19,7 +19,8 @@ describe('the console\'s secrets', () => {
     assert.equal(second.newToken, undefined);
     assert.ok(second.isToken(first.newToken ?? ''));
     assert.deepEqual(second.sealingKey, first.sealingKey);
-    for (const wrong of ['', 'x', `${first.newToken}x`, first.newToken?.slice(1) ?? '']) assert.ok(!second.isToken(wrong));
+    for (const wrong of ['', 'x', `${first.newToken}x`, first.newToken?.slice(1) ?? ''])
+      assert.ok(!second.isToken(wrong));
   });
 
   it('are others once their files are deleted', async (t) => {

@@ -20,11 +20,15 @@ const FOLDER = process.env['SCREENSHOTS'];
 const ROUTES: ConsoleRoute[] = [
   {
     method: 'GET', path: '/keys', handle: ({ person, csrf }) => ({
-      page: { title: 'Keys', active: 'keys', body: html`<h1>Keys of ${person.person.name}</h1><form method="post" action="/keys">${csrfField(csrf)}<button type="submit">Change</button></form>` },
+      page: { title: 'Keys', active: 'keys', body:
+        html`<h1>Keys of ${person.person.name}</h1><form method="post" action="/keys">${csrfField(
+          csrf,
+        )}<button type="submit">Change</button></form>` },
     }),
   },
   { method: 'POST', path: '/keys', handle: () => ({ redirect: '/keys?changed' }) },
-  { method: 'GET', path: '/refused', handle: () => { throw new AccessError('Invalid', 'Some fields are not valid. Nothing was changed.', { fields: [{ path: 'spec.quota.limitUsd', message: 'must be a decimal' }] }); } },
+  { method: 'GET', path: '/refused', handle: () => { throw new AccessError('Invalid', 'Some fields are not valid. ' +
+    'Nothing was changed.', { fields: [{ path: 'spec.quota.limitUsd', message: 'must be a decimal' }] }); } },
 ];
 
 describe('signing in with a browser', { skip: chromium.skip }, () => {
@@ -57,7 +61,9 @@ describe('signing in with a browser', { skip: chromium.skip }, () => {
         const check = async (what: string): Promise<void> => {
           assert.deepEqual(await axeFaults(page), [], what);
           assert.equal(await overflow(page), 0, `${what} is wider than the window`);
-          if (FOLDER !== undefined) await page.screenshot({ path: `${FOLDER}/${what.replaceAll(' ', '-')}-${colorScheme}-${name}.png`, fullPage: true });
+          if (FOLDER !== undefined) await page.screenshot({
+            path: `${FOLDER}/${what.replaceAll(' ', '-')}-${colorScheme}-${name}.png`, fullPage: true,
+          });
         };
         await page.goto(`${url}/keys`);
         await check('the sign-in page');
@@ -114,7 +120,8 @@ describe('signing in with a browser', { skip: chromium.skip }, () => {
       assert.deepEqual(cookies.map(({ httpOnly, sameSite }) => [httpOnly, sameSite]), [[true, 'Strict']]);
       assert.equal(await page.evaluate('document.cookie'), '');
 
-      body = `<a href="${url}/keys">look</a><form method="post" action="${url}/keys"><button>attack</button></form><iframe src="${url}/sign-in"></iframe>`;
+      body = `<a href="${url}/keys">look</a><form method="post" ` +
+        `action="${url}/keys"><button>attack</button></form><iframe src="${url}/sign-in"></iframe>`;
       const evil = `http://127.0.0.2:${(other.address() as AddressInfo).port}/`;
       await page.goto(evil);
       await page.getByRole('link', { name: 'look' }).click();
@@ -124,7 +131,8 @@ describe('signing in with a browser', { skip: chromium.skip }, () => {
       await page.goto(evil);
       await page.getByRole('button', { name: 'attack' }).click();
       await page.getByText('This form came from another site').waitFor();
-      const others = browser.complaints.splice(0).filter((text) => !text.includes('frame-ancestors')); // that nothing frames it is the point
+      // that nothing frames it is the point
+      const others = browser.complaints.splice(0).filter((text) => !text.includes('frame-ancestors'));
       assert.deepEqual(others, []);
     } finally {
       other.closeAllConnections();

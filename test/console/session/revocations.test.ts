@@ -1,4 +1,7 @@
-/** A revoked session stays revoked, whatever follows it. The list is bounded, and as few other sessions as possible pay for that. */
+/**
+ * A revoked session stays revoked, whatever follows it. The list is bounded, and as few other sessions as possible pay
+ * for that.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -17,18 +20,25 @@ function session(token: string, number: number, begunMs: number = NOW_MS + numbe
 
 describe('sessions that were signed out', () => {
   it('are over, and no others, as long as there is room', () => {
-    const some = fc.array(fc.record({ token: fc.constantFrom('a', 'b', 'c'), begunMs: fc.integer({ min: NOW_MS, max: NOW_MS + 20 }), out: fc.boolean() }), { maxLength: 60 });
+    const some = fc.array(fc.record({
+      token: fc.constantFrom('a', 'b', 'c'), begunMs: fc.integer({ min: NOW_MS, max: NOW_MS + 20 }), out: fc.boolean(),
+    }), { maxLength: 60 });
     fc.assert(fc.property(some, (planned) => {
       const revocations = createRevocationList();
       const sessions = planned.map(({ token, begunMs, out }, at) => ({ session: session(token, at, begunMs), out }));
       for (const each of sessions) if (each.out) revocations.add(each.session);
-      for (const each of sessions) assert.equal(revocations.has({ ...each.session, seenMs: NOW_MS + 1_000_000 }), each.out);
+      for (const each of sessions)
+        assert.equal(revocations.has({ ...each.session, seenMs: NOW_MS + 1_000_000 }), each.out);
     }));
   });
 
   it('stay over however many follow', () => {
-    const some = fc.array(fc.record({ token: fc.constantFrom('a', 'b', 'c', 'd', 'e'), begunMs: fc.integer({ min: NOW_MS, max: NOW_MS + 50 }) }), { maxLength: 80 });
-    fc.assert(fc.property(some, fc.integer({ min: 1, max: 10 }), fc.integer({ min: 1, max: 5 }), (planned, most, mostOfToken) => {
+    const some = fc.array(fc.record({
+      token: fc.constantFrom('a', 'b', 'c', 'd', 'e'), begunMs: fc.integer({ min: NOW_MS, max: NOW_MS + 50 }),
+    }), { maxLength: 80 });
+    fc.assert(fc.property(some, fc.integer({
+      min: 1, max: 10,
+    }), fc.integer({ min: 1, max: 5 }), (planned, most, mostOfToken) => {
       const revocations = createRevocationList({ most, mostOfToken });
       const sessions = planned.map(({ token, begunMs }, at) => session(token, at, begunMs));
       for (const [at, each] of sessions.entries()) {
@@ -57,10 +67,13 @@ describe('sessions that were signed out', () => {
 });
 
 describe('what was signed out, as text', () => {
-  const planned = fc.record({ token: fc.constantFrom('a', 'b', 'c', 'd'), begunMs: fc.integer({ min: NOW_MS, max: NOW_MS + 50 }), at: fc.constantFrom(0, 1, 2) });
+  const planned = fc.record({ token: fc.constantFrom('a', 'b', 'c', 'd'), begunMs:
+    fc.integer({ min: NOW_MS, max: NOW_MS + 50 }), at: fc.constantFrom(0, 1, 2) });
 
   it('says the same to another one, and what several say is over for all of them', () => {
-    fc.assert(fc.property(fc.array(planned, { maxLength: 60 }), fc.integer({ min: 1, max: 70 }), fc.integer({ min: 1, max: 20 }), (plan, most, mostOfToken) => {
+    fc.assert(fc.property(fc.array(
+      planned, { maxLength: 60 },
+    ), fc.integer({ min: 1, max: 70 }), fc.integer({ min: 1, max: 20 }), (plan, most, mostOfToken) => {
       const lists = [0, 1, 2].map(() => createRevocationList({ most, mostOfToken }));
       const sessions = plan.map(({ token, begunMs, at }, number) => ({ at, session: session(token, number, begunMs) }));
       for (const each of sessions) lists[each.at]?.add(each.session);
@@ -70,7 +83,8 @@ describe('what was signed out, as text', () => {
         for (const at of order) joined.merge(texts[at] ?? '');
         for (const each of sessions) assert.ok(joined.has(each.session));
         assert.ok(!joined.has(session('a', -1, NOW_MS + 51)));
-        if (plan.length <= Math.min(most, mostOfToken)) assert.ok(!joined.has(session('a', -1, NOW_MS)), 'nobody else pays where there is room');
+        if (plan.length <= Math.min(most, mostOfToken))
+          assert.ok(!joined.has(session('a', -1, NOW_MS)), 'nobody else pays where there is room');
       }
     }));
   });
@@ -81,12 +95,16 @@ describe('what was signed out, as text', () => {
     const text = list.serialize(NOW_MS);
     assert.ok(text.length < 400_000, `${text.length}`);
     assert.ok(!text.includes('token-'));
-    assert.ok(list.serialize(NOW_MS + SESSION_MS).length === text.length, 'some are not over yet by a clock that is late');
+    assert.ok(list.serialize(NOW_MS +
+      SESSION_MS).length === text.length, 'some are not over yet by a clock that is late');
     assert.ok(list.serialize(NOW_MS + SESSION_MS + 2 * 3_600_000).length < 100);
   });
 
   it('counts for nothing where somebody has put something else there', () => {
-    for (const text of ['', 'x', '[]', 'null', '{"tokens":7}', '{"upToMs":"9","tokens":[1,[2],["a"],["a",1],["a",null,[3,["b"],[null,1]]]]}']) {
+    for (const text of [
+      '', 'x', '[]', 'null', '{"tokens":7}',
+      '{"upToMs":"9","tokens":[1,[2],["a"],["a",1],["a",null,[3,["b"],[null,1]]]]}',
+    ]) {
       const list = createRevocationList();
       list.merge(text);
       assert.ok(!list.has(session('a', 1)), text);
@@ -102,7 +120,8 @@ describe('replicas that remember together', () => {
     const [one, two] = [shareRevocations(state), shareRevocations(state)];
     const [mine, theirs, kept] = [session('a', 1), session('a', 2), session('a', 3)];
     await Promise.all([one.add(mine, NOW_MS), two.add(theirs, NOW_MS)]);
-    for (const each of [one, two, shareRevocations(state)]) assert.deepEqual([mine, theirs, kept].map((any) => each.has(any)), [true, true, false]);
+    for (const each of [one, two, shareRevocations(state)])
+      assert.deepEqual([mine, theirs, kept].map((any) => each.has(any)), [true, true, false]);
   });
 
   it('know at once what was signed out here; what could not be told is told with the next', async () => {

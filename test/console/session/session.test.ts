@@ -6,9 +6,13 @@ import fc from 'fast-check';
 import fastify from 'fastify';
 import type { FastifyInstance } from 'fastify';
 import { isSameSite } from '../../../console/hooks.ts';
-import { dropCookies, readSession, registerSessions, sealSession, writeCookies } from '../../../console/session/session-cookies.ts';
+import {
+  dropCookies, readSession, registerSessions, sealSession, writeCookies,
+} from '../../../console/session/session-cookies.ts';
 import type { CookieScope } from '../../../console/session/session-cookies.ts';
-import { IDLE_MS, SESSION_MS, beginSession, parseSession, renewSession, secondsLeft } from '../../../console/session/session.ts';
+import {
+  IDLE_MS, SESSION_MS, beginSession, parseSession, renewSession, secondsLeft,
+} from '../../../console/session/session.ts';
 import type { Session } from '../../../console/session/session.ts';
 import { cookiesOf } from '../stand.ts';
 
@@ -25,7 +29,9 @@ interface Cookies {
 async function openCookies(keys: readonly Uint8Array[]): Promise<Cookies & { app: FastifyInstance }> {
   const app = fastify();
   registerSessions(app, keys);
-  let work: (exchange: { request: Parameters<typeof readSession>[0]; reply: Parameters<typeof writeCookies>[0] }) => void = () => undefined;
+  let work: (
+    exchange: { request: Parameters<typeof readSession>[0]; reply: Parameters<typeof writeCookies>[0] },
+  ) => void = () => undefined;
   app.get('/', (request, reply) => {
     work({ request, reply });
     return 'done';
@@ -34,7 +40,8 @@ async function openCookies(keys: readonly Uint8Array[]): Promise<Cookies & { app
   return {
     app,
     async write(session, scope = HERE) {
-      work = ({ reply }) => writeCookies(reply, scope, { sealed: sealSession(app, session) ?? assert.fail('too long'), seconds: 60 });
+      work = ({ reply }) =>
+        writeCookies(reply, scope, { sealed: sealSession(app, session) ?? assert.fail('too long'), seconds: 60 });
       return [(await app.inject('/')).headers['set-cookie'] ?? []].flat();
     },
     async read(cookie, scope = HERE) {
@@ -46,7 +53,8 @@ async function openCookies(keys: readonly Uint8Array[]): Promise<Cookies & { app
   };
 }
 
-const headerOf = (cookies: readonly string[]): string => cookies.filter((each) => !each.includes('Max-Age=0')).map((each) => each.split(';', 1)[0]).join('; ');
+const headerOf = (cookies: readonly string[]): string =>
+  cookies.filter((each) => !each.includes('Max-Age=0')).map((each) => each.split(';', 1)[0]).join('; ');
 
 describe('sealing', () => {
   const session = beginSession('token', NOW_MS);
@@ -54,7 +62,8 @@ describe('sealing', () => {
   it('gives back what was sealed, never the same text twice', async () => {
     const cookies = await openCookies([randomBytes(32)]);
     await fc.assert(fc.asyncProperty(fc.string({ unit: 'grapheme' }), async (token) => {
-      const [one, two] = [headerOf(await cookies.write({ ...session, token })), headerOf(await cookies.write({ ...session, token }))];
+      const [one, two] =
+        [headerOf(await cookies.write({ ...session, token })), headerOf(await cookies.write({ ...session, token }))];
       assert.notEqual(one, two);
       assert.deepEqual(await cookies.read(one), { ...session, token });
       assert.match(one, /^mgw-console-8081=[\w.-]+$/);
@@ -80,9 +89,14 @@ describe('sealing', () => {
     const [name = '', value = ''] = headerOf(await cookies.write(session)).split('=');
     assert.deepEqual(await cookies.read(`${name}=${value}`), session);
     const [cipher = '', nonce = ''] = value.split('.');
-    for (const text of ['', 'x', value.slice(0, -1), `${value}A`, `${value}=`, `${value}.`, `.${value}`, value.slice(1), cipher, nonce, `${nonce}.${cipher}`, `${value}.${value}`, `${cipher};${nonce}`, `${cipher}%3B${nonce}`])
+    for (const text of [
+      '', 'x', value.slice(0, -1), `${value}A`, `${value}=`, `${value}.`, `.${value}`, value.slice(1), cipher, nonce,
+      `${nonce}.${cipher}`, `${value}.${value}`, `${cipher};${nonce}`, `${cipher}%3B${nonce}`,
+    ])
       assert.equal(await cookies.read(`${name}=${text}`), undefined, text);
-    await fc.assert(fc.asyncProperty(fc.base64String(), async (text) => { assert.equal(await cookies.read(`${name}=${text}`), undefined); }));
+    await fc.assert(fc.asyncProperty(fc.base64String(), async (text) => {
+      assert.equal(await cookies.read(`${name}=${text}`), undefined);
+    }));
   });
 
   it('opens with older keys of its list, and seals with the first', async () => {
@@ -168,7 +182,8 @@ describe('cookies', () => {
   it('put together from two sessions are nobody\'s', async () => {
     const cookies = await openCookies([randomBytes(32)]);
     const long = (token: string): Session => ({ ...beginSession(token.repeat(4_000), NOW_MS) });
-    const [one, two] = [headerOf(await cookies.write(long('a'))).split('; '), headerOf(await cookies.write(long('b'))).split('; ')];
+    const [one, two] =
+      [headerOf(await cookies.write(long('a'))).split('; '), headerOf(await cookies.write(long('b'))).split('; ')];
     assert.equal(await cookies.read(`${one[0]}; ${two[1]}`), undefined);
     assert.equal(await cookies.read(one[0]), undefined);
     assert.equal(await cookies.read(one[1]), undefined);

@@ -6,7 +6,9 @@ import type { Poller, PollerDeps } from '../../../dataplane/jobs/poller.ts';
 import type { JobRecord, JobState } from '../../../dataplane/ledger/ledger.ts';
 
 function job(jobId: string, createdMs = 0, channel = 'route/channel'): JobRecord {
-  return { jobId, state: 'Running', origin: { callId: `call-${jobId}`, keyUid: 'k', account: 'a/a', createdMs, group: 'g', model: 'm', channel, catalog: '' } };
+  return { jobId, state: 'Running', origin: {
+    callId: `call-${jobId}`, keyUid: 'k', account: 'a/a', createdMs, group: 'g', model: 'm', channel, catalog: '',
+  } };
 }
 
 /** A ledger of jobs as claimJobs promises it, and everything that the poller did. */
@@ -104,7 +106,8 @@ describe('the poller', () => {
     assert.deepEqual([scene.ends, scene.troubles], [['v Failed'], ['v: Error: 502', 'v: Error: 502', 'v: Error: 502']]);
     await scene.poller.stop();
   });
-  const stuck: readonly [what: string, poll: PollerDeps['poll']][] = [['runs', () => Promise.resolve('Running')], ['cannot be asked about', () => Promise.reject(new Error('gone'))]];
+  const stuck: readonly [what: string, poll: PollerDeps['poll']][] =
+    [['runs', () => Promise.resolve('Running')], ['cannot be asked about', () => Promise.reject(new Error('gone'))]];
   for (const [what, poll] of stuck) {
     it(`gives up a job that still ${what} after a day`, async () => {
       const scene = new Scene([job('v')]);
@@ -139,7 +142,8 @@ describe('the poller', () => {
     const scene = new Scene([job('v'), job('w')]);
     const other = scene.start();
     await scene.pass(30);
-    assert.deepEqual(scene.looks.filter((look) => look.startsWith('v')), [...new Set(scene.looks.filter((look) => look.startsWith('v')))]);
+    assert.deepEqual(scene.looks.filter((look) =>
+      look.startsWith('v')), [...new Set(scene.looks.filter((look) => look.startsWith('v')))]);
     await scene.poller.stop();
     await other.stop();
   });
@@ -154,7 +158,8 @@ describe('the poller', () => {
     assert.deepEqual(scene.troubles, []);
     await scene.poller.stop();
   });
-  for (const [what, channelOf, most] of [['of a channel', () => 'route/channel', 1], ['in all', (index: number) => `route/${index}`, 32]] as const) {
+  for (const [what, channelOf, most] of [['of a channel', () =>
+    'route/channel', 1], ['in all', (index: number) => `route/${index}`, 32]] as const) {
     it(`asks for ${most} ${what} at once, and for the next as soon as one is answered`, async () => {
       const scene = new Scene(Array.from({ length: 100 }, (_none, index) => job(`v${index}`, 0, channelOf(index))));
       const waiting: (() => void)[] = [];

@@ -25,11 +25,14 @@ export function origin(callId: string, over: Partial<CallOrigin> = {}): CallOrig
 
 /** Limits far above everything, but for what is given. */
 export function limits(over: Partial<Limits> = {}): Limits {
-  return { keyLimitNanoUsd: null, period: 'Never', keyGeneration: 1n, accountCreditNanoUsd: 1_000_000n, accountGeneration: 1n, ...over };
+  return { keyLimitNanoUsd:
+    null, period: 'Never', keyGeneration: 1n, accountCreditNanoUsd: 1_000_000n, accountGeneration: 1n, ...over };
 }
 
 export function progress(costNanoUsd: bigint, over: Partial<CallProgress> = {}): CallProgress {
-  return { costNanoUsd, tokens: { input: 10, cached: 1, cacheWrite5m: 2, cacheWrite1h: 3, output: Number(costNanoUsd % 1000n) }, usageSource: 'Partial', ...over };
+  return { costNanoUsd, tokens: {
+    input: 10, cached: 1, cacheWrite5m: 2, cacheWrite1h: 3, output: Number(costNanoUsd % 1000n),
+  }, usageSource: 'Partial', ...over };
 }
 
 export interface HoldOptions {
@@ -46,9 +49,12 @@ export function holdRequest(callId: string, amountNanoUsd: bigint, options: Hold
   };
 }
 
-export function settlement(callId: string, costNanoUsd: bigint, over: Partial<Settlement> & { origin?: CallOrigin } = {}): Settlement {
+export function settlement(
+  callId: string, costNanoUsd: bigint, over: Partial<Settlement> & { origin?: CallOrigin } = {},
+): Settlement {
   return {
-    callId, progress: progress(costNanoUsd, { usageSource: 'Provider' }), status: 'Succeeded', durationMs: 1234, origin: origin(callId), ...over,
+    callId, progress: progress(costNanoUsd, { usageSource: 'Provider' }), status:
+      'Succeeded', durationMs: 1234, origin: origin(callId), ...over,
   };
 }
 

@@ -18,9 +18,12 @@ interface JobCall extends HoldOptions {
 }
 
 /** A call that makes a job. */
-async function make(ledger: Ledger, callId: string, cost: bigint, { jobId = `job-${callId}`, pollMs = DUE_MS, ...options }: JobCall = {}): Promise<void> {
+async function make(
+  ledger: Ledger, callId: string, cost: bigint, { jobId = `job-${callId}`, pollMs = DUE_MS, ...options }: JobCall = {},
+): Promise<void> {
   await ledger.hold(holdRequest(callId, cost, options));
-  const settling: Settlement = settlement(callId, cost, { origin: origin(callId, options.origin), job: { jobId, pollMs } });
+  const settling: Settlement =
+    settlement(callId, cost, { origin: origin(callId, options.origin), job: { jobId, pollMs } });
   await ledger.settle(settling);
 }
 
@@ -51,7 +54,8 @@ function recordScenarios(scenario: AddScenario): void {
     assert.deepEqual(await ledger.readJob('key-1', 'job-a'), job('a', 'Running', moved));
   });
 
-  scenario('the same job of the same channel is recorded once, of another channel again; every call is charged', async ({ ledger }) => {
+  scenario('the same job of the same channel is recorded once, of another channel again; every call is ' +
+    'charged', async ({ ledger }) => {
     await make(ledger, 'a', 30n, { jobId: 'same' });
     await make(ledger, 'b', 5n, { jobId: 'same' });
     await make(ledger, 'c', 7n, { jobId: 'same', origin: { keyUid: 'key-2', channel: 'openai/other' } });
@@ -64,14 +68,17 @@ function recordScenarios(scenario: AddScenario): void {
   scenario('a settlement that is repeated records nothing more', async ({ ledger }) => {
     await ledger.hold(holdRequest('a', 30n));
     const settling = settlement('a', 30n, { job: { jobId: 'job-a', pollMs: DUE_MS } });
-    const [first, second] = await Promise.all([ledger.settle(settling), ledger.settle({ ...settling, job: { jobId: 'job-b', pollMs: DUE_MS } })]);
+    const [first, second] = await Promise.all([
+      ledger.settle(settling), ledger.settle({ ...settling, job: { jobId: 'job-b', pollMs: DUE_MS } }),
+    ]);
     assert.deepEqual(second, first);
     assert.equal(await ledger.readJob('key-1', 'job-b'), undefined);
   });
 }
 
 function claimScenarios(scenario: AddScenario): void {
-  scenario('a job is given out when its time has come, to one caller, and again when nobody said how it ended', async ({ ledger }) => {
+  scenario('a job is given out when its time has come, to one caller, and again when nobody said how it ' +
+    'ended', async ({ ledger }) => {
     await make(ledger, 'a', 30n);
     assert.deepEqual(await ledger.claimJobs(DUE_MS - 1, AGAIN_MS, 10), []);
     const both = await Promise.all([ledger.claimJobs(DUE_MS, AGAIN_MS, 10), ledger.claimJobs(DUE_MS, AGAIN_MS, 10)]);
@@ -117,7 +124,8 @@ function finishScenarios(scenario: AddScenario): void {
       assert.deepEqual([spentNanoUsd, totalSpentNanoUsd], [10n, 10n], period);
     }
     assert.deepEqual(await ledger.readUsage('key-1', 'a'), {
-      ...origin('a'), ...progress(60n, { usageSource: 'Provider' }), costNanoUsd: 0n, status: 'Refunded', unbilledNanoUsd: 0n, durationMs: 1234,
+      ...origin('a'), ...progress(60n, { usageSource: 'Provider' }), costNanoUsd:
+        0n, status: 'Refunded', unbilledNanoUsd: 0n, durationMs: 1234,
     });
     assert.deepEqual(await ledger.hold(holdRequest('c', 80n, { limits })), HELD(80n));
   });
@@ -135,7 +143,9 @@ function finishScenarios(scenario: AddScenario): void {
   scenario('only the first end counts: repeated, at once, and otherwise', async ({ ledger }) => {
     await make(ledger, 'a', 60n);
     const ends = await Promise.all([
-      ledger.finishJob(job('a', 'Running'), 'Failed'), ledger.finishJob(job('a', 'Running'), 'Failed'), ledger.finishJob(job('a', 'Running'), 'Completed'),
+      ledger.finishJob(
+        job('a', 'Running'), 'Failed',
+      ), ledger.finishJob(job('a', 'Running'), 'Failed'), ledger.finishJob(job('a', 'Running'), 'Completed'),
     ]);
     assert.deepEqual(ends.map(({ state }) => state), ['Failed', 'Failed', 'Failed']);
     assert.equal((await ledger.finishJob(job('a', 'Running'), 'Completed')).state, 'Failed');
@@ -151,7 +161,9 @@ function finishScenarios(scenario: AddScenario): void {
     assert.equal((await ledger.readAccount('team-a/team-a')).spentNanoUsd, 0n);
   });
 
-  scenario('a refund goes to the windows that were billed, and the present ones keep theirs', async ({ ledger }, clock) => {
+  scenario('a refund goes to the windows that were billed, and the present ones keep theirs', async (
+    { ledger }, clock,
+  ) => {
     const limits = { keyLimitNanoUsd: 100n, period: 'Daily' as const };
     await make(ledger, 'a', 60n, { limits });
     clock.nowMs += 11 * DAY_MS;

@@ -23,7 +23,9 @@ export function holdScenarios(scenario: AddScenario): void {
     const other = { origin: { keyUid: 'key-2' }, limits };
     assert.deepEqual(await ledger.hold(holdRequest('b', 41n, other)), SHORT('Account', 40n));
     assert.deepEqual(await ledger.hold(holdRequest('b', 40n, other)), HELD(40n));
-    assert.deepEqual(await ledger.hold(holdRequest('c', 1n, { origin: { account: 'team-b/team-b' }, limits })), HELD(1n));
+    assert.deepEqual(
+      await ledger.hold(holdRequest('c', 1n, { origin: { account: 'team-b/team-b' }, limits })), HELD(1n),
+    );
   });
 
   scenario('the tighter of the two is named', async ({ ledger }) => {
@@ -43,7 +45,9 @@ export function holdScenarios(scenario: AddScenario): void {
   scenario('a free call needs no money, but no limit that is exceeded', async ({ ledger }) => {
     assert.deepEqual(await ledger.hold(holdRequest('a', 50n, { limits: { keyLimitNanoUsd: 50n } })), HELD(50n));
     assert.deepEqual(await ledger.hold(holdRequest('b', 0n, { limits: { keyLimitNanoUsd: 50n } })), HELD(0n));
-    assert.deepEqual(await ledger.hold(holdRequest('c', 0n, { limits: { keyLimitNanoUsd: 49n, keyGeneration: 2n } })), SHORT('Key', 0n));
+    assert.deepEqual(await ledger.hold(holdRequest(
+      'c', 0n, { limits: { keyLimitNanoUsd: 49n, keyGeneration: 2n } },
+    )), SHORT('Key', 0n));
   });
 
   scenario('a negative amount holds nothing', async ({ ledger }) => {
@@ -77,10 +81,18 @@ export function holdScenarios(scenario: AddScenario): void {
 
   scenario('limits older than those already seen are refused, for key and account alike', async ({ ledger }) => {
     await ledger.hold(holdRequest('a', 1n, { limits: { keyGeneration: 3n, accountGeneration: 5n } }));
-    assert.deepEqual(await ledger.hold(holdRequest('b', 1n, { limits: { keyGeneration: 2n, accountGeneration: 5n } })), { outcome: 'StaleLimits' });
-    assert.deepEqual(await ledger.hold(holdRequest('b', 1n, { limits: { keyGeneration: 3n, accountGeneration: 4n } })), { outcome: 'StaleLimits' });
-    assert.deepEqual(await ledger.hold(holdRequest('b', 1n, { limits: { keyGeneration: 3n, accountGeneration: 5n } })), HELD(1n));
-    assert.deepEqual(await ledger.hold(holdRequest('c', 1n, { origin: { keyUid: 'key-2' }, limits: { keyGeneration: 1n, accountGeneration: 5n } })), HELD(1n));
+    assert.deepEqual(await ledger.hold(holdRequest(
+      'b', 1n, { limits: { keyGeneration: 2n, accountGeneration: 5n } },
+    )), { outcome: 'StaleLimits' });
+    assert.deepEqual(await ledger.hold(holdRequest(
+      'b', 1n, { limits: { keyGeneration: 3n, accountGeneration: 4n } },
+    )), { outcome: 'StaleLimits' });
+    assert.deepEqual(
+      await ledger.hold(holdRequest('b', 1n, { limits: { keyGeneration: 3n, accountGeneration: 5n } })), HELD(1n),
+    );
+    assert.deepEqual(await ledger.hold(holdRequest(
+      'c', 1n, { origin: { keyUid: 'key-2' }, limits: { keyGeneration: 1n, accountGeneration: 5n } },
+    )), HELD(1n));
   });
 
   scenario('200 calls at once on a quota whose holds afford 20', async ({ ledger }) => {
@@ -109,7 +121,8 @@ export function settleScenarios(scenario: AddScenario): void {
     await ledger.hold(holdRequest('a', 80n, { limits }));
     const result = await ledger.settle(settlement('a', 30n));
     assert.deepEqual(result, {
-      record: { ...origin('a'), ...progress(30n, { usageSource: 'Provider' }), status: 'Succeeded', unbilledNanoUsd: 0n, durationMs: 1234 },
+      record: { ...origin('a'), ...progress(30n, { usageSource: 'Provider' }), status:
+        'Succeeded', unbilledNanoUsd: 0n, durationMs: 1234 },
       keySpentNanoUsd: 30n, keyRemainingNanoUsd: 70n,
     });
     assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 30n, heldNanoUsd: 0n });
@@ -131,12 +144,15 @@ export function settleScenarios(scenario: AddScenario): void {
 
   scenario('repeated at once, it is applied once', async ({ ledger }) => {
     await ledger.hold(holdRequest('a', 80n));
-    const results = await Promise.all([ledger.settle(settlement('a', 30n)), ledger.settle(settlement('a', 40n)), ledger.settle(settlement('a', 50n))]);
+    const results = await Promise.all([
+      ledger.settle(settlement('a', 30n)), ledger.settle(settlement('a', 40n)), ledger.settle(settlement('a', 50n)),
+    ]);
     assert.deepEqual(results.map(({ record }) => record.costNanoUsd), [30n, 30n, 30n]);
     assert.equal((await ledger.readAccount('team-a/team-a')).spentNanoUsd, 30n);
   });
 
-  scenario('what exceeds the hold is taken from what is free under both limits, the rest is unbilled', async ({ ledger }) => {
+  scenario('what exceeds the hold is taken from what is free under both limits, the rest is ' +
+    'unbilled', async ({ ledger }) => {
     const limits = { keyLimitNanoUsd: 100n, accountCreditNanoUsd: 90n };
     await ledger.hold(holdRequest('a', 20n, { limits }));
     await ledger.hold(holdRequest('b', 30n, { limits }));
@@ -152,7 +168,9 @@ export function settleScenarios(scenario: AddScenario): void {
   scenario('a lowered limit lets calls end within their holds, and not beyond', async ({ ledger }) => {
     await ledger.hold(holdRequest('a', 50n, { limits: { keyLimitNanoUsd: 100n } }));
     await ledger.hold(holdRequest('b', 30n, { limits: { keyLimitNanoUsd: 100n } }));
-    assert.deepEqual(await ledger.hold(holdRequest('c', 1n, { limits: { keyLimitNanoUsd: 10n, keyGeneration: 2n } })), SHORT('Key', 0n));
+    assert.deepEqual(await ledger.hold(holdRequest(
+      'c', 1n, { limits: { keyLimitNanoUsd: 10n, keyGeneration: 2n } },
+    )), SHORT('Key', 0n));
     const a = await ledger.settle(settlement('a', 55n));
     assert.deepEqual([a.record.costNanoUsd, a.record.unbilledNanoUsd], [50n, 5n]);
     const b = await ledger.settle(settlement('b', 30n));
@@ -161,7 +179,9 @@ export function settleScenarios(scenario: AddScenario): void {
 
   scenario('credit that was taken back is not billed into', async ({ ledger }) => {
     await ledger.hold(holdRequest('a', 50n, { limits: { accountCreditNanoUsd: 100n } }));
-    assert.deepEqual(await ledger.hold(holdRequest('b', 1n, { limits: { accountCreditNanoUsd: -100n, accountGeneration: 2n } })), SHORT('Account', 0n));
+    assert.deepEqual(await ledger.hold(holdRequest(
+      'b', 1n, { limits: { accountCreditNanoUsd: -100n, accountGeneration: 2n } },
+    )), SHORT('Account', 0n));
     const { record } = await ledger.settle(settlement('a', 60n));
     assert.deepEqual([record.costNanoUsd, record.unbilledNanoUsd], [50n, 10n]);
   });
@@ -178,7 +198,9 @@ export function settleScenarios(scenario: AddScenario): void {
     const moved = origin('a', { group: 'vip', channel: 'other/backup', catalog: 'model-gateway/other@7' });
     await ledger.settle(settlement('a', 20n, { origin: moved }));
     const record = await ledger.readUsage('key-1', 'a');
-    assert.deepEqual([record?.group, record?.channel, record?.catalog], ['vip', 'other/backup', 'model-gateway/other@7']);
+    assert.deepEqual(
+      [record?.group, record?.channel, record?.catalog], ['vip', 'other/backup', 'model-gateway/other@7'],
+    );
   });
 
   scenario('a call that never held cannot be settled', async ({ ledger }) => {
@@ -197,13 +219,20 @@ export function settleScenarios(scenario: AddScenario): void {
 
   scenario('figures that are no counts do not stop a settlement', async ({ ledger }) => {
     await ledger.hold(holdRequest('a', 50n));
-    const tokens = { input: Number.NaN, cached: -3, cacheWrite5m: 1.5, cacheWrite1h: Number.POSITIVE_INFINITY, output: 2 };
-    const { record } = await ledger.settle(settlement('a', -1n, { durationMs: Number.NaN, progress: { costNanoUsd: -1n, tokens, usageSource: 'Provider' } }));
+    const tokens = {
+      input: Number.NaN, cached: -3, cacheWrite5m: 1.5, cacheWrite1h: Number.POSITIVE_INFINITY, output: 2,
+    };
+    const { record } = await ledger.settle(settlement(
+      'a', -1n, { durationMs: Number.NaN, progress: { costNanoUsd: -1n, tokens, usageSource: 'Provider' } },
+    ));
     assert.deepEqual([record.costNanoUsd, record.durationMs], [0n, 0]);
-    assert.deepEqual(record.tokens, { input: 0, cached: 0, cacheWrite5m: 2, cacheWrite1h: Number.MAX_SAFE_INTEGER, output: 2 });
+    assert.deepEqual(
+      record.tokens, { input: 0, cached: 0, cacheWrite5m: 2, cacheWrite1h: Number.MAX_SAFE_INTEGER, output: 2 },
+    );
   });
 
-  scenario('what a call costs beyond its hold is measured against limits that were lowered meanwhile', async ({ ledger }) => {
+  scenario('what a call costs beyond its hold is measured against limits that were lowered ' +
+    'meanwhile', async ({ ledger }) => {
     const before = { keyLimitNanoUsd: 1_000n, accountCreditNanoUsd: 5_000n };
     await ledger.hold(holdRequest('a', 100n, { limits: before }));
     await ledger.hold(holdRequest('b', 100n, { limits: before }));
@@ -211,14 +240,17 @@ export function settleScenarios(scenario: AddScenario): void {
     const { record } = await ledger.settle(settlement('a', 700n, { limits: lowered }));
     assert.deepEqual([record.costNanoUsd, record.unbilledNanoUsd], [150n, 550n]);
     // an older edit than the one that was seen changes nothing
-    const stale = await ledger.settle(settlement('b', 700n, { limits: limits({ ...before, keyLimitNanoUsd: 9_000n }) }));
+    const stale =
+      await ledger.settle(settlement('b', 700n, { limits: limits({ ...before, keyLimitNanoUsd: 9_000n }) }));
     assert.deepEqual([stale.record.costNanoUsd, stale.record.unbilledNanoUsd], [100n, 600n]);
     assert.equal((await ledger.readKey('key-1', 'Never')).spentNanoUsd, 250n);
   });
 
   scenario('nor does it pass a credit that was lowered meanwhile', async ({ ledger }) => {
     await ledger.hold(holdRequest('a', 100n));
-    const { record } = await ledger.settle(settlement('a', 700n, { limits: limits({ accountCreditNanoUsd: 40n, accountGeneration: 2n }) }));
+    const { record } = await ledger.settle(settlement(
+      'a', 700n, { limits: limits({ accountCreditNanoUsd: 40n, accountGeneration: 2n }) },
+    ));
     // the hold was granted under the credit of before
     assert.deepEqual([record.costNanoUsd, record.unbilledNanoUsd], [100n, 600n]);
   });

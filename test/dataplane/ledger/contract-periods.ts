@@ -31,7 +31,9 @@ export function periodScenarios(scenario: AddScenario): void {
     assert.deepEqual(await ledger.hold(holdRequest('b', 100n, { limits })), HELD(100n));
   });
 
-  scenario('a call belongs to the period it was admitted in, with its hold, its cost and its overshoot', async ({ ledger }, clock) => {
+  scenario('a call belongs to the period it was admitted in, with its hold, its cost and its overshoot', async (
+    { ledger }, clock,
+  ) => {
     const limits = { keyLimitNanoUsd: 100n, period: 'Daily' as const };
     await ledger.hold(holdRequest('early', 30n, { limits }));
     await ledger.settle(settlement('early', 30n));
@@ -40,7 +42,9 @@ export function periodScenarios(scenario: AddScenario): void {
     assert.deepEqual(await ledger.hold(holdRequest('today', 100n, { limits })), HELD(100n));
     // 10 were free on the day before
     const { record, keySpentNanoUsd, keyRemainingNanoUsd } = await ledger.settle(settlement('across', 75n));
-    assert.deepEqual([record.costNanoUsd, record.unbilledNanoUsd, keySpentNanoUsd, keyRemainingNanoUsd], [70n, 5n, 100n, 0n]);
+    assert.deepEqual(
+      [record.costNanoUsd, record.unbilledNanoUsd, keySpentNanoUsd, keyRemainingNanoUsd], [70n, 5n, 100n, 0n],
+    );
     const today = await ledger.readKey('key-1', 'Daily');
     assert.deepEqual([today.spentNanoUsd, today.heldNanoUsd, today.totalSpentNanoUsd], [0n, 100n, 100n]);
   });
@@ -60,7 +64,8 @@ export function periodScenarios(scenario: AddScenario): void {
     clock.nowMs += DAY_MS;
     await ledger.hold(holdRequest('b', 50n));
     await ledger.settle(settlement('b', 50n));
-    const ask = (period: 'Daily' | 'Monthly' | 'Never') => ledger.hold(holdRequest('c', 1_000n, { limits: { keyLimitNanoUsd: 100n, period } }));
+    const ask = (period: 'Daily' | 'Monthly' | 'Never') =>
+      ledger.hold(holdRequest('c', 1_000n, { limits: { keyLimitNanoUsd: 100n, period } }));
     assert.deepEqual(await ask('Daily'), SHORT('Key', 50n));
     assert.deepEqual(await ask('Monthly'), SHORT('Key', 20n));
     assert.deepEqual(await ask('Never'), SHORT('Key', 20n));

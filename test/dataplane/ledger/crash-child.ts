@@ -1,6 +1,6 @@
 /**
- * A process that makes calls without end, and says of each step that it begins and that it was acknowledged, until it is
- * killed. It says so in a file, written at once, so that no line is lost and none has to wait for a reader.
+ * A process that makes calls without end, and says of each step that it begins and that it was acknowledged, until it
+ * is killed. It says so in a file, written at once, so that no line is lost and none has to wait for a reader.
  */
 import { openSync, writeSync } from 'node:fs';
 import { openEmbeddedLedger } from '#ledger/embedded.ts';
@@ -12,7 +12,8 @@ const [path = '', sync = 'normal', round = '0', said = '/dev/null'] = process.ar
 const output = openSync(said, 'a');
 
 /** What a step says: what happened, to which call, and an amount. */
-export type Line = readonly ['try' | 'held' | 'progress' | 'settling' | 'settled' | 'refunding' | 'refunded', string, string];
+export type Line =
+  readonly ['try' | 'held' | 'progress' | 'settling' | 'settled' | 'refunding' | 'refunded', string, string];
 
 function say(...line: Line): void {
   writeSync(output, `${line.join(' ')}\n`);

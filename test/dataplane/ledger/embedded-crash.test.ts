@@ -1,6 +1,6 @@
 /**
- * A process is killed in the middle of its work, again and again, on one file. What it was told is in the balances, and every
- * nano-USD in the balances is in somebody's record.
+ * A process is killed in the middle of its work, again and again, on one file. What it was told is in the balances, and
+ * every nano-USD in the balances is in somebody's record.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -30,7 +30,8 @@ async function runAndKill(path: string, sync: string, round: number): Promise<Ma
   const said = `${path}.said-${round}`;
   writeFileSync(said, '');
   const program = fileURLToPath(new URL('crash-child.ts', import.meta.url));
-  const child = spawn(process.execPath, [program, path, sync, String(round), said], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child =
+    spawn(process.execPath, [program, path, sync, String(round), said], { stdio: ['ignore', 'ignore', 'pipe'] });
   let errors = '';
   child.stderr.on('data', (data: Buffer) => {
     errors += data.toString();
@@ -50,7 +51,8 @@ function readLines(output: string): Map<string, Said> {
   const calls = new Map<string, Said>();
   for (const text of output.split('\n').slice(0, -1)) {
     const [what, id, amount] = text.split(' ') as unknown as Line;
-    const said = calls.get(id) ?? { progress: [], held: false, settling: undefined, settled: undefined, refunding: undefined, refunded: undefined };
+    const said = calls.get(id) ??
+      { progress: [], held: false, settling: undefined, settled: undefined, refunding: undefined, refunded: undefined };
     calls.set(id, said);
     if (what === 'try' || what === 'progress') said.progress.push(BigInt(amount));
     else if (what === 'held') said.held = true;
@@ -73,14 +75,19 @@ function assertKept(id: string, said: Said, record: UsageRecord | undefined): vo
     return;
   }
   if (said.settled !== undefined) {
-    assert.deepEqual([record?.status, record?.costNanoUsd], ['Succeeded', said.settled], `${id}: an acknowledged settlement`);
+    assert.deepEqual(
+      [record?.status, record?.costNanoUsd], ['Succeeded', said.settled], `${id}: an acknowledged settlement`,
+    );
     return;
   }
   if (said.held) assert.ok(record, `${id}: an acknowledged hold`);
   if (!record) return;
   const due = record.costNanoUsd + record.unbilledNanoUsd;
-  if (record.status === 'Succeeded') assert.equal(due, said.settling, `${id}: committed, and killed before it was told`);
-  else assert.ok(record.status === 'Abandoned' && said.progress.slice(-2).includes(due), `${id}: its last progress, or the one before if that was not acknowledged`);
+  if (record.status === 'Succeeded') assert.equal(
+    due, said.settling, `${id}: committed, and killed before it was told`,
+  );
+  else assert.ok(record.status === 'Abandoned' &&
+    said.progress.slice(-2).includes(due), `${id}: its last progress, or the one before if that was not acknowledged`);
 }
 
 /** A call that was settled in the ordinary way has made a job; it failed exactly where its cost was given back. */
@@ -119,7 +126,8 @@ for (const sync of ['normal', 'full']) {
           await ledger.close();
         }
       }
-      assert.ok([...everyone.values()].some(({ held, settled }) => held && settled === undefined), 'something was running when it was killed');
+      assert.ok([...everyone.values()].some(({ held, settled }) => held &&
+        settled === undefined), 'something was running when it was killed');
     } finally {
       folder.remove();
     }

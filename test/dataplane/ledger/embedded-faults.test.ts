@@ -1,6 +1,6 @@
 /**
- * A disk that fails, hangs or comes back: nothing is acknowledged that is not in the journal, nothing is lost, and nobody does
- * anything. A file that fails stops nobody, as long as the journal works.
+ * A disk that fails, hangs or comes back: nothing is acknowledged that is not in the journal, nothing is lost, and
+ * nobody does anything. A file that fails stops nobody, as long as the journal works.
  */
 import assert from 'node:assert/strict';
 import { readdirSync, rmSync } from 'node:fs';
@@ -67,7 +67,9 @@ function faultTest(title: string, body: (bench: Bench) => Promise<void>, sync: L
     const control = new Int32Array(new SharedArrayBuffer(4));
     const faults: LedgerFault[] = [];
     const path = join(folder.path, 'ledger.db');
-    const ledger = await openEmbeddedLedger({ path, sync, faults: control, timeoutMs: 500, checkpointEveryMs: 30, onFault: (fault) => faults.push(fault) });
+    const ledger = await openEmbeddedLedger({
+      path, sync, faults: control, timeoutMs: 500, checkpointEveryMs: 30, onFault: (fault) => faults.push(fault),
+    });
     const bench = new Bench(path, ledger, { faults, control });
     try {
       await body(bench);
@@ -97,7 +99,9 @@ async function refusedThenRecovered(bench: Bench, fault: keyof typeof FAULT): Pr
   await ledger.hold(holdRequest('running', 40n, { limits: LIMITS, progress: progress(3n) }));
   bench.set(fault);
   const settling = watch(ledger.settle(settlement('running', 30n)));
-  await assert.rejects(ledger.hold(holdRequest('refused', 60n, { limits: LIMITS, progress: progress(9n) })), LedgerUnavailable);
+  await assert.rejects(
+    ledger.hold(holdRequest('refused', 60n, { limits: LIMITS, progress: progress(9n) })), LedgerUnavailable,
+  );
   await assert.rejects(async () => ledger.takeSlots('refused', [slot('Key', '1', 5)]), LedgerUnavailable);
   assert.equal(settling.isSettled(), false, 'a settlement is not acknowledged before it is in the journal');
   assert.deepEqual(ledger.gauges(), { holds: 0, heldNanoUsd: 0n, slots: { Key: 0, Group: 0, Channel: 0 } });
@@ -107,8 +111,12 @@ async function refusedThenRecovered(bench: Bench, fault: keyof typeof FAULT): Pr
   await bench.told('Recovered');
   assert.deepEqual(bench.faults.slice(0, 2).map(({ state }) => state), ['Failing', 'Recovered']);
   // the undoing of the refused hold is in the journal before this one
-  assert.deepEqual(await ledger.hold(holdRequest('next', 71n, { limits: LIMITS })), { outcome: 'Short', short: 'Key', availableNanoUsd: 70n });
-  assert.deepEqual(await ledger.hold(holdRequest('next', 70n, { limits: LIMITS, progress: progress(1n) })), { outcome: 'Held', heldNanoUsd: 70n });
+  assert.deepEqual(await ledger.hold(holdRequest('next', 71n, { limits: LIMITS })), {
+    outcome: 'Short', short: 'Key', availableNanoUsd: 70n,
+  });
+  assert.deepEqual(await ledger.hold(holdRequest('next', 70n, { limits: LIMITS, progress: progress(1n) })), {
+    outcome: 'Held', heldNanoUsd: 70n,
+  });
   await bench.afterwards(async (next) => {
     assert.equal((await next.readKey('key-1', 'Never')).spentNanoUsd, 31n);
     assert.equal(await next.readUsage('key-1', 'refused'), undefined);
@@ -118,9 +126,11 @@ async function refusedThenRecovered(bench: Bench, fault: keyof typeof FAULT): Pr
 }
 
 for (const fault of ['commitFails', 'answerFails', 'stalls', 'writeTears'] as const)
-  faultTest(`${fault}: holds are refused and leave nothing, settlements wait and are applied once`, (bench) => refusedThenRecovered(bench, fault));
+  faultTest(`${fault}: holds are refused and leave nothing, settlements wait and are applied once`, (bench) =>
+    refusedThenRecovered(bench, fault));
 for (const fault of ['commitFails', 'stalls', 'syncFails'] as const)
-  faultTest(`${fault}, full: holds are refused and leave nothing, settlements wait and are applied once`, (bench) => refusedThenRecovered(bench, fault), 'full');
+  faultTest(`${fault}, full: holds are refused and leave nothing, settlements wait and are applied once`, (bench) =>
+    refusedThenRecovered(bench, fault), 'full');
 
 faultTest('a process that ends within a write leaves what was acknowledged', async (bench) => {
   const { ledger } = bench;
@@ -216,7 +226,8 @@ function spentInFile(path: string): number[] {
   let db: DatabaseSync | undefined;
   try {
     db = new DatabaseSync(path, { readOnly: true });
-    return db.prepare('SELECT spent_nano_usd FROM accounts ORDER BY id').all().map((row) => Number(row['spent_nano_usd']));
+    return db.prepare('SELECT spent_nano_usd FROM accounts ORDER BY id').all().map((row) =>
+      Number(row['spent_nano_usd']));
   } catch {
     return [];
   } finally {
@@ -233,7 +244,9 @@ faultTest('a second hold that comes too late leaves the first, in memory and in 
   const { ledger } = bench;
   await ledger.hold(holdRequest('a', 40n, { limits: LIMITS, progress: progress(7n) }));
   bench.set('stalls');
-  await assert.rejects(ledger.hold(holdRequest('a', 90n, { limits: LIMITS, progress: progress(8n) })), LedgerUnavailable);
+  await assert.rejects(
+    ledger.hold(holdRequest('a', 90n, { limits: LIMITS, progress: progress(8n) })), LedgerUnavailable,
+  );
   assert.equal(ledger.gauges().heldNanoUsd, 40n);
   bench.set('none');
   await bench.told('Recovered');
@@ -262,11 +275,15 @@ void test('a hold is refused although the moment for it passes while the process
   const onFault = ({ state }: LedgerFault): void => {
     if (state === 'Failing') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 250);
   };
-  const ledger = await openEmbeddedLedger({ path: join(folder.path, 'ledger.db'), faults: control, timeoutMs: 400, onFault });
+  const ledger =
+    await openEmbeddedLedger({ path: join(folder.path, 'ledger.db'), faults: control, timeoutMs: 400, onFault });
   try {
     Atomics.store(control, 0, FAULT.stalls);
-    const held = ledger.hold(holdRequest('a', 40n, { limits: LIMITS })).then(({ outcome }) => outcome, (error: unknown) => error);
-    assert.ok(await Promise.race([held, sleep(10_000, 'nobody says anything', { ref: false })]) instanceof LedgerUnavailable);
+    const held =
+      ledger.hold(holdRequest('a', 40n, { limits: LIMITS })).then(({ outcome }) => outcome, (error: unknown) => error);
+    assert.ok(await Promise.race([
+      held, sleep(10_000, 'nobody says anything', { ref: false }),
+    ]) instanceof LedgerUnavailable);
     assert.equal(ledger.gauges().heldNanoUsd, 0n);
   } finally {
     Atomics.store(control, 0, FAULT.none);
@@ -285,8 +302,11 @@ faultTest('a hold is refused in time although progress, which has more, was late
   bench.set('none');
   await renewed;
   bench.set('stalls');
-  const held = ledger.hold(holdRequest('a', 40n, { limits: LIMITS })).then(({ outcome }) => outcome, (error: unknown) => error);
-  assert.ok(await Promise.race([held, sleep(4_000, 'nobody says anything', { ref: false })]) instanceof LedgerUnavailable);
+  const held =
+    ledger.hold(holdRequest('a', 40n, { limits: LIMITS })).then(({ outcome }) => outcome, (error: unknown) => error);
+  assert.ok(await Promise.race([
+    held, sleep(4_000, 'nobody says anything', { ref: false }),
+  ]) instanceof LedgerUnavailable);
 });
 
 faultTest('progress is refused while the journal fails, and is there afterwards', async (bench) => {
@@ -323,6 +343,7 @@ faultTest('a journal that fails again and again, with many calls under way', asy
   await bench.afterwards(async (next) => {
     assert.deepEqual(await next.readAccount('team-a/team-a'), { spentNanoUsd: 570n, heldNanoUsd: 0n });
     for (let round = 0; round < 3; round++)
-      for (let n = 0; n < 20; n++) assert.equal((await next.readUsage('key-1', `call-${round}-${n}`))?.costNanoUsd, BigInt(n));
+      for (let n = 0; n < 20; n++)
+        assert.equal((await next.readUsage('key-1', `call-${round}-${n}`))?.costNanoUsd, BigInt(n));
   });
 });

@@ -45,7 +45,8 @@ class History {
       case 'settleAgain': {
         const callId = this.#world.previousCallId(step.slot);
         const first = this.#settled.get(callId);
-        if (first !== undefined) assert.equal((await ledger.settle(settlement(callId, 999n))).record.costNanoUsd, first);
+        if (first !== undefined)
+          assert.equal((await ledger.settle(settlement(callId, 999n))).record.costNanoUsd, first);
         return;
       }
       case 'crash': return this.#crash();
@@ -80,7 +81,9 @@ class History {
       const call = this.#model.calls.get(callId);
       if (!call) continue;
       const record = await this.#subject.ledger.readUsage(call.keyUid, callId);
-      assert.deepEqual([record?.status, record?.costNanoUsd, record?.unbilledNanoUsd], ['Abandoned', call.settled?.billed, call.settled?.unbilled]);
+      assert.deepEqual([
+        record?.status, record?.costNanoUsd, record?.unbilledNanoUsd,
+      ], ['Abandoned', call.settled?.billed, call.settled?.unbilled]);
       this.#settled.set(callId, call.settled?.billed ?? 0n);
       this.#world.endCall(slot);
     }
@@ -91,7 +94,9 @@ class History {
     for (const key of KEYS) {
       for (const period of PERIODS) {
         const { spentNanoUsd, heldNanoUsd, totalSpentNanoUsd } = await ledger.readKey(key, period);
-        assert.deepEqual({ spentNanoUsd, heldNanoUsd, totalSpentNanoUsd }, modelSpending(this.#model, key, period, this.#world.nowMs));
+        assert.deepEqual(
+          { spentNanoUsd, heldNanoUsd, totalSpentNanoUsd }, modelSpending(this.#model, key, period, this.#world.nowMs),
+        );
       }
     }
     for (const account of ACCOUNTS) {

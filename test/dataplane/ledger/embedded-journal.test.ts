@@ -1,6 +1,6 @@
 /**
- * The journal's files as a process, a machine or a person may leave them: what is only torn is cut, what is damaged or does not
- * belong together is refused with words that say what can be done.
+ * The journal's files as a process, a machine or a person may leave them: what is only torn is cut, what is damaged or
+ * does not belong together is refused with words that say what can be done.
  */
 import assert from 'node:assert/strict';
 import { copyFileSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
@@ -31,7 +31,8 @@ const NEVER = 3_600_000;
 /** What a process leaves that was killed after these calls, one after the other, each a frame or two of its own. */
 async function leave(calls: number): Promise<Left> {
   const folder = tempFolder();
-  const ledger = await openEmbeddedLedger({ path: join(folder.path, 'ledger.db'), ...PATIENT, checkpointEveryMs: NEVER });
+  const ledger =
+    await openEmbeddedLedger({ path: join(folder.path, 'ledger.db'), ...PATIENT, checkpointEveryMs: NEVER });
   for (let n = 0; n < calls; n++) {
     await ledger.hold(holdRequest(`call-${n}`, 10n, { progress: progress(1n) }));
     await ledger.settle(settlement(`call-${n}`, 10n));
@@ -73,7 +74,8 @@ function known(path: string, calls: number): Promise<{ spent: bigint; records: n
 /** Ends of the frames. */
 function frameEnds(bytes: Buffer): number[] {
   const ends: number[] = [];
-  for (let at = SEGMENT_HEADER_BYTES; at < bytes.length; at = ends.at(-1)!) ends.push(at + FRAME_HEADER_BYTES + bytes.readUInt32LE(at + 4));
+  for (let at = SEGMENT_HEADER_BYTES; at < bytes.length; at = ends.at(-1)!)
+    ends.push(at + FRAME_HEADER_BYTES + bytes.readUInt32LE(at + 4));
   return ends;
 }
 
@@ -112,7 +114,8 @@ describe('a journal that ends', () => {
 });
 
 describe('a journal that cannot be trusted', () => {
-  const refused = (left: Left, words: RegExp) => assert.rejects(opened(left.path, async () => undefined), (error: Error) => {
+  const refused = (left: Left, words: RegExp) => assert.rejects(opened(left.path, async () =>
+    undefined), (error: Error) => {
     assert.match(error.message, words);
     assert.match(error.message, /from a backup; or, .* move all ledger\.db\.journal-\* away and start again/);
     return true;
@@ -167,17 +170,22 @@ describe('a journal that cannot be trusted', () => {
       await ledger.close();
       for (const suffix of ['-wal']) rmSync(left.path + suffix, { force: true });
       writeFileSync(left.path, backup);
-      await assert.rejects(openEmbeddedLedger({ path: left.path }), /the file ends at segment \d+: one of them is not of this ledger or not complete/);
+      await assert.rejects(openEmbeddedLedger({ path:
+        left.path }), /the file ends at segment \d+: one of them is not of this ledger or not complete/);
       left.folder.remove();
     } finally {
       folder.remove();
     }
   });
 
-  test('changed anywhere by a few bytes: it is read up to there, and never beyond', () => withLeft(4, async ({ segment }) => {
+  test('changed anywhere by a few bytes: it is read up to there, and never beyond', () => withLeft(4, async ({
+    segment,
+  }) => {
     const bytes = readFileSync(segment);
     const ends = frameEnds(bytes);
-    fc.assert(fc.property(fc.integer({ min: SEGMENT_HEADER_BYTES, max: bytes.length - 1 }), fc.integer({ min: 1, max: 255 }), (at, flip) => {
+    fc.assert(fc.property(fc.integer({
+      min: SEGMENT_HEADER_BYTES, max: bytes.length - 1,
+    }), fc.integer({ min: 1, max: 255 }), (at, flip) => {
       const changed = Buffer.from(bytes);
       changed.writeUInt8(changed[at]! ^ flip, at);
       const balances = createBalances();
@@ -228,7 +236,8 @@ describe('a file of the version before the journal', () => {
     PRAGMA application_id = 1296521036; PRAGMA user_version = 1;`;
   const DAY = Date.UTC(2026, 10, 20);
   const MONTH = Date.UTC(2026, 10, 1);
-  const CALL = `'key-1', 'team-a/team-a', ${NOON_MS}, 'auto-a', 'claude-sonnet-4-5', 'anthropic/direct', 'model-gateway/anthropic@1'`;
+  const CALL = `'key-1', 'team-a/team-a', ${NOON_MS}, 'auto-a', 'claude-sonnet-4-5', 'anthropic/direct', ` +
+    `'model-gateway/anthropic@1'`;
 
   test('opens and keeps its money, its records and what was running', async () => {
     const folder = tempFolder();
@@ -244,15 +253,20 @@ describe('a file of the version before the journal', () => {
       const ledger = await openEmbeddedLedger({ path, ...PATIENT, clock: () => NOON_MS });
       const [day, month] = [await ledger.readKey('key-1', 'Daily'), await ledger.readKey('key-1', 'Monthly')];
       assert.deepEqual([day.spentNanoUsd, month.spentNanoUsd, day.totalSpentNanoUsd], [74n, 94n, 9000000000000000005n]);
-      assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 9000000000000000005n, heldNanoUsd: 0n });
-      assert.deepEqual([(await ledger.readUsage('key-1', 'old'))?.costNanoUsd, (await ledger.readUsage('key-1', 'running'))?.status], [70n, 'Abandoned']);
+      assert.deepEqual(
+        await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 9000000000000000005n, heldNanoUsd: 0n },
+      );
+      assert.deepEqual([
+        (await ledger.readUsage('key-1', 'old'))?.costNanoUsd, (await ledger.readUsage('key-1', 'running'))?.status,
+      ], [70n, 'Abandoned']);
       await ledger.close();
     };
     try {
       await expected();
       await expected();
       const after = new DatabaseSync(path, { readOnly: true });
-      assert.deepEqual(after.prepare('SELECT (SELECT count(*) FROM holds) AS holds, (SELECT past_windows FROM keys) AS past').all().map((row) => ({ ...row })),
+      assert.deepEqual(after.prepare('SELECT (SELECT count(*) FROM holds) AS holds, (SELECT past_windows FROM keys) ' +
+        'AS past').all().map((row) => ({ ...row })),
         [{ holds: 0, past: `Day ${DAY - 86_400_000} 20` }]);
       after.close();
     } finally {
@@ -274,7 +288,9 @@ describe('a file of the version before the journal', () => {
     faults.fill(0);
     await ledger.close();
     try {
-      assert.deepEqual(await opened(left.path, (next) => next.readAccount('team-a/team-a')), { spentNanoUsd: 14n, heldNanoUsd: 0n });
+      assert.deepEqual(
+        await opened(left.path, (next) => next.readAccount('team-a/team-a')), { spentNanoUsd: 14n, heldNanoUsd: 0n },
+      );
     } finally {
       left.folder.remove();
       folder.remove();

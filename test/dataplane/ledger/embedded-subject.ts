@@ -1,6 +1,6 @@
 /**
- * Embedded ledgers in folders of their own. A crash is what the operating system leaves of a killed process: the file and its
- * log as they are, copied from under the running one.
+ * Embedded ledgers in folders of their own. A crash is what the operating system leaves of a killed process: the file
+ * and its log as they are, copied from under the running one.
  */
 import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,8 +33,8 @@ function copyIfThere(from: string, to: string): void {
 }
 
 /**
- * The files as a process that dies now would leave them. The journal comes first: a segment that is taken into the file while
- * they are copied is then there twice, which does no harm, and not missing.
+ * The files as a process that dies now would leave them. The journal comes first: a segment that is taken into the file
+ * while they are copied is then there twice, which does no harm, and not missing.
  */
 export function copyLedger(path: string): { readonly folder: TempFolder; readonly path: string } {
   const folder = tempFolder();
@@ -45,12 +45,16 @@ export function copyLedger(path: string): { readonly folder: TempFolder; readonl
   return { folder, path: copy };
 }
 
-export async function openSubject(clock: TestClock, over: Partial<EmbeddedLedgerOptions> = {}): Promise<LedgerUnderTest> {
+export async function openSubject(
+  clock: TestClock, over: Partial<EmbeddedLedgerOptions> = {},
+): Promise<LedgerUnderTest> {
   const folder = tempFolder();
   return openIn(folder, join(folder.path, 'ledger.db'), { clock: () => clock.nowMs, ...PATIENT, ...over });
 }
 
-async function openIn(folder: TempFolder, path: string, options: Omit<EmbeddedLedgerOptions, 'path'>): Promise<LedgerUnderTest> {
+async function openIn(
+  folder: TempFolder, path: string, options: Omit<EmbeddedLedgerOptions, 'path'>,
+): Promise<LedgerUnderTest> {
   const ledger = await openEmbeddedLedger({ ...options, path });
   let next: LedgerUnderTest | undefined;
   return {

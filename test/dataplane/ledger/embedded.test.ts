@@ -40,7 +40,9 @@ describe('the file', () => {
     await ledger.close();
     assert.equal(statSync(path).mode & 0o777, 0o600);
     const db = new DatabaseSync(path, { readOnly: true, readBigInts: true });
-    assert.deepEqual({ ...db.prepare('SELECT * FROM accounts').get() }, { id: 'team-a/team-a', spent_nano_usd: 9_000_000_000_000_000_001n });
+    assert.deepEqual({ ...db.prepare('SELECT * FROM accounts').get() }, {
+      id: 'team-a/team-a', spent_nano_usd: 9_000_000_000_000_000_001n,
+    });
     assert.equal(db.prepare('SELECT typeof(cost_nano_usd) AS type FROM usage').get()?.['type'], 'integer');
     assert.equal(db.prepare('PRAGMA user_version').get()?.['user_version'], 4n);
     db.close();
@@ -62,7 +64,9 @@ describe('the file', () => {
     const db = new DatabaseSync(path);
     db.exec('PRAGMA user_version = 99');
     db.close();
-    await assert.rejects(open(), /cannot open the ledger .*version 99, and this program knows only 4: it was written by a newer one/);
+    await assert.rejects(
+      open(), /cannot open the ledger .*version 99, and this program knows only 4: it was written by a newer one/,
+    );
     await assert.rejects(open(), /version 99/, 'the lock is free again');
   }));
 
@@ -82,11 +86,13 @@ describe('the file', () => {
 
   test('that is damaged is refused', () => inFolder(async (path, open) => {
     const ledger = await open();
-    await Promise.all(Array.from({ length: 500 }, (_, n) => ledger.hold(holdRequest(`call-${n}`, 1n, { origin: { keyUid: `key-${n}` } }))));
+    await Promise.all(Array.from({ length: 500 }, (_, n) =>
+      ledger.hold(holdRequest(`call-${n}`, 1n, { origin: { keyUid: `key-${n}` } }))));
     await Promise.all(Array.from({ length: 500 }, (_, n) => ledger.settle(settlement(`call-${n}`, 1n))));
     await ledger.close();
     const db = new DatabaseSync(path);
-    const { rootpage, size } = db.prepare('SELECT rootpage, (SELECT page_size FROM pragma_page_size) AS size FROM sqlite_schema WHERE name = \'keys\'').get() as { rootpage: number; size: number };
+    const { rootpage, size } = db.prepare('SELECT rootpage, (SELECT page_size FROM pragma_page_size) AS size FROM ' +
+      'sqlite_schema WHERE name = \'keys\'').get() as { rootpage: number; size: number };
     db.close();
     const file = openSync(path, 'r+');
     writeSync(file, Buffer.alloc(size, 0x5a), 0, size, (rootpage - 1) * size);
@@ -138,7 +144,8 @@ describe('retention', () => {
     for (const id of ['new-1', 'new-2']) await settle([id]);
     await ledger.close();
     const db = new DatabaseSync(path, { readOnly: true });
-    assert.deepEqual(db.prepare('SELECT call_id FROM usage ORDER BY seq').all().map((row) => row['call_id']), ['young', 'new-1', 'new-2']);
+    assert.deepEqual(db.prepare('SELECT call_id FROM usage ORDER BY seq').all().map((row) =>
+      row['call_id']), ['young', 'new-1', 'new-2']);
     db.close();
   }));
 

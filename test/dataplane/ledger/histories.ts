@@ -6,7 +6,14 @@ import type { HoldRequest, Limits, QuotaPeriod } from '#ledger/ledger.ts';
 import { DAY_MS, holdRequest, NOON_MS, progress } from './calls.ts';
 
 export type Step =
-  | { readonly kind: 'hold'; readonly slot: number; readonly amount: bigint; readonly minimum: number; readonly progress: bigint; readonly stale: boolean }
+  | {
+    readonly kind: 'hold';
+    readonly slot: number;
+    readonly amount: bigint;
+    readonly minimum: number;
+    readonly progress: bigint;
+    readonly stale: boolean;
+  }
   | { readonly kind: 'confirm' | 'withdraw'; readonly slot: number }
   | { readonly kind: 'progress' | 'settle' | 'settleAgain'; readonly slot: number; readonly cost: bigint }
   | { readonly kind: 'pass'; readonly ms: number }
@@ -18,18 +25,25 @@ export type Step =
 const slot = fc.nat({ max: 6 });
 const amount = fc.bigInt({ min: 0n, max: 70n });
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 10, arbitrary: fc.record({ kind: fc.constant('hold' as const), slot, amount, minimum: fc.nat({ max: 100 }), progress: amount, stale: fc.integer({ min: 0, max: 9 }).map((n) => n === 9) }) },
+  { weight: 10, arbitrary: fc.record({ kind: fc.constant('hold' as const), slot, amount, minimum:
+    fc.nat({ max: 100 }), progress: amount, stale: fc.integer({ min: 0, max: 9 }).map((n) => n === 9) }) },
   { weight: 5, arbitrary: fc.record({ kind: fc.constant('confirm' as const), slot }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('withdraw' as const), slot }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('progress' as const), slot, cost: amount }) },
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('settle' as const), slot, cost: amount }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('settleAgain' as const), slot, cost: amount }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: fc.constantFrom(1, 3_600_000, DAY_MS, 20 * DAY_MS) }) },
+  { weight: 2, arbitrary:
+    fc.record({ kind: fc.constant('pass' as const), ms: fc.constantFrom(1, 3_600_000, DAY_MS, 20 * DAY_MS) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('setBack' as const) }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('flush' as const) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('crash' as const) }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('editKey' as const), key: fc.nat({ max: 2 }), limit: fc.option(fc.bigInt({ min: 0n, max: 250n })), period: fc.constantFrom('Never' as const, 'Daily' as const, 'Monthly' as const) }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('editAccount' as const), account: fc.nat({ max: 1 }), credit: fc.bigInt({ min: -50n, max: 500n }) }) },
+  { weight: 2, arbitrary: fc.record({
+    kind: fc.constant('editKey' as const), key: fc.nat({ max: 2 }), limit: fc.option(fc.bigInt({ min: 0n, max: 250n })),
+    period: fc.constantFrom('Never' as const, 'Daily' as const, 'Monthly' as const),
+  }) },
+  { weight: 1, arbitrary: fc.record({
+    kind: fc.constant('editAccount' as const), account: fc.nat({ max: 1 }), credit: fc.bigInt({ min: -50n, max: 500n }),
+  }) },
 );
 
 export const histories = fc.array(step, { minLength: 1, maxLength: 120, size: 'max' });
@@ -61,8 +75,12 @@ export class World {
   }
 
   edit(step: Extract<Step, { kind: 'editKey' | 'editAccount' }>): void {
-    if (step.kind === 'editKey') Object.assign(this.#keys[step.key]!, { limit: step.limit, period: step.period, generation: this.#keys[step.key]!.generation + 1n });
-    else Object.assign(this.#accounts[step.account]!, { credit: step.credit, generation: this.#accounts[step.account]!.generation + 1n });
+    if (step.kind === 'editKey') Object.assign(this.#keys[step.key]!, {
+      limit: step.limit, period: step.period, generation: this.#keys[step.key]!.generation + 1n,
+    });
+    else Object.assign(
+      this.#accounts[step.account]!, { credit: step.credit, generation: this.#accounts[step.account]!.generation + 1n },
+    );
   }
 
   /** Forwards by so much, or back by a day from the latest moment. */

@@ -66,13 +66,16 @@ test('the progress of all running calls in one step, then only what has changed'
   await bench.tick();
   bench.keeper.untrack('b');
   await bench.tick();
-  assert.deepEqual(bench.renewals, [new Map([['a', progress(1n)], ['b', progress(1n)]]), new Map([['a', progress(2n)]]), new Map()]);
+  assert.deepEqual(
+    bench.renewals, [new Map([['a', progress(1n)], ['b', progress(1n)]]), new Map([['a', progress(2n)]]), new Map()],
+  );
 });
 
 test('any field that changes is recorded', async () => {
   const bench = new Bench();
   const states: CallProgress[] = [progress(1n), progress(1n, { usageSource: 'Estimated' })];
-  for (const field of ['input', 'cached', 'cacheWrite5m', 'cacheWrite1h', 'output'] as const) states.push(progress(1n, { tokens: { ...progress(1n).tokens, [field]: 77 } }));
+  for (const field of ['input', 'cached', 'cacheWrite5m', 'cacheWrite1h', 'output'] as const)
+    states.push(progress(1n, { tokens: { ...progress(1n).tokens, [field]: 77 } }));
   let index = 0;
   bench.track('a', () => states[index]!);
   for (; index < states.length; index++) await bench.tick();

@@ -1,5 +1,6 @@
 /**
- * Histories in memory, against the model: with grants that wait for their commit, and with a disk that is written at times.
+ * Histories in memory, against the model: with grants that wait for their commit, and with a disk that is written at
+ * times.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,12 +11,16 @@ import { JournalEncoder } from '#ledger/embedded/journal-encoder.ts';
 import { encodeHeader } from '#ledger/embedded/journal-format.ts';
 import { readFrames } from '#ledger/embedded/journal-reader.ts';
 import { replayInto } from '#ledger/embedded/recovery.ts';
-import { confirmHold, placeHold, readKeySpending, recordProgress, settleCall, withdrawHold } from '#ledger/ledger-core.ts';
+import {
+  confirmHold, placeHold, readKeySpending, recordProgress, settleCall, withdrawHold,
+} from '#ledger/ledger-core.ts';
 import type { PendingHold } from '#ledger/ledger-core.ts';
 import { progress, settlement } from './calls.ts';
 import { ACCOUNTS, histories, KEYS, PERIODS, World } from './histories.ts';
 import type { Step } from './histories.ts';
-import { accountSums, createModel, keySums, modelConfirm, modelCrash, modelHold, modelSettle, modelSpending, modelWithdraw } from './model.ts';
+import {
+  accountSums, createModel, keySums, modelConfirm, modelCrash, modelHold, modelSettle, modelSpending, modelWithdraw,
+} from './model.ts';
 import type { Model } from './model.ts';
 
 /** A journal in memory: what is flushed is on disk. Settlements are remembered, as they are until the file has them. */
@@ -29,7 +34,8 @@ class Disk {
     const recent = new Map<string, SettledCall>();
     const encoder = this.#encoder;
     const log: MovementLog = {
-      held: (hold) => encoder.held(hold), withdrawn: (callId) => encoder.withdrawn(callId), renewed: (hold) => encoder.renewed(hold), job: (job) => encoder.job(job),
+      held: (hold) => encoder.held(hold), withdrawn: (callId) =>
+        encoder.withdrawn(callId), renewed: (hold) => encoder.renewed(hold), job: (job) => encoder.job(job),
       settled: (call, hold) => {
         encoder.settled(call, hold);
         recent.set(call.record.callId, call);
@@ -140,7 +146,9 @@ class History {
     this.#pending.delete(callId);
     const settled = settleCall(this.balances, settlement(callId, cost), this.world.nowMs);
     const expected = modelSettle(this.model, callId, cost);
-    assert.deepEqual([settled?.record.costNanoUsd, settled?.record.unbilledNanoUsd], [expected?.billed, expected?.unbilled]);
+    assert.deepEqual(
+      [settled?.record.costNanoUsd, settled?.record.unbilledNanoUsd], [expected?.billed, expected?.unbilled],
+    );
     if (!settled) return;
     this.world.endCall(slot);
   }
@@ -166,12 +174,15 @@ class History {
     modelCrash(this.model);
     const left = [...this.balances.holds.values()].sort((a, b) => (a.origin.callId < b.origin.callId ? -1 : 1));
     for (const { origin, progress } of left)
-      settleCall(this.balances, { callId: origin.callId, progress, status: 'Abandoned', durationMs: 0 }, this.world.nowMs);
+      settleCall(
+        this.balances, { callId: origin.callId, progress, status: 'Abandoned', durationMs: 0 }, this.world.nowMs,
+      );
     this.#pending.clear();
     this.#flush();
     assert.equal(this.balances.holds.size, 0);
     for (let slot = 0; slot < 7; slot++)
-      if (running.includes(this.world.callId(slot)) || this.model.calls.has(this.world.callId(slot))) this.world.endCall(slot);
+      if (running.includes(this.world.callId(slot)) || this.model.calls.has(this.world.callId(slot)))
+        this.world.endCall(slot);
   }
 
   assertAgrees(): void {
@@ -179,12 +190,15 @@ class History {
     for (const key of KEYS) {
       for (const period of PERIODS) {
         const { spentNanoUsd, heldNanoUsd, totalSpentNanoUsd } = readKeySpending(this.balances, key, { period, nowMs });
-        assert.deepEqual({ spentNanoUsd, heldNanoUsd, totalSpentNanoUsd }, modelSpending(this.model, key, period, nowMs));
+        assert.deepEqual(
+          { spentNanoUsd, heldNanoUsd, totalSpentNanoUsd }, modelSpending(this.model, key, period, nowMs),
+        );
       }
     }
     for (const account of ACCOUNTS) {
       const book = this.balances.accounts.get(account);
-      assert.deepEqual({ spent: book?.spentNanoUsd ?? 0n, held: book?.heldNanoUsd ?? 0n }, accountSums(this.model, account));
+      assert.deepEqual({ spent: book?.spentNanoUsd ??
+        0n, held: book?.heldNanoUsd ?? 0n }, accountSums(this.model, account));
     }
   }
 

@@ -34,11 +34,14 @@ function opened(path: string, work: (file: LedgerFile, db: DatabaseSync) => void
 
 /** `count` records, `call-<from>` and on. */
 function record(db: DatabaseSync, from: number, count: number): void {
-  const insert = db.prepare(`INSERT INTO usage (${SETTLED_COLUMNS.join(', ')}) VALUES (${SETTLED_COLUMNS.map(() => '?').join(', ')})`);
+  const insert = db.prepare(`INSERT INTO usage (${SETTLED_COLUMNS.join(', ')}) VALUES (${SETTLED_COLUMNS.map(() => '?')
+    .join(', ')})`);
   const call = { ...progress(1n), status: 'Succeeded' as const, unbilledNanoUsd: 0n, durationMs: 1 };
   db.exec('BEGIN');
   for (let n = from; n < from + count; n++)
-    insert.run(...settledRow({ record: { ...origin(`call-${n}`), ...call }, keySpentNanoUsd: 1n, keyRemainingNanoUsd: null, settledMs: NOON_MS }));
+    insert.run(...settledRow({
+      record: { ...origin(`call-${n}`), ...call }, keySpentNanoUsd: 1n, keyRemainingNanoUsd: null, settledMs: NOON_MS,
+    }));
   db.exec('COMMIT');
 }
 

@@ -1,5 +1,6 @@
 /**
- * The ledger as slowly and plainly as it can be said: a list of calls, and sums over it. Periods are prefixes of ISO dates.
+ * The ledger as slowly and plainly as it can be said: a list of calls, and sums over it. Periods are prefixes of ISO
+ * dates.
  */
 import type { HoldRequest, HoldResult, KeySpending, Limits, QuotaPeriod } from '#ledger/ledger.ts';
 
@@ -39,8 +40,11 @@ function counted({ held, pending, settled }: ModelCall): bigint {
 const sum = (values: Iterable<bigint>): bigint => [...values].reduce((a, b) => a + b, 0n);
 const least = (...values: bigint[]): bigint => values.reduce((a, b) => (a < b ? a : b));
 
-export function keySums(model: Model, keyUid: string, period: QuotaPeriod, atMs: number): { spent: bigint; held: bigint } {
-  const calls = [...model.calls.values()].filter((call) => call.keyUid === keyUid && samePeriod(period, call.admittedMs, atMs));
+export function keySums(
+  model: Model, keyUid: string, period: QuotaPeriod, atMs: number,
+): { spent: bigint; held: bigint } {
+  const calls =
+    [...model.calls.values()].filter((call) => call.keyUid === keyUid && samePeriod(period, call.admittedMs, atMs));
   return { spent: sum(calls.map(({ settled }) => settled?.billed ?? 0n)), held: sum(calls.map(counted)) };
 }
 
@@ -49,7 +53,9 @@ export function accountSums(model: Model, account: string): { spent: bigint; hel
   return { spent: sum(calls.map(({ settled }) => settled?.billed ?? 0n)), held: sum(calls.map(counted)) };
 }
 
-function headroom(model: Model, of: { keyUid: string; account: string; admittedMs: number }, limits: Limits): { key: bigint; account: bigint } {
+function headroom(
+  model: Model, of: { keyUid: string; account: string; admittedMs: number }, limits: Limits,
+): { key: bigint; account: bigint } {
   const key = keySums(model, of.keyUid, limits.period, of.admittedMs);
   const account = accountSums(model, of.account);
   return {
@@ -59,11 +65,14 @@ function headroom(model: Model, of: { keyUid: string; account: string; admittedM
 }
 
 /** What the ledger must answer; a grant stays pending. */
-export function modelHold(model: Model, { origin, limits, amountNanoUsd, minimumNanoUsd, progress }: HoldRequest, nowMs: number): HoldResult {
+export function modelHold(model: Model, {
+  origin, limits, amountNanoUsd, minimumNanoUsd, progress,
+}: HoldRequest, nowMs: number): HoldResult {
   const { callId, keyUid, account } = origin;
   const seenKey = model.seenKeys.get(keyUid);
   const seenAccount = model.seenAccounts.get(account);
-  if ((seenKey?.keyGeneration ?? 0n) > limits.keyGeneration || (seenAccount?.accountGeneration ?? 0n) > limits.accountGeneration) return { outcome: 'StaleLimits' };
+  if ((seenKey?.keyGeneration ?? 0n) > limits.keyGeneration ||
+    (seenAccount?.accountGeneration ?? 0n) > limits.accountGeneration) return { outcome: 'StaleLimits' };
   model.seenKeys.set(keyUid, limits);
   model.seenAccounts.set(account, limits);
   const call = model.calls.get(callId);
@@ -73,9 +82,13 @@ export function modelHold(model: Model, { origin, limits, amountNanoUsd, minimum
   const free = least(room.key, room.account) + own;
   const granted = least(amountNanoUsd, free);
   if (granted < minimumNanoUsd || granted < 0n)
-    return { outcome: 'Short', short: room.key <= room.account ? 'Key' : 'Account', availableNanoUsd: free < 0n ? 0n : free };
+    return {
+      outcome: 'Short', short: room.key <= room.account ? 'Key' : 'Account', availableNanoUsd: free < 0n ? 0n : free,
+    };
   const pending = call ? { held: call.held, limits: call.limits } : 'new' as const;
-  model.calls.set(callId, { keyUid, account, admittedMs, limits, held: granted, progress: progress.costNanoUsd, pending, settled: undefined });
+  model.calls.set(callId, {
+    keyUid, account, admittedMs, limits, held: granted, progress: progress.costNanoUsd, pending, settled: undefined,
+  });
   return { outcome: 'Held', heldNanoUsd: granted };
 }
 
@@ -109,7 +122,10 @@ export function modelSettle(model: Model, callId: string, cost: bigint, abandone
   return call.settled;
 }
 
-/** What the next process makes of what this one has left: generations are forgotten, running calls are settled in order of id. */
+/**
+ * What the next process makes of what this one has left: generations are forgotten, running calls are settled in order
+ * of id.
+ */
 export function modelCrash(model: Model): void {
   model.seenKeys = new Map();
   model.seenAccounts = new Map();
@@ -119,7 +135,8 @@ export function modelCrash(model: Model): void {
 }
 
 /** The amounts that a reader must be told. */
-export function modelSpending(model: Model, keyUid: string, period: QuotaPeriod, nowMs: number): Pick<KeySpending, 'spentNanoUsd' | 'heldNanoUsd' | 'totalSpentNanoUsd'> {
+export function modelSpending(model: Model, keyUid: string, period: QuotaPeriod, nowMs: number): Pick<KeySpending,
+  | 'spentNanoUsd' | 'heldNanoUsd' | 'totalSpentNanoUsd'> {
   const { spent, held } = keySums(model, keyUid, period, nowMs);
   return { spentNanoUsd: spent, heldNanoUsd: held, totalSpentNanoUsd: keySums(model, keyUid, 'Never', nowMs).spent };
 }

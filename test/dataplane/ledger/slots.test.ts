@@ -11,7 +11,9 @@ describe('periods', () => {
     assert.deepEqual(spanAt('Day', lastMs), { startMs: Date.UTC(2024, 1, 29), endMs: Date.UTC(2024, 2, 1) });
     assert.deepEqual(spanAt('Month', lastMs), { startMs: Date.UTC(2024, 1, 1), endMs: Date.UTC(2024, 2, 1) });
     assert.deepEqual(spanAt('Month', lastMs + 1), { startMs: Date.UTC(2024, 2, 1), endMs: Date.UTC(2024, 3, 1) });
-    assert.deepEqual(spanAt('Month', Date.UTC(2026, 11, 31, 23)), { startMs: Date.UTC(2026, 11, 1), endMs: Date.UTC(2027, 0, 1) });
+    assert.deepEqual(
+      spanAt('Month', Date.UTC(2026, 11, 31, 23)), { startMs: Date.UTC(2026, 11, 1), endMs: Date.UTC(2027, 0, 1) },
+    );
   });
 
   test('every moment is in exactly one day and one month, as the ISO date says', () => {
@@ -30,7 +32,8 @@ describe('periods', () => {
 
 test('slots follow a model: never over a limit, all or none, nothing left behind', () => {
   const command = fc.record({
-    call: fc.nat({ max: 8 }), take: fc.boolean(), scopes: fc.subarray(['Key', 'Group', 'Channel'] as const), limit: fc.integer({ min: 0, max: 3 }),
+    call: fc.nat({ max: 8 }), take:
+      fc.boolean(), scopes: fc.subarray(['Key', 'Group', 'Channel'] as const), limit: fc.integer({ min: 0, max: 3 }),
   });
   fc.assert(fc.property(fc.array(command, { maxLength: 60 }), (commands) => {
     const slots = createSlots();
@@ -77,7 +80,8 @@ test('slots are counted that a call is the first to take while those that nobody
       releaseSlots(slots, 'short');
     }
     assert.equal(takeSlots(slots, 'call', first).outcome, 'Taken');
-    for (const limit of first) assert.deepEqual(takeSlots(slots, 'other', [limit]), { outcome: 'Full', full: limit }, `after ${unused}`);
+    for (const limit of first)
+      assert.deepEqual(takeSlots(slots, 'other', [limit]), { outcome: 'Full', full: limit }, `after ${unused}`);
     assert.deepEqual(countSlots(slots), { Key: 1, Group: 1, Channel: 1 });
   }
 });

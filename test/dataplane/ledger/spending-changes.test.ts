@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { changesCheckpointed, changesSince, createBalances } from '../../../dataplane/ledger/balances.ts';
-import { confirmHold, placeHold, readKeySpending, settleCall, withdrawHold } from '../../../dataplane/ledger/ledger-core.ts';
+import {
+  confirmHold, placeHold, readKeySpending, settleCall, withdrawHold,
+} from '../../../dataplane/ledger/ledger-core.ts';
 import type { PendingHold } from '../../../dataplane/ledger/ledger-core.ts';
 import { holdRequest, NOON_MS, origin, settlement } from './calls.ts';
 
@@ -31,7 +33,9 @@ function scene() {
   };
   const read = () => ask()();
   const hold = (callId: string, { key = KEYS[0], account = ACCOUNTS[0], nowMs = NOON_MS } = {}): PendingHold => {
-    const { pending } = placeHold(balances, holdRequest(callId, 10n, { origin: { ...origin(callId), keyUid: key ?? '', account: account ?? '' } }), nowMs);
+    const { pending } = placeHold(balances, holdRequest(
+      callId, 10n, { origin: { ...origin(callId), keyUid: key ?? '', account: account ?? '' } },
+    ), nowMs);
     assert.ok(pending);
     confirmHold(balances, pending);
     return pending;
@@ -96,13 +100,16 @@ describe('whose spending has changed', () => {
   });
 
   it('lets who reads only what is told know all, whatever happens', () => {
-    type Step = { readonly do: 'read' | 'file' | 'hold' | 'settle' | 'withdraw'; readonly key: number; readonly account: number };
-    const step: fc.Arbitrary<Step> = fc.record({ do: fc.constantFrom('read', 'file', 'hold', 'settle', 'withdraw'), key: fc.nat(KEYS.length - 1), account: fc.nat(ACCOUNTS.length - 1) });
+    type Step =
+      { readonly do: 'read' | 'file' | 'hold' | 'settle' | 'withdraw'; readonly key: number; readonly account: number };
+    const step: fc.Arbitrary<Step> = fc.record({ do: fc.constantFrom('read', 'file', 'hold', 'settle', 'withdraw'), key:
+      fc.nat(KEYS.length - 1), account: fc.nat(ACCOUNTS.length - 1) });
     fc.assert(fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const { balances, read, hold, assertKnown } = scene();
       const inFlight: PendingHold[] = [];
       for (const [index, { do: what, key, account }] of steps.entries()) {
-        if (what === 'hold') inFlight.push(hold(`call-${index}`, { key: KEYS[key], account: ACCOUNTS[account], nowMs: NOON_MS + index }));
+        if (what === 'hold')
+          inFlight.push(hold(`call-${index}`, { key: KEYS[key], account: ACCOUNTS[account], nowMs: NOON_MS + index }));
         if (what === 'file') changesCheckpointed(balances);
         if (what === 'read') {
           read();

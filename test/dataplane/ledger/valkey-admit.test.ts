@@ -12,10 +12,13 @@ if (valkey.skip) {
   const server = await startValkey();
   after(() => server[Symbol.asyncDispose]());
 
-  const withLedger = async (test: (ledger: Ledger, admit: NonNullable<Ledger['admit']>) => Promise<void>): Promise<void> => {
+  const withLedger = async (test: (
+    ledger: Ledger, admit: NonNullable<Ledger['admit']>,
+  ) => Promise<void>): Promise<void> => {
     const ledger = (await openSubject(server, testClock())).ledger;
     try {
-      await test(ledger, async (request, slots) => await ledger.admit?.(request, slots) ?? assert.fail('a single server admits at once'));
+      await test(ledger, async (request, slots) => await ledger.admit?.(request, slots) ??
+        assert.fail('a single server admits at once'));
     } finally {
       await ledger.close();
     }
@@ -41,20 +44,26 @@ if (valkey.skip) {
     }));
 
     it('takes no slot where the money does not reach', () => withLedger(async (ledger, admit) => {
-      assert.deepEqual(await admit(holdRequest('a', 2_000_000n), [channel]), { outcome: 'Short', short: 'Account', availableNanoUsd: 1_000_000n });
+      assert.deepEqual(await admit(holdRequest('a', 2_000_000n), [channel]), {
+        outcome: 'Short', short: 'Account', availableNanoUsd: 1_000_000n,
+      });
       assert.deepEqual(ledger.gauges().slots, { Key: 0, Group: 0, Channel: 0 });
       assert.deepEqual(await ledger.takeSlots('b', [channel]), { outcome: 'Taken' });
     }));
 
     it('takes no slot where the limits are old', () => withLedger(async (ledger, admit) => {
       await ledger.hold(holdRequest('a', 1n, { limits: { keyGeneration: 5n } }));
-      assert.deepEqual(await admit(holdRequest('b', 1n, { limits: { keyGeneration: 4n } }), [channel]), { outcome: 'StaleLimits' });
+      assert.deepEqual(
+        await admit(holdRequest('b', 1n, { limits: { keyGeneration: 4n } }), [channel]), { outcome: 'StaleLimits' },
+      );
       assert.deepEqual(await ledger.takeSlots('c', [channel]), { outcome: 'Taken' });
     }));
 
     it('keeps slots that the call has already', () => withLedger(async (ledger, admit) => {
       await ledger.takeSlots('a', [key]);
-      assert.deepEqual(await admit(holdRequest('a', 2_000_000n), [key, channel]), { outcome: 'Short', short: 'Account', availableNanoUsd: 1_000_000n });
+      assert.deepEqual(await admit(holdRequest('a', 2_000_000n), [key, channel]), {
+        outcome: 'Short', short: 'Account', availableNanoUsd: 1_000_000n,
+      });
       assert.deepEqual(ledger.gauges().slots, { Key: 1, Group: 0, Channel: 0 });
       assert.deepEqual(await admit(holdRequest('a', 1n), [key, channel]), { outcome: 'Held', heldNanoUsd: 1n });
       assert.deepEqual(ledger.gauges().slots, { Key: 1, Group: 0, Channel: 1 });
@@ -62,7 +71,8 @@ if (valkey.skip) {
 
     it('of many calls at once admits as many as there are slots', () => withLedger(async (_ledger, admit) => {
       const wide = slot('Channel', 'r/wide', 7);
-      const results = await Promise.all(Array.from({ length: 40 }, (_none, index) => admit(holdRequest(`call-${index}`, 1n), [wide])));
+      const results = await Promise.all(Array.from({ length: 40 }, (_none, index) =>
+        admit(holdRequest(`call-${index}`, 1n), [wide])));
       assert.equal(results.filter(({ outcome }) => outcome === 'Held').length, 7);
       assert.equal(results.filter(({ outcome }) => outcome === 'Full').length, 33);
     }));
@@ -73,7 +83,9 @@ if (valkey.skip) {
       await ledger.hold(holdRequest('plain', 5n));
       await ledger.settle(settlement('plain', 5n));
       const [strange, stranger, plain] = await Promise.all([
-        ledger.readUsage('key-1', 'a\x003\0plain'), ledger.readJob('key-1', 'j\x1e\0ok'), ledger.readUsage('key-1', 'plain'),
+        ledger.readUsage(
+          'key-1', 'a\x003\0plain',
+        ), ledger.readJob('key-1', 'j\x1e\0ok'), ledger.readUsage('key-1', 'plain'),
       ]);
       assert.equal(strange, undefined);
       assert.equal(stranger, undefined);

@@ -1,6 +1,6 @@
 /**
- * For tests that decide where a server and its answers end: its append-only file, command by command, and a proxy in front of it
- * that keeps answers back.
+ * For tests that decide where a server and its answers end: its append-only file, command by command, and a proxy in
+ * front of it that keeps answers back.
  */
 import { once } from 'node:events';
 import { readdir, readFile, truncate } from 'node:fs/promises';
@@ -63,7 +63,9 @@ function lineAt(bytes: Buffer, from: number): { number: number; to: number } | u
   return end < 0 ? undefined : { number: Number(bytes.toString('latin1', from + 1, end)), to: end + 2 };
 }
 
-/** Of a server that is killed: its file as a disk may have it that lost power, with what came after this place missing. */
+/**
+ * Of a server that is killed: its file as a disk may have it that lost power, with what came after this place missing.
+ */
 export async function cutAppended(server: ValkeyServer, bytes: number): Promise<void> {
   await truncate(await appendedPath(server), bytes);
 }

@@ -1,4 +1,6 @@
-/** Operations as text, and a settlement that is answered only with what its process does not know: it comes to the same. */
+/**
+ * Operations as text, and a settlement that is answered only with what its process does not know: it comes to the same.
+ */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, describe, it } from 'node:test';
@@ -42,34 +44,46 @@ function heldCall(request: HoldRequest, [day, month]: readonly [string, string])
 }
 
 /** What somebody else may have chosen. */
-const odd = fc.oneof(fc.string({ unit: 'binary' }), fc.string(), fc.constantFrom('"', '\\', '\n', '\x1e', '\0', 'a\0b\x1e', '\u2028', '\ud800', 'Zürich "1"', '模型'));
-const oddOrigin = fc.record({ callId: odd, keyUid: odd, account: odd, group: odd, model: odd, channel: odd, catalog: odd });
+const odd = fc.oneof(fc.string({ unit: 'binary' }), fc.string(), fc.constantFrom(
+  '"', '\\', '\n', '\x1e', '\0', 'a\0b\x1e', '\u2028', '\ud800', 'Zürich "1"', '模型',
+));
+const oddOrigin =
+  fc.record({ callId: odd, keyUid: odd, account: odd, group: odd, model: odd, channel: odd, catalog: odd });
 const oddCount = fc.oneof(fc.double(), fc.nat(), fc.constantFrom(-1, Number.NaN, Number.POSITIVE_INFINITY, 2.5));
 const oddAmount = fc.bigInt({ min: -(2n ** 80n), max: 2n ** 80n });
 const oddProgress = fc.record({
   costNanoUsd: oddAmount, usageSource: fc.constantFrom('Provider', 'Estimated', 'Partial'),
-  tokens: fc.record({ input: oddCount, cached: oddCount, cacheWrite5m: oddCount, cacheWrite1h: oddCount, output: oddCount }),
+  tokens:
+    fc.record({ input: oddCount, cached: oddCount, cacheWrite5m: oddCount, cacheWrite1h: oddCount, output: oddCount }),
 });
 const oddLimits = fc.record({
-  keyLimitNanoUsd: fc.option(oddAmount, { nil: null }), period: fc.constantFrom('Never', 'Daily', 'Monthly'), keyGeneration: fc.bigInt({ min: 0n }),
+  keyLimitNanoUsd: fc.option(oddAmount, { nil: null }), period:
+    fc.constantFrom('Never', 'Daily', 'Monthly'), keyGeneration: fc.bigInt({ min: 0n }),
   accountCreditNanoUsd: oddAmount, accountGeneration: fc.bigInt({ min: 0n }),
 });
-const oddRequest = fc.record({ origin: oddOrigin, createdMs: oddCount, limits: oddLimits, amountNanoUsd: oddAmount, minimumNanoUsd: oddAmount, progress: oddProgress })
+const oddRequest = fc.record({ origin: oddOrigin, createdMs:
+  oddCount, limits: oddLimits, amountNanoUsd: oddAmount, minimumNanoUsd: oddAmount, progress: oddProgress })
   .map(({ origin: from, createdMs, ...rest }): HoldRequest => ({ ...rest, origin: { ...from, createdMs } }));
-const oddSlots = fc.array(fc.record({ scope: fc.constantFrom('Key', 'Group', 'Channel'), id: odd, limit: fc.nat() }), { maxLength: 3 });
+const oddSlots = fc.array(
+  fc.record({ scope: fc.constantFrom('Key', 'Group', 'Channel'), id: odd, limit: fc.nat() }), { maxLength: 3 },
+);
 
 describe('an operation as text', () => {
   it('has as many arguments as it says, whatever they are', () => {
     fc.assert(fc.property(oddRequest, oddSlots, oddCount, fc.boolean(), (request, slots, durationMs, moved) => {
       const { callId } = request.origin;
-      const settled = { callId, progress: request.progress, status: 'ClientClosed' as const, durationMs, origin: request.origin };
+      const settled = {
+        callId, progress: request.progress, status: 'ClientClosed' as const, durationMs, origin: request.origin,
+      };
       const heldOrigin = moved ? { ...request.origin, channel: `${request.origin.channel}-other` } : request.origin;
       const operations = [
-        holdOperation(request), admitOperation(request, slots), bookOperation(settled, heldOrigin, slots.map(({ id }) => id)),
+        holdOperation(request), admitOperation(request, slots), bookOperation(settled, heldOrigin, slots.map(({ id }) =>
+          id)),
         settleOperation(settled, slots.map(({ id }) => id)),
       ];
       const decoded = decode(encodeBatch([], operations));
-      assert.deepEqual(decoded.map(({ name, args }) => [name, args.length]), operations.map(({ name, args }) => [name, args.length]));
+      assert.deepEqual(decoded.map(({ name, args }) =>
+        [name, args.length]), operations.map(({ name, args }) => [name, args.length]));
       const [hold, admit, book, settle] = decoded;
       assert.deepEqual(admit?.args.slice(1 + slots.length * 2), hold?.args);
       assert.deepEqual(book?.args.slice(0, 3), settle?.args.slice(0, 3));
@@ -86,7 +100,9 @@ describe('an operation as text', () => {
     const both = encoded(admitOperation(call, [slot('Key', 'one', 2), slot('Channel', 'r/c', 1)]));
     assert.deepEqual(both.args, ['4', 'key/one', '2', 'channel/r/c', '1', ...held.args]);
     const settled = settlement('a', 5n, { progress: progress(5n), origin: call.origin });
-    assert.deepEqual(encoded(bookOperation(settled, call.origin, ['key/one'])).args, ['a', '5', '[10,1,2,3,5,"Partial"]', '', 'Succeeded', '1234', 'key/one']);
+    assert.deepEqual(encoded(bookOperation(settled, call.origin, ['key/one'])).args, [
+      'a', '5', '[10,1,2,3,5,"Partial"]', '', 'Succeeded', '1234', 'key/one',
+    ]);
   });
 
   it('has no arguments that somebody else put into an identifier', () => {
@@ -97,7 +113,9 @@ describe('an operation as text', () => {
   it('names the route that the call has now', () => {
     const other = { ...call.origin, catalog: 'model-gateway/anthropic@2' };
     const settled = settlement('a', 5n, { origin: other });
-    assert.equal(bookOperation(settled, call.origin, []).args[3], JSON.stringify([other.group, other.model, other.channel, other.catalog]));
+    assert.equal(bookOperation(settled, call.origin, []).args[3], JSON.stringify([
+      other.group, other.model, other.channel, other.catalog,
+    ]));
     assert.equal(bookOperation(settled, other, []).args[3], '');
   });
 });
@@ -107,13 +125,18 @@ describe('a short reply', { skip: valkey.skip }, async () => {
   const server = await startValkey();
   after(() => server[Symbol.asyncDispose]());
 
-  const withBucket = async (test: (bucket: Bucket) => Promise<void>, place: Place = { server, prefix: `b${randomUUID().slice(0, 8)}`, query: '' }): Promise<void> => {
+  const withBucket = async (test: (bucket: Bucket) => Promise<void>, place: Place = {
+    server, prefix: `b${randomUUID().slice(0, 8)}`, query: '',
+  }): Promise<void> => {
     const location = parseValkeyUrl(urlOf(place));
     const link = openLink(location);
-    const settings = { keepMs: DAY_MS, records: 100, lenient: false, ...PATIENT, instance: randomUUID(), clock: () => NOON_MS };
+    const settings = {
+      keepMs: DAY_MS, records: 100, lenient: false, ...PATIENT, instance: randomUUID(), clock: () => NOON_MS,
+    };
     const opened = Promise.withResolvers<void>();
     const bucket = new Bucket({
-      link, base: bucketBases(location)[0] ?? assert.fail(), settings, contribute: async () => [], onRejoined: () => undefined,
+      link, base: bucketBases(location)[0] ??
+        assert.fail(), settings, contribute: async () => [], onRejoined: () => undefined,
       onState: (state) => (state === 'Open' ? opened.resolve() : undefined),
     });
     bucket.start();
@@ -132,7 +155,8 @@ describe('a short reply', { skip: valkey.skip }, async () => {
     return [day, month];
   };
 
-  const book = (bucket: Bucket, settled: Settlement, heldOrigin = settled.origin): Promise<Reply> => bucket.ask(bookOperation(settled, heldOrigin, []));
+  const book = (bucket: Bucket, settled: Settlement, heldOrigin = settled.origin): Promise<Reply> =>
+    bucket.ask(bookOperation(settled, heldOrigin, []));
 
   const moved = origin('a', { group: 'vip', channel: 'other/backup', catalog: 'model-gateway/other@7' });
   const huge = 9_000_000_000n * 10n ** 9n;
@@ -143,8 +167,11 @@ describe('a short reply', { skip: valkey.skip }, async () => {
     ['of which not all can be billed', { keyLimitNanoUsd: 100n, period: 'Daily' }, 20n, settlement('a', 190n)],
     ['in a quota by the month', { keyLimitNanoUsd: 100n, period: 'Monthly' }, 20n, settlement('a', 20n)],
     ['that ran elsewhere in the end', {}, 20n, settlement('a', 20n, { origin: moved, status: 'ProviderCut' })],
-    ['of amounts beyond every number', { keyLimitNanoUsd: huge, accountCreditNanoUsd: huge }, huge - 3n, settlement('a', 2n ** 80n)],
-    ['with figures that are no counts', {}, 20n, settlement('a', -4n, { durationMs: Number.NaN, progress: { ...progress(-4n), tokens: { ...progress(0n).tokens, input: -1, output: 2.5 } } })],
+    ['of amounts beyond every number', {
+      keyLimitNanoUsd: huge, accountCreditNanoUsd: huge,
+    }, huge - 3n, settlement('a', 2n ** 80n)],
+    ['with figures that are no counts', {}, 20n, settlement('a', -4n, { durationMs:
+      Number.NaN, progress: { ...progress(-4n), tokens: { ...progress(0n).tokens, input: -1, output: 2.5 } } })],
   ];
   for (const [name, limits, heldNanoUsd, settled] of cases) {
     it(`of a call ${name} says what a long one does`, async () => {
@@ -161,7 +188,9 @@ describe('a short reply', { skip: valkey.skip }, async () => {
         const held = heldCall(request, await hold(bucket, request));
         const reply = await book(bucket, settled, request.origin);
         assert.equal(reply[0], 'booked');
-        Object.assign(asked, { reply: expandBooked(reply, held, settled), kept: await bucket.ask({ name: 'usage', args: ['a'] }) });
+        Object.assign(
+          asked, { reply: expandBooked(reply, held, settled), kept: await bucket.ask({ name: 'usage', args: ['a'] }) },
+        );
       });
       assert.deepEqual(asked, told);
     });

@@ -30,12 +30,17 @@ function fault(error: unknown): never {
 }
 
 /** A process of the fleet, whose closing is in the test's hands. `over`: its way to the server. */
-async function joinFleet(server: ValkeyServer, dataDir: string, over: (link: Link) => Partial<Link> = () => ({})): Promise<Instance> {
+async function joinFleet(server: ValkeyServer, dataDir: string, over: (link: Link) => Partial<Link> = () =>
+  ({})): Promise<Instance> {
   const location = parseValkeyUrl(server.url);
   const link = openLink(location);
   const journal = await openJournal({ folder: join(dataDir, 'ledger-journal'), onFault: fault });
-  const settings = { ...PATIENT, instance: randomUUID(), keepMs: DAY_MS, records: 100, lenient: false, clock: undefined };
-  const instance = new Instance({ location, link: { ...link, ...over(link) }, settings, journal, onEvent: () => undefined, refill: undefined });
+  const settings = {
+    ...PATIENT, instance: randomUUID(), keepMs: DAY_MS, records: 100, lenient: false, clock: undefined,
+  };
+  const instance = new Instance({
+    location, link: { ...link, ...over(link) }, settings, journal, onEvent: () => undefined, refill: undefined,
+  });
   instance.start();
   await eventually('it is ready', () => instance.health().ok);
   return instance;
@@ -172,7 +177,8 @@ describe('an answer that is lost', { skip: valkey.skip }, () => {
       const first = await joinFleet(server, await dataFolder(), (link) => ({
         async run(base, batch) {
           const reply = await link.run(base, batch);
-          if (batch.includes(`${ARGUMENT_END}${lost}${ARGUMENT_END}`) && dropped++ === 0) throw new Error('the connection is gone');
+          if (batch.includes(`${ARGUMENT_END}${lost}${ARGUMENT_END}`) && dropped++ === 0)
+            throw new Error('the connection is gone');
           return reply;
         },
       }));

@@ -56,7 +56,9 @@ if (valkey.skip) {
       for (const each of [reader, other]) {
         assert.equal((await each.readKey('key-9', 'Never')).spentNanoUsd, 5n);
         assert.equal((await each.readKey('key-9', 'Never', 'team-9/team-9')).spentNanoUsd, 5n);
-        assert.equal((await each.readKey('key-9', 'Never', 'team-7/team-7')).spentNanoUsd, 0n, 'told the account, it looks there only');
+        assert.equal((await each.readKey(
+          'key-9', 'Never', 'team-7/team-7',
+        )).spentNanoUsd, 0n, 'told the account, it looks there only');
       }
       await other.close();
       reader.close();
@@ -67,7 +69,8 @@ if (valkey.skip) {
       const ledger = await openValkeyLedger({ url: `${cluster.url}?prefix=slots`, over: PATIENT });
       const slots = [slot('Key', '1', 2), slot('Channel', 'route/direct', 1)];
       assert.equal((await ledger.takeSlots('a', slots)).outcome, 'Taken');
-      for (let n = 0; n < 20; n++) assert.deepEqual(await ledger.takeSlots(`b-${n}`, slots), { outcome: 'Full', full: slots[1] });
+      for (let n = 0; n < 20; n++)
+        assert.deepEqual(await ledger.takeSlots(`b-${n}`, slots), { outcome: 'Full', full: slots[1] });
       ledger.releaseSlots('a');
       assert.equal((await ledger.takeSlots('c', slots)).outcome, 'Taken');
       assert.deepEqual(ledger.gauges().slots, { Key: 1, Group: 0, Channel: 1 });
@@ -79,13 +82,15 @@ if (valkey.skip) {
       await spend(ledger, 1);
       await node?.kill();
       const untilMs = performance.now() + DEADLINE_MS;
-      const results = await Promise.allSettled(accounts.map((place, n) => ledger.hold(holdRequest(`away-${n}`, 1n, { origin: place }))));
+      const results = await Promise.allSettled(accounts.map((place, n) =>
+        ledger.hold(holdRequest(`away-${n}`, 1n, { origin: place }))));
       assert.ok(results.some(({ status }) => status === 'rejected'));
       for (const each of results) if (each.status === 'rejected') assert.ok(each.reason instanceof LedgerUnavailable);
       await node?.start();
       await whenFormed(cluster.nodes);
       while (!ledger.health?.().ok && performance.now() < untilMs) await sleep(20);
-      assert.deepEqual(await Promise.all(accounts.map((place, n) => ledger.hold(holdRequest(`back-${n}`, 1n, { origin: place })))), accounts.map(() => HELD(1n)));
+      assert.deepEqual(await Promise.all(accounts.map((place, n) =>
+        ledger.hold(holdRequest(`back-${n}`, 1n, { origin: place })))), accounts.map(() => HELD(1n)));
       for (const { account } of accounts) assert.equal((await ledger.readAccount(account)).spentNanoUsd, 5n);
       await ledger.close();
     });

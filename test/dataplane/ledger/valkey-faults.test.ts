@@ -25,12 +25,15 @@ describe('the ledger on Valkey, when things break', { skip: valkey.skip }, () =>
       const { ledger, events } = await open(server, { dataDir: await dataFolder() });
       await ledger.hold(holdRequest('running', 40n, { limits }));
       await outage.begin(server);
-      await assert.rejects(ledger.hold(holdRequest('first', 10n, { limits })), (error: unknown) => error instanceof LedgerUnavailable && !/:\s*$/.test(error.message));
+      await assert.rejects(ledger.hold(holdRequest('first', 10n, { limits })), (error: unknown) =>
+        error instanceof LedgerUnavailable && !/:\s*$/.test(error.message));
       // from here on nobody waits
       assert.equal(ledger.health?.().ok, false);
       const beganMs = performance.now();
-      for (let n = 0; n < 100; n++) await assert.rejects(ledger.hold(holdRequest(`refused-${n}`, 10n, { limits })), LedgerUnavailable);
-      for (let n = 0; n < 100; n++) await assert.rejects(async () => ledger.takeSlots(`refused-${n}`, [slot('Key', '1', 1)]), LedgerUnavailable);
+      for (let n = 0; n < 100; n++)
+        await assert.rejects(ledger.hold(holdRequest(`refused-${n}`, 10n, { limits })), LedgerUnavailable);
+      for (let n = 0; n < 100; n++)
+        await assert.rejects(async () => ledger.takeSlots(`refused-${n}`, [slot('Key', '1', 1)]), LedgerUnavailable);
       await assert.rejects(ledger.readKey('key-1', 'Never'), LedgerUnavailable);
       await assert.rejects(ledger.recordProgress(new Map([['running', progress(3n)]])), LedgerUnavailable);
       assert.ok(performance.now() - beganMs < 20_000, 'refusals do not wait');
@@ -40,7 +43,8 @@ describe('the ledger on Valkey, when things break', { skip: valkey.skip }, () =>
       await eventually('it is ready again', isReady(ledger));
       assert.deepEqual(await ledger.hold(holdRequest('next', 70n, { limits })), HELD(70n));
       assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 30n, heldNanoUsd: 70n });
-      assert.deepEqual(events.map(({ kind }) => kind).filter((kind) => kind === 'Emptied' || kind === 'LostWrites'), []);
+      assert.deepEqual(events.map(({ kind }) => kind).filter((kind) => kind === 'Emptied' ||
+        kind === 'LostWrites'), []);
       assert.deepEqual([events.at(-1)?.kind, events.some(({ kind }) => kind === 'Failing')], ['Working', true]);
     });
   }
@@ -49,12 +53,14 @@ describe('the ledger on Valkey, when things break', { skip: valkey.skip }, () =>
     const server = await start();
     const { ledger } = await open(server);
     server.signal('SIGSTOP');
-    const asked = [ledger.hold(holdRequest('a', 60n, { limits })), Promise.resolve(ledger.takeSlots('b', [slot('Key', '1', 1)]))];
+    const asked =
+      [ledger.hold(holdRequest('a', 60n, { limits })), Promise.resolve(ledger.takeSlots('b', [slot('Key', '1', 1)]))];
     for (const each of await Promise.allSettled(asked)) assert.equal(each.status, 'rejected');
     server.signal('SIGCONT');
     await eventually('it is ready again', isReady(ledger));
     await eventually('the money is free', async () => (await ledger.readAccount('team-a/team-a')).heldNanoUsd === 0n);
-    await eventually('the slot is free', async () => (await ledger.takeSlots('c', [slot('Key', '1', 1)])).outcome === 'Taken');
+    await eventually('the slot is free', async () =>
+      (await ledger.takeSlots('c', [slot('Key', '1', 1)])).outcome === 'Taken');
     // also where its hold comes later than that it is not wanted
     await assert.rejects(ledger.hold(holdRequest('a', 60n, { limits })), LedgerUnavailable);
   });
@@ -65,7 +71,9 @@ describe('the ledger on Valkey, when things break', { skip: valkey.skip }, () =>
     const first = holdRequest('a', 10n, { limits });
     await ledger.hold(first);
     server.signal('SIGSTOP');
-    await assert.rejects(ledger.hold(holdRequest('a', 90n, { limits: { keyLimitNanoUsd: 200n, keyGeneration: 2n }, origin: { channel: 'other/backup', group: 'vip' } })), LedgerUnavailable);
+    await assert.rejects(ledger.hold(holdRequest('a', 90n, {
+      limits: { keyLimitNanoUsd: 200n, keyGeneration: 2n }, origin: { channel: 'other/backup', group: 'vip' },
+    })), LedgerUnavailable);
     server.signal('SIGCONT');
     await eventually('it is ready again', isReady(ledger));
     const { record, keyRemainingNanoUsd } = await ledger.settle(settlement('a', 5n));
@@ -141,10 +149,14 @@ describe('the ledger on Valkey, when things break', { skip: valkey.skip }, () =>
     assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 42n, heldNanoUsd: 0n });
     const { progress: settled, status, durationMs } = settlement('b', 12n);
     assert.deepEqual(await ledger.readUsage('key-1', 'b'), {
-      ...origin('b', { createdMs: 1_795_176_000_000 }), ...settled, tokens: { ...settled.tokens, output: 30 }, status, durationMs, unbilledNanoUsd: 0n,
+      ...origin('b', { createdMs: 1_795_176_000_000 }), ...settled, tokens: {
+        ...settled.tokens, output: 30,
+      }, status, durationMs, unbilledNanoUsd: 0n,
     });
     // a call that was settled then answers as it did
-    assert.deepEqual(await ledger.settle(settlement('a', 99n)), { record: await ledger.readUsage('key-1', 'a'), keySpentNanoUsd: 30n, keyRemainingNanoUsd: 70n });
+    assert.deepEqual(await ledger.settle(settlement('a', 99n)), {
+      record: await ledger.readUsage('key-1', 'a'), keySpentNanoUsd: 30n, keyRemainingNanoUsd: 70n,
+    });
   });
 
   test('a store that is emptied: nothing is admitted until all know it, and the balances are as they were', async () => {
@@ -160,12 +172,17 @@ describe('the ledger on Valkey, when things break', { skip: valkey.skip }, () =>
     await first.hold(holdRequest('running-1', 30n, { limits: daily, progress: progress(2n) }));
     await second.hold(holdRequest('running-2', 20n, { limits: daily, progress: progress(2n) }));
     await first.takeSlots('running-1', [slot('Key', '1', 1)]);
-    const before = [await first.readKey('key-1', 'Daily'), await first.readAccount('team-a/team-a'), await first.readUsage('key-1', 'call-2')];
+    const before = [await first.readKey(
+      'key-1', 'Daily',
+    ), await first.readAccount('team-a/team-a'), await first.readUsage('key-1', 'call-2')];
     await server.command('FLUSHALL');
     await assert.rejects(first.hold(holdRequest('too-soon', 100n, { limits: daily })), LedgerUnavailable);
     await eventually('both are ready', () => isReady(first)() && isReady(second)());
     assert.deepEqual(await second.hold(holdRequest('more', 41n, { limits: daily })), SHORT('Key', 40n));
-    assert.deepEqual([await second.readKey('key-1', 'Daily'), await second.readAccount('team-a/team-a'), await second.readUsage('key-1', 'call-2')].map(withoutUse), before.map(withoutUse));
+    assert.deepEqual([
+      await second.readKey('key-1', 'Daily'), await second.readAccount('team-a/team-a'),
+      await second.readUsage('key-1', 'call-2'),
+    ].map(withoutUse), before.map(withoutUse));
     assert.equal((await second.takeSlots('other', [slot('Key', '1', 1)])).outcome, 'Full');
     assert.deepEqual((await first.settle(settlement('call-1', 99n))).record.costNanoUsd, 2n);
     assert.equal((await first.settle(settlement('running-1', 25n))).record.costNanoUsd, 25n);
@@ -178,7 +195,8 @@ describe('the ledger on Valkey, when things break', { skip: valkey.skip }, () =>
       over: { refillMs: REFILL_MS },
       refill: async () => ({
         accounts: [{ account: 'team-a/team-a', spentNanoUsd: 70n }],
-        keys: [{ keyUid: 'key-1', account: 'team-a/team-a', totalSpentNanoUsd: 70n, period: 'Never', periodStartMs: null, spentNanoUsd: 70n }],
+        keys: [{ keyUid: 'key-1', account:
+          'team-a/team-a', totalSpentNanoUsd: 70n, period: 'Never', periodStartMs: null, spentNanoUsd: 70n }],
       }),
     });
     await eventually('it is ready', isReady(ledger));
@@ -285,7 +303,8 @@ describe('the ledger on Valkey, when things break', { skip: valkey.skip }, () =>
     await assert.rejects(third.settle(settlement('b', 5n)), LedgerUnavailable);
     assert.deepEqual(await third.readAccount('team-a/team-a'), { spentNanoUsd: 65n, heldNanoUsd: 0n });
     await third.close();
-    const journal = await openJournal({ folder: join(dataDir, 'ledger-journal'), onFault: (error) => assert.fail(String(error)) });
+    const journal =
+      await openJournal({ folder: join(dataDir, 'ledger-journal'), onFault: (error) => assert.fail(String(error)) });
     await journal.close();
     assert.deepEqual(journal.left, []);
   });
@@ -311,5 +330,6 @@ describe('the ledger on Valkey, when things break', { skip: valkey.skip }, () =>
 });
 
 function withoutUse(value: unknown): unknown {
-  return typeof value === 'object' && value !== null && 'lastUsedMs' in value ? { ...value, lastUsedMs: undefined } : value;
+  return typeof value === 'object' && value !== null &&
+    'lastUsedMs' in value ? { ...value, lastUsedMs: undefined } : value;
 }

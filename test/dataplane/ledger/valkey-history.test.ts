@@ -1,6 +1,6 @@
 /**
- * Random histories of several processes on one server, against the model that knows only one: whoever does what, the answers and
- * the balances are those of the calls in their order. Processes die and are reaped, and come back.
+ * Random histories of several processes on one server, against the model that knows only one: whoever does what, the
+ * answers and the balances are those of the calls in their order. Processes die and are reaped, and come back.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -45,7 +45,9 @@ class History {
 
   async #join(): Promise<Member> {
     const instance = randomUUID();
-    return { instance, ledger: await openValkeyLedger({ url: urlOf(this.#place), over: { ...PATIENT, instance, clock: () => this.#clock.nowMs } }) };
+    return { instance, ledger: await openValkeyLedger({
+      url: urlOf(this.#place), over: { ...PATIENT, instance, clock: () => this.#clock.nowMs },
+    }) };
   }
 
   #member(index: number): Member {
@@ -110,7 +112,9 @@ class History {
     const first = this.#settled.get(callId);
     if (first === undefined) return;
     const { account, keyUid } = this.#model.calls.get(callId) ?? {};
-    const { record } = await this.#member(this.#turn).ledger.settle(settlement(callId, 999n, { origin: origin(callId, { account: account ?? '', keyUid: keyUid ?? '' }) }));
+    const { record } = await this.#member(this.#turn).ledger.settle(settlement(
+      callId, 999n, { origin: origin(callId, { account: account ?? '', keyUid: keyUid ?? '' }) },
+    ));
     assert.equal(record.costNanoUsd, first);
   }
 
@@ -119,15 +123,19 @@ class History {
     const { ledger, instance } = this.#member(index);
     await ledger.close();
     await declareDead(this.#place, instance, ACCOUNTS);
-    const left = [...this.#model.calls].filter(([id, { settled }]) => !settled && this.#owners.get(id) === index).sort(([a], [b]) => (a < b ? -1 : 1));
+    const left = [...this.#model.calls].filter(([id, { settled }]) => !settled &&
+      this.#owners.get(id) === index).sort(([a], [b]) => (a < b ? -1 : 1));
     for (const [callId, call] of left) modelSettle(this.#model, callId, call.progress, true);
     this.#members[index] = await this.#join();
     for (const [callId, call] of left) {
       const record = await this.#member(this.#turn).ledger.readUsage(call.keyUid, callId);
-      assert.deepEqual([record?.status, record?.costNanoUsd, record?.unbilledNanoUsd], ['Abandoned', call.settled?.billed, call.settled?.unbilled]);
+      assert.deepEqual([
+        record?.status, record?.costNanoUsd, record?.unbilledNanoUsd,
+      ], ['Abandoned', call.settled?.billed, call.settled?.unbilled]);
     }
     // a late settlement of these is another test's
-    for (let slot = 0; slot < SLOTS; slot++) if (left.some(([id]) => id === this.#world.callId(slot))) this.#world.endCall(slot);
+    for (let slot = 0; slot < SLOTS; slot++) if (left.some(([id]) => id === this.#world.callId(slot)))
+      this.#world.endCall(slot);
   }
 
   async assertAgrees(): Promise<void> {
@@ -135,7 +143,9 @@ class History {
       for (const key of KEYS) {
         for (const period of PERIODS) {
           const { spentNanoUsd, heldNanoUsd, totalSpentNanoUsd } = await ledger.readKey(key, period);
-          assert.deepEqual({ spentNanoUsd, heldNanoUsd, totalSpentNanoUsd }, modelSpending(this.#model, key, period, this.#world.nowMs));
+          assert.deepEqual({
+            spentNanoUsd, heldNanoUsd, totalSpentNanoUsd,
+          }, modelSpending(this.#model, key, period, this.#world.nowMs));
         }
       }
       for (const account of ACCOUNTS) {

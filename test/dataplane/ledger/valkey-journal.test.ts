@@ -13,13 +13,17 @@ let folder: string;
 let nowMs: number;
 const faults: unknown[] = [];
 
-const open = (): Promise<SettlementJournal> => openJournal({ folder, onFault: (error) => faults.push(error), monotonicMs: () => nowMs });
-const pending = (callId: string): PendingSettlement => ({ callId, account: 'team/a', adopt: { name: 'adopt', args: [callId] }, settle: { name: 'settle', args: [callId] } });
+const open = (): Promise<SettlementJournal> =>
+  openJournal({ folder, onFault: (error) => faults.push(error), monotonicMs: () => nowMs });
+const pending = (callId: string): PendingSettlement =>
+  ({ callId, account: 'team/a', adopt: { name: 'adopt', args: [callId] }, settle: { name: 'settle', args: [callId] } });
 /** As the script tells it. */
 const reply = (callId: string, account = 'team/a'): string[] => ['settled', account, callId, 'key-1', 'rest'];
-const refill = (callId: string, account = 'team/a') => ({ name: 'refill', args: [callId, 'key-1', account, 'rest', 'job', '5', 'route/channel', ''] });
+const refill = (callId: string, account = 'team/a') =>
+  ({ name: 'refill', args: [callId, 'key-1', account, 'rest', 'job', '5', 'route/channel', ''] });
 const JOB = ['job', '5', 'route/channel'];
-const part = (over: Partial<JournalPart> = {}): JournalPart => ({ base: '{mgw0}:', epoch: 'epoch-1', accepts: () => true, ...over });
+const part = (over: Partial<JournalPart> = {}): JournalPart =>
+  ({ base: '{mgw0}:', epoch: 'epoch-1', accepts: () => true, ...over });
 const all = part();
 
 describe('the journal', () => {
@@ -49,7 +53,9 @@ describe('the journal', () => {
     const journal = await open();
     journal.addSettled(reply('a'), JOB);
     journal.addSettled(reply('b', 'team/b'), JOB);
-    assert.deepEqual(await journal.refills(part({ accepts: (account) => account === 'team/b' })), [refill('b', 'team/b')]);
+    assert.deepEqual(
+      await journal.refills(part({ accepts: (account) => account === 'team/b' })), [refill('b', 'team/b')],
+    );
     await journal.close();
   });
 
@@ -83,7 +89,8 @@ describe('the journal', () => {
     writeFileSync(join(folder, 'previous.jsonl'), '\n["C","req_1",["settled","team-a/team-a","req_1","key-1","1795176000000","[\\"auto-a\\",\\"m\\",\\"r/c\\",\\"ns/p@1\\"]","[10,1,2,3,30,\\"Provider\\"]","30","0","Succeeded","1234","30","70","1","30","30","30","30","20777","24322"],["","0","r/c"]]\n');
     writeFileSync(join(folder, 'current.jsonl'), '\n["P",{"callId":"req_2","account":"team-a/team-a","adopt":{"name":"adopt","args":["req_2"]},"settle":{"name":"settle","args":["req_2","5"]}}]\n["P",{"callId":"req_3","account":"team-a/team-a","adopt":{"name":"adopt","args":[]},"settle":{"name":"settle","args":[]}}]\n["D","req_3"]\n');
     const journal = await open();
-    assert.deepEqual(journal.left, [{ callId: 'req_2', account: 'team-a/team-a', adopt: { name: 'adopt', args: ['req_2'] }, settle: { name: 'settle', args: ['req_2', '5'] } }]);
+    assert.deepEqual(journal.left, [{ callId: 'req_2', account:
+      'team-a/team-a', adopt: { name: 'adopt', args: ['req_2'] }, settle: { name: 'settle', args: ['req_2', '5'] } }]);
     assert.deepEqual(await journal.refills(all), [{
       name: 'refill',
       args: [
@@ -176,7 +183,9 @@ describe('the journal', () => {
     const journal = await open();
     journal.addSettled(reply('a'), JOB);
     await journal.refills(all);
-    const write = context.mock.method(proto, 'appendFile', async function half(this: { write(bytes: Uint8Array): Promise<unknown> }, bytes: Uint8Array) {
+    const write = context.mock.method(proto, 'appendFile', async function half(
+      this: { write(bytes: Uint8Array): Promise<unknown> }, bytes: Uint8Array,
+    ) {
       await this.write(bytes.subarray(0, bytes.length / 2));
       throw new Error('the disk is full');
     });

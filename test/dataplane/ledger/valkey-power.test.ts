@@ -1,8 +1,8 @@
 /**
- * Loss of power, as far as processes can play it. With `appendfsync always` a server answers when what it did is on the disk. So
- * a disk that keeps its word has what was acknowledged, and of what the server wrote after that any part, also half a command.
- * Here the server is killed under load, with steps written and not answered, and goes on from its file cut at such places. The
- * ledger has no journal: what is there afterwards is the server's.
+ * Loss of power, as far as processes can play it. With `appendfsync always` a server answers when what it did is on the
+ * disk. So a disk that keeps its word has what was acknowledged, and of what the server wrote after that any part, also
+ * half a command. Here the server is killed under load, with steps written and not answered, and goes on from its file
+ * cut at such places. The ledger has no journal: what is there afterwards is the server's.
  */
 import assert from 'node:assert/strict';
 import { afterEach, describe, test } from 'node:test';
@@ -18,7 +18,9 @@ import { endScene, eventually, isReady, open, start } from './valkey-scene.ts';
 import type { Event } from './valkey-scene.ts';
 
 /** Nothing is written anew in between, so that all of it is in one file. */
-const KEPT = { settings: [['appendonly', 'yes'], ['appendfsync', 'always'], ['aof-load-truncated', 'yes'], ['auto-aof-rewrite-percentage', '0']] } as const;
+const KEPT = { settings: [
+  ['appendonly', 'yes'], ['appendfsync', 'always'], ['aof-load-truncated', 'yes'], ['auto-aof-rewrite-percentage', '0'],
+] } as const;
 const LANES = 24;
 const HELD = 10n;
 const CREDIT = 6_000n;
@@ -48,7 +50,8 @@ describe('the ledger on Valkey, when its machine loses power', { skip: valkey.sk
   for (const [name, cut] of CUTS) {
     test(`the disk has ${name}: nothing acknowledged is lost, nothing counts twice, nothing is overspent`, async () => {
       const { settled, ledger, events } = await losePower(cut);
-      await eventually('what was not answered is withdrawn', async () => isReady(ledger)() && (await ledger.readAccount('team-a/team-a')).heldNanoUsd === 0n);
+      await eventually('what was not answered is withdrawn', async () => isReady(ledger)() &&
+        (await ledger.readAccount('team-a/team-a')).heldNanoUsd === 0n);
       const costs = [...settled.values()];
       const spent = costs.reduce((sum, cost) => sum + cost, 0n);
       assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: spent, heldNanoUsd: 0n });
@@ -94,7 +97,9 @@ async function losePower(cut: Cut): Promise<Survived> {
 }
 
 /** Each lane goes on until there is no credit left. What is acknowledged is noted at once. */
-function load(ledger: Ledger): { held: ReadonlySet<string>; settled: ReadonlyMap<string, bigint>; ended: Promise<unknown> } {
+function load(
+  ledger: Ledger,
+): { held: ReadonlySet<string>; settled: ReadonlyMap<string, bigint>; ended: Promise<unknown> } {
   const held = new Set<string>();
   const settled = new Map<string, bigint>();
   let calls = 0;
@@ -120,17 +125,23 @@ function load(ledger: Ledger): { held: ReadonlySet<string>; settled: ReadonlyMap
 }
 
 /** Where the last transaction ends that something acknowledged is in; all of it must be in the file by now. */
-async function endOf(server: ValkeyServer, { holds, calls }: { readonly holds: readonly string[]; readonly calls: readonly string[] }): Promise<number> {
+async function endOf(server: ValkeyServer, {
+  holds, calls,
+}: { readonly holds: readonly string[]; readonly calls: readonly string[] }): Promise<number> {
   const missing = new Set([...holds.map((id) => `hold ${id}`), ...calls.map((id) => `record ${id}`)]);
   let end = 0;
   for (const written of await readAppended(server)) {
-    for (const { words } of written.commands) for (const what of saidBy(words)) if (missing.delete(what)) end = written.to;
+    for (const { words } of written.commands) for (const what of saidBy(words)) if (missing.delete(what))
+      end = written.to;
   }
   assert.deepEqual([...missing], [], 'acknowledged, and not written');
   return end;
 }
 
-/** What a command of the script says has happened: a hold is noted with its instance, a settlement in its account's stream. */
+/**
+ * What a command of the script says has happened: a hold is noted with its instance, a settlement in its account's
+ * stream.
+ */
 function saidBy([name = '', key = '', ...rest]: readonly string[]): string[] {
   if (name.toUpperCase() === 'SADD' && key.includes('}:o:')) return rest.map((id) => `hold ${id}`);
   if (name.toUpperCase() === 'XADD') return [`record ${rest.at(-1)?.split('\t')[0]}`];
@@ -141,7 +152,9 @@ function restOf(all: readonly Written[], end: number): Written[] {
   return all.filter(({ from, commands }) => from >= end && commands.length > 2);
 }
 
-/** Of the first that came after it: how long its first command with words is, and where a command in the middle ends. */
+/**
+ * Of the first that came after it: how long its first command with words is, and where a command in the middle ends.
+ */
 function firstOf(rest: readonly Written[]): { length: number; within: number } {
   const [first] = rest;
   assert.ok(first);

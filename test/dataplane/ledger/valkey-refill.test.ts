@@ -1,4 +1,7 @@
-/** What is put back into a store that lost something: settlements from journals, what statuses say, and what was reaped meanwhile. */
+/**
+ * What is put back into a store that lost something: settlements from journals, what statuses say, and what was reaped
+ * meanwhile.
+ */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, describe, test } from 'node:test';
@@ -30,12 +33,17 @@ interface Known {
 /** A settlement as a journal has it. */
 function refill(id: string, { cost, n, spent, since = false, status = 'Succeeded' }: Known): Operation {
   const after = String(spent);
-  const call = [id, 'key-1', ACCOUNT, String(NOON_MS), '["auto-a","m","r/c","ns/p@1"]', '[10,1,2,3,30,"Provider"]', String(cost), '0', status, '1234', after, '-'];
-  return { name: 'refill', args: [...call, String(n), after, after, after, after, ...WINDOWS, '', '0', 'r/c', since ? '1' : ''] };
+  const call = [
+    id, 'key-1', ACCOUNT, String(NOON_MS), '["auto-a","m","r/c","ns/p@1"]', '[10,1,2,3,30,"Provider"]', String(cost),
+    '0', status, '1234', after, '-',
+  ];
+  return { name:
+    'refill', args: [...call, String(n), after, after, after, after, ...WINDOWS, '', '0', 'r/c', since ? '1' : ''] };
 }
 
 function statuses(spentNanoUsd: bigint): Operation[] {
-  const key: KnownKey = { keyUid: 'key-1', account: ACCOUNT, totalSpentNanoUsd: spentNanoUsd, period: 'Monthly', periodStartMs: NOON_MS, spentNanoUsd };
+  const key: KnownKey = { keyUid: 'key-1', account:
+    ACCOUNT, totalSpentNanoUsd: spentNanoUsd, period: 'Monthly', periodStartMs: NOON_MS, spentNanoUsd };
   return refillOperations({ keys: [key], accounts: [{ account: ACCOUNT, spentNanoUsd }] }, () => true);
 }
 
@@ -46,7 +54,9 @@ describe('a store that lost something', { skip: valkey.skip }, async () => {
   const place = (): Place => ({ server, prefix: `r${randomUUID().slice(0, 8)}`, query: '' });
 
   /** `told`: while it begins anew. */
-  const withBucket = async (where: Place, told: readonly Operation[], work: (bucket: Bucket, instance: string) => Promise<void>): Promise<void> => {
+  const withBucket = async (
+    where: Place, told: readonly Operation[], work: (bucket: Bucket, instance: string) => Promise<void>,
+  ): Promise<void> => {
     const location = parseValkeyUrl(urlOf(where));
     const link = openLink(location);
     const instance = randomUUID();
@@ -55,7 +65,8 @@ describe('a store that lost something', { skip: valkey.skip }, async () => {
     const opened = Promise.withResolvers<void>();
     const bucket = new Bucket({
       link, base: bucketBases(location)[0] ?? assert.fail(),
-      settings: { ...PATIENT, keepMs: DAY_MS, records: 100, lenient: false, instance, refillMs: 1_000, clock: () => nowMs },
+      settings: { ...PATIENT, keepMs:
+        DAY_MS, records: 100, lenient: false, instance, refillMs: 1_000, clock: () => nowMs },
       contribute: async () => told,
       onRejoined: () => { nowMs += 2_000; },
       onState: (state) => (state === 'Open' ? opened.resolve() : undefined),
@@ -85,7 +96,9 @@ describe('a store that lost something', { skip: valkey.skip }, async () => {
     assert.equal((await bucket.ask(settleOperation(settlement(id, cost), [])))[0], 'settled');
   };
 
-  test('is what it was after the latest settlement that is known', () => withBucket(place(), [refill('a', { cost: 5, n: 10, spent: 95 }), refill('b', { cost: 5, n: 11, spent: 100 })], async (bucket) => {
+  test('is what it was after the latest settlement that is known', () => withBucket(place(), [
+    refill('a', { cost: 5, n: 10, spent: 95 }), refill('b', { cost: 5, n: 11, spent: 100 }),
+  ], async (bucket) => {
     assert.equal(await spent(bucket), 100);
     // a journal that comes late: one that is in there already, and one that is not
     await bucket.ask(refill('c', { cost: 3, n: 9, spent: 90 }));
@@ -97,7 +110,9 @@ describe('a store that lost something', { skip: valkey.skip }, async () => {
     assert.equal(await spent(bucket), 107);
   }));
 
-  test('that nobody knew has what was before from a journal that comes late', () => withBucket(place(), [], async (bucket) => {
+  test('that nobody knew has what was before from a journal that comes late', () => withBucket(place(), [], async (
+    bucket,
+  ) => {
     await spend(bucket, 'new', 4n);
     await bucket.ask(refill('a', { cost: 5, n: 10, spent: 95 }));
     assert.equal(await spent(bucket), 99);
@@ -107,7 +122,8 @@ describe('a store that lost something', { skip: valkey.skip }, async () => {
 
   test('has what statuses and journals say, whoever says it first, and not the sum of it', async () => {
     const journal = [refill('a', { cost: 5, n: 10, spent: 60 })];
-    for (const told of [[...statuses(70n), ...journal], [...journal, ...statuses(70n)]]) await withBucket(place(), told, async (bucket) => assert.equal(await spent(bucket), 70));
+    for (const told of [[...statuses(70n), ...journal], [...journal, ...statuses(70n)]])
+      await withBucket(place(), told, async (bucket) => assert.equal(await spent(bucket), 70));
     await withBucket(place(), statuses(70n), async (bucket) => {
       await bucket.ask(refill('a', { cost: 5, n: 10, spent: 60 }));
       assert.equal(await spent(bucket), 70);

@@ -31,17 +31,24 @@ export async function dataFolder(): Promise<string> {
   return folder;
 }
 
-export async function open(server: ValkeyServer, options: Partial<ValkeyLedgerOptions> = {}): Promise<{ ledger: Ledger; events: Event[] }> {
+export async function open(
+  server: ValkeyServer, options: Partial<ValkeyLedgerOptions> = {},
+): Promise<{ ledger: Ledger; events: Event[] }> {
   const events: Event[] = [];
-  const ledger = await openValkeyLedger({ url: server.url, onEvent: (event) => events.push(event), ...options, over: { refillMs: 0, ...options.over } });
+  const ledger = await openValkeyLedger({
+    url: server.url, onEvent: (event) => events.push(event), ...options, over: { refillMs: 0, ...options.over },
+  });
   opened.push(ledger);
   return { ledger, events };
 }
 
-/** Ways of a server not to answer, and how each ends. One that hangs has what it was sent, and takes it when it goes on. */
+/**
+ * Ways of a server not to answer, and how each ends. One that hangs has what it was sent, and takes it when it goes on.
+ */
 export const OUTAGES = {
   killed: { begin: (server: ValkeyServer) => server.kill(), end: (server: ValkeyServer) => server.start() },
-  hanging: { begin: async (server: ValkeyServer) => server.signal('SIGSTOP'), end: async (server: ValkeyServer) => server.signal('SIGCONT') },
+  hanging: { begin: async (server: ValkeyServer) =>
+    server.signal('SIGSTOP'), end: async (server: ValkeyServer) => server.signal('SIGCONT') },
 } as const;
 
 /** For `afterEach`. */

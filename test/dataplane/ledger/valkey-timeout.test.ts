@@ -9,13 +9,18 @@ import { PATIENT } from './valkey-subject.ts';
 const BEAT = { name: 'beat', args: [] };
 
 /** A bucket whose server answers each batch when it is told to; a batch without operations at once. */
-async function withBucket(timeoutMs: number, work: (bucket: Bucket, batches: ((reply: string) => void)[]) => Promise<void>): Promise<void> {
+async function withBucket(
+  timeoutMs: number, work: (bucket: Bucket, batches: ((reply: string) => void)[]) => Promise<void>,
+): Promise<void> {
   const batches: ((reply: string) => void)[] = [];
   const opened = Promise.withResolvers<void>();
   const bucket = new Bucket({
-    base: '{b}:', settings: { ...PATIENT, timeoutMs, keepMs: 1, records: 1, lenient: false, instance: 'one', clock: undefined },
+    base: '{b}:', settings: {
+      ...PATIENT, timeoutMs, keepMs: 1, records: 1, lenient: false, instance: 'one', clock: undefined,
+    },
     link: {
-      run: (_base, batch) => (batch.includes('beat') ? new Promise((resolve) => { batches.push(resolve); }) : Promise.resolve('ok')),
+      run: (_base, batch) =>
+        (batch.includes('beat') ? new Promise((resolve) => { batches.push(resolve); }) : Promise.resolve('ok')),
       read: () => assert.fail(), command: () => assert.fail(), lastFailure: () => '', close: () => undefined,
     },
     contribute: async () => [], onRejoined: () => undefined,
@@ -38,7 +43,9 @@ function standStill(ms: number): void {
 const turn = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
 
 describe('a bucket', () => {
-  it('refuses what is not answered in time, and says that it may have been done', () => withBucket(50, async (bucket, batches) => {
+  it('refuses what is not answered in time, and says that it may have been done', () => withBucket(50, async (
+    bucket, batches,
+  ) => {
     const asked = bucket.ask(BEAT);
     await assert.rejects(asked, Unanswered);
     assert.equal(batches.length, 1);
@@ -53,10 +60,13 @@ describe('a bucket', () => {
       bucket.askUntilAnswered(BEAT).catch(() => undefined);
       await turn();
     }
-    await assert.rejects(bucket.ask(BEAT), (error) => error instanceof LedgerUnavailable && !(error instanceof Unanswered));
+    await assert.rejects(bucket.ask(BEAT), (error) => error instanceof LedgerUnavailable &&
+      !(error instanceof Unanswered));
   }));
 
-  it('gives what it was asked its time after the process stood still', () => withBucket(100, async (bucket, batches) => {
+  it('gives what it was asked its time after the process stood still', () => withBucket(100, async (
+    bucket, batches,
+  ) => {
     const asked = bucket.ask(BEAT);
     await turn();
     standStill(300);

@@ -35,14 +35,20 @@ describe('a server with TLS and users', { skip: valkey.skip || openssl.skip }, a
   const folder = await mkdtemp(join(tmpdir(), 'mgw-tls-'));
   const files = await certificates(folder);
   const tlsPort = await freePort();
-  const server = await startValkey({ tls: { port: tlsPort, ...files }, credentials: { username: 'default', password: PASSWORD }, settings: [['requirepass', PASSWORD]] });
+  const server = await startValkey({ tls: {
+    port: tlsPort, ...files,
+  }, credentials: { username: 'default', password: PASSWORD }, settings: [['requirepass', PASSWORD]] });
   await server.command('ACL', 'SETUSER', 'gateway', 'on', `>${PASSWORD}`, '~{mgw*', '+@all', '-@dangerous', '-@admin');
-  await server.command('ACL', 'SETUSER', 'operator', 'on', '>reads', '%R~{mgw*', '+@read', '+@connection', '+eval_ro', '+evalsha_ro', '+time');
+  await server.command(
+    'ACL', 'SETUSER', 'operator', 'on', '>reads', '%R~{mgw*', '+@read', '+@connection', '+eval_ro', '+evalsha_ro',
+    '+time',
+  );
   after(async () => {
     await server[Symbol.asyncDispose]();
     await rm(folder, { recursive: true });
   });
-  const urlFor = (credentials: string, query = ''): string => `valkeys://${credentials}@127.0.0.1:${tlsPort}/0?ca-file=${files.ca}${query}`;
+  const urlFor = (credentials: string, query = ''): string =>
+    `valkeys://${credentials}@127.0.0.1:${tlsPort}/0?ca-file=${files.ca}${query}`;
 
   test('the gateway\'s user has what it needs, and a reader needs only to read', async () => {
     const url = urlFor(`gateway:${encodeURIComponent(PASSWORD)}`);
@@ -59,12 +65,16 @@ describe('a server with TLS and users', { skip: valkey.skip || openssl.skip }, a
   test('the password may be in a file', async () => {
     const path = join(folder, 'password');
     await writeFile(path, `${PASSWORD}\n`);
-    const ledger = await openValkeyLedger({ url: urlFor('gateway:', `&password-file=${path}&prefix=mgw-file`), over: { refillMs: 0 } });
+    const ledger = await openValkeyLedger({
+      url: urlFor('gateway:', `&password-file=${path}&prefix=mgw-file`), over: { refillMs: 0 },
+    });
     assert.deepEqual(await ledger.hold(holdRequest('a', 10n)), HELD(10n));
     await ledger.close();
   });
 
-  for (const [what, url, words] of [['a wrong password', urlFor('gateway:secret'), /WRONGPASS/], ['an authority that nobody trusts', urlFor('gateway:secret').replace(/\?ca-file=[^&]+/, ''), /self.signed/]] as const) {
+  for (const [what, url, words] of [['a wrong password', urlFor('gateway:secret'), /WRONGPASS/], [
+    'an authority that nobody trusts', urlFor('gateway:secret').replace(/\?ca-file=[^&]+/, ''), /self.signed/,
+  ]] as const) {
     test(`${what}: refused with words, and the password is told nowhere`, async () => {
       const ledger = await openValkeyLedger({ url });
       const { ok, reason } = ledger.health?.() ?? { ok: true, reason: '' };
@@ -79,9 +89,11 @@ describe('a server with TLS and users', { skip: valkey.skip || openssl.skip }, a
 
 describe('a ledger\'s URL', () => {
   test('says where, who and how', () => {
-    const { hosts, tls, cluster, username, password, database, prefix, wait, records } = parseValkeyUrl('valkeys://me:p%40ss%2Fword@[::1]:7000/3?prefix=prod&wait=1&records=5');
+    const { hosts, tls, cluster, username, password, database, prefix, wait, records } =
+      parseValkeyUrl('valkeys://me:p%40ss%2Fword@[::1]:7000/3?prefix=prod&wait=1&records=5');
     assert.deepEqual({ hosts, tls, cluster, username, password, database, prefix, wait, records },
-      { hosts: [{ host: '::1', port: 7000 }], tls: true, cluster: false, username: 'me', password: 'p@ss/word', database: 3, prefix: 'prod', wait: 1, records: 5 });
+      { hosts: [{ host: '::1', port: 7000 }], tls: true, cluster:
+        false, username: 'me', password: 'p@ss/word', database: 3, prefix: 'prod', wait: 1, records: 5 });
     assert.deepEqual(parseValkeyUrl('redis://host').hosts, [{ host: 'host', port: 6379 }]);
     assert.equal(parseValkeyUrl('valkey://a:1,b:2').cluster, true);
     assert.equal(parseValkeyUrl('valkey://a:1?cluster=true').cluster, true);
@@ -91,7 +103,11 @@ describe('a ledger\'s URL', () => {
     assert.equal(describeLocation(parseValkeyUrl('valkey://me:word@a,b')), 'valkey://a:6379,b:6379 (Cluster)');
   });
   test('with a mistake in it is refused, with words', () => {
-    for (const url of ['valkey://', 'valkey://host:port', 'valkey://host:99999', 'valkey://host/x', 'valkey://host?cluster=true&what=1', 'valkey://a,b/1', 'valkey://host?prefix={x}', 'valkey://host?wait=-1'])
-      assert.throws(() => parseValkeyUrl(url), (error: Error) => error.message.length > 20 && !(error instanceof TypeError), url);
+    for (const url of [
+      'valkey://', 'valkey://host:port', 'valkey://host:99999', 'valkey://host/x', 'valkey://host?cluster=true&what=1',
+      'valkey://a,b/1', 'valkey://host?prefix={x}', 'valkey://host?wait=-1',
+    ])
+      assert.throws(() => parseValkeyUrl(url), (error: Error) => error.message.length > 20 &&
+        !(error instanceof TypeError), url);
   });
 });

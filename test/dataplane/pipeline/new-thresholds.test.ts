@@ -11,11 +11,24 @@ const GROUP: SlotLimit = { scope: 'Group', id: 'group/g/r/c', limit: 2 };
 const CHANNEL: SlotLimit = { scope: 'Channel', id: 'channel/r/c', limit: 3 };
 
 /** A call that runs on r/c for group g, without any slots; what is in force has `slots`. */
-function scene({ key, slots, offered = 'm', own = [], taking }: { readonly key?: SlotLimit; readonly offered?: string; readonly slots: readonly SlotLimit[]; readonly own?: readonly SlotLimit[]; readonly taking: () => SlotResult | Promise<SlotResult> }) {
+function scene({ key, slots, offered = 'm', own = [], taking }: {
+  readonly key?: SlotLimit;
+  readonly offered?: string;
+  readonly slots: readonly SlotLimit[];
+  readonly own?: readonly SlotLimit[];
+  readonly taking: () => SlotResult | Promise<SlotResult>;
+}) {
   const asked: string[] = [];
-  const candidate = (its: readonly SlotLimit[]): object => ({ group: 'g', model: { name: 'm' }, target: { id: 'r/c' }, slots: its });
-  const record = { received: { requestId: 'req_1' }, sent: true, admitted: { routed: { key: { uid: 'uid' }, keyHash: 'hash' }, candidate: candidate(own) } } as unknown as CallRecord;
-  const state = { groups: new Map([['g', { offers: new Map([[offered, { tiers: [[], [candidate(slots)]] }]]) }]]), channelSlots: new Map([['r/c', CHANNEL]]), credentials: new Map([['hash', { key: { uid: 'uid', ...key && { slot: key } } }]]) };
+  const candidate = (its: readonly SlotLimit[]): object =>
+    ({ group: 'g', model: { name: 'm' }, target: { id: 'r/c' }, slots: its });
+  const record = { received: { requestId: 'req_1' }, sent: true, admitted: {
+    routed: { key: { uid: 'uid' }, keyHash: 'hash' }, candidate: candidate(own),
+  } } as unknown as CallRecord;
+  const state = {
+    groups: new Map([['g', { offers: new Map([[offered, { tiers: [[], [candidate(slots)]] }]]) }]]),
+    channelSlots: new Map([['r/c', CHANNEL]]),
+    credentials: new Map([['hash', { key: { uid: 'uid', ...key && { slot: key } } }]]),
+  };
   const running = new CallMap<CallRecord>();
   running.set(record.received.requestId, record);
   const deps = {
@@ -36,13 +49,15 @@ const take = ({ id }: SlotLimit): string => `take req_1 ${id} ${Number.MAX_SAFE_
 
 describe('a running call', () => {
   it('is given the slots of thresholds that are new to it, and no others', () => {
-    const { deps, asked } = scene({ key: KEY, slots: [GROUP, CHANNEL], own: [CHANNEL], taking: () => ({ outcome: 'Taken' }) });
+    const { deps, asked } =
+      scene({ key: KEY, slots: [GROUP, CHANNEL], own: [CHANNEL], taking: () => ({ outcome: 'Taken' }) });
     countRunningCalls(deps);
     assert.deepEqual(asked, [take(GROUP), take(KEY)]);
   });
 
   it('counts under its channel\'s own threshold where its group no longer has the model', () => {
-    const { deps, asked } = scene({ slots: [GROUP, CHANNEL], offered: 'another', taking: () => ({ outcome: 'Taken' }) });
+    const { deps, asked } =
+      scene({ slots: [GROUP, CHANNEL], offered: 'another', taking: () => ({ outcome: 'Taken' }) });
     countRunningCalls(deps);
     assert.deepEqual(asked, [take(CHANNEL)]);
   });
@@ -55,7 +70,8 @@ describe('a running call', () => {
   });
 
   it('is not asked about where nothing is new, or before it is admitted', () => {
-    const { deps, asked, record } = scene({ slots: [CHANNEL], own: [CHANNEL], taking: () => assert.fail('nothing is to be taken') });
+    const { deps, asked, record } =
+      scene({ slots: [CHANNEL], own: [CHANNEL], taking: () => assert.fail('nothing is to be taken') });
     countRunningCalls(deps);
     record.admitted = undefined;
     countRunningCalls(deps);

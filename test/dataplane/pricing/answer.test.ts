@@ -29,7 +29,9 @@ describe('price list over HTTP', () => {
   });
 
   test('/pricing is data for who asks for it, and /pricing.json always', () => {
-    for (const answer of [ask('/pricing', { accept: 'application/json' }), ask('/pricing.json', { accept: 'text/html' })]) {
+    for (const answer of [
+      ask('/pricing', { accept: 'application/json' }), ask('/pricing.json', { accept: 'text/html' }),
+    ]) {
       assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8');
       assert.equal(answer.headers['vary'], 'Accept');
       assert.deepEqual(JSON.parse(answer.body.toString()), pricingJson(state.pricing));
@@ -56,14 +58,16 @@ describe('price list over HTTP', () => {
     let nowMs = 0;
     const limit = createRenderBudget(() => nowMs++ * 50); // whatever is rendered takes 50 ms
     const asked = (search: string): PricingAnswer => {
-      const answer = answerPricing({ path: '/pricing', search, accept: 'text/html', ifNoneMatch: undefined }, sampled, { limit });
+      const answer =
+        answerPricing({ path: '/pricing', search, accept: 'text/html', ifNoneMatch: undefined }, sampled, { limit });
       assert.ok(answer);
       return answer;
     };
     const sampled = sampleState(REALISTIC);
     let rendered = 0;
     assert.throws(() => { for (; rendered < 100; rendered++) asked(`?q=word${rendered}`); },
-      (error: unknown) => error instanceof GatewayError && error.code === 'too_busy' && error.details.retryAfterSeconds === 1);
+      (error: unknown) => error instanceof GatewayError && error.code === 'too_busy' &&
+        error.details.retryAfterSeconds === 1);
     assert.ok(rendered >= 5 && rendered < 10, String(rendered));
     assert.equal(asked('').status, 200);
     nowMs += 100;
@@ -84,7 +88,8 @@ describe('price list over HTTP', () => {
     for (let index = 0; index < 20; index += 1) ask('/pricing', { search: `q=${index}` }, fresh);
     assert.equal(ask('/pricing', {}, fresh).body, first.body, 'searches take no place');
     for (const column of ['model', 'type', 'model_ratio', 'completion_ratio', 'cache_ratio', 'groups']) {
-      for (const search of [`sort=${column}`, `sort=-${column}`, `sort=${column}&type=token`]) ask('/pricing', { search }, fresh);
+      for (const search of [`sort=${column}`, `sort=-${column}`, `sort=${column}&type=token`])
+        ask('/pricing', { search }, fresh);
     }
     const again = ask('/pricing', {}, fresh);
     assert.notEqual(again.body, first.body);
@@ -112,8 +117,13 @@ describe('price list over HTTP', () => {
   });
 
   test('there is nothing else', () => {
-    for (const path of ['/pricing/', '/pricing/assets/', '/pricing/assets/pricing.css', '/pricing/assets/../answer.ts', '/pricing/assets/x-000000000000.css', '/']) {
-      assert.equal(answerPricing({ path, search: '', accept: undefined, ifNoneMatch: undefined }, state), undefined, path);
+    for (const path of [
+      '/pricing/', '/pricing/assets/', '/pricing/assets/pricing.css', '/pricing/assets/../answer.ts',
+      '/pricing/assets/x-000000000000.css', '/',
+    ]) {
+      assert.equal(
+        answerPricing({ path, search: '', accept: undefined, ifNoneMatch: undefined }, state), undefined, path,
+      );
     }
   });
 });

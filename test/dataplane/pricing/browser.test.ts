@@ -1,5 +1,6 @@
 /**
- * The price page as people meet it: in a real Chromium, with and without scripts, light and dark, on a phone and on a desk.
+ * The price page as people meet it: in a real Chromium, with and without scripts, light and dark, on a phone and on a
+ * desk.
  */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
@@ -22,7 +23,9 @@ const hostile = sampleState({
     ['\u202Eevil\u202C', 'مزود النماذج', '1', '1', '1'],
     ['ok', 'ok', '1', '1', '1'],
   ],
-  groups: [{ name: 'g', displayName: 'z'.repeat(60) }, { name: 'h', displayName: '\'"><b>' }, ...Array.from({ length: 12 }, (_, index) => ({ name: `n${index}` }))],
+  groups: [{
+    name: 'g', displayName: 'z'.repeat(60),
+  }, { name: 'h', displayName: '\'"><b>' }, ...Array.from({ length: 12 }, (_, index) => ({ name: `n${index}` }))],
 });
 
 const DESK = { width: 1280, height: 900 };
@@ -77,7 +80,9 @@ describe('price page in a browser', { skip: chromium.skip }, () => {
 
   test('every column sorts, by mouse, in both directions, as the server would', async () => {
     const page = await open('/pricing');
-    for (const [title, column] of [['Model Name', 'model'], ['Quota Type', 'type'], ['Model Ratio', 'model_ratio'], ['Completion Ratio', 'completion_ratio'],
+    for (const [title, column] of [[
+      'Model Name', 'model',
+    ], ['Quota Type', 'type'], ['Model Ratio', 'model_ratio'], ['Completion Ratio', 'completion_ratio'],
       ['Cache Ratio', 'cache_ratio'], ['Enabled Groups', 'groups'], ['Vendor / Owner', 'vendor']] as const) {
       const heading = page.locator('thead th', { hasText: title });
       for (const [query, order] of [[column, 'ascending'], [`-${column}`, 'descending']] as const) {
@@ -140,7 +145,9 @@ describe('price page in a browser', { skip: chromium.skip }, () => {
     await page.getByLabel('Search').fill('claude');
     await choice(page, 'Group and its prices').selectOption('VIP · × 1.5');
     await page.locator('#basis', { hasText: 'VIP' }).waitFor();
-    assert.deepEqual(await visibleModels(page), ['claude-haiku-4-5', 'claude-sonnet-4-5', 'claude-opus-4-5', 'claude-opus-4-1']);
+    assert.deepEqual(
+      await visibleModels(page), ['claude-haiku-4-5', 'claude-sonnet-4-5', 'claude-opus-4-5', 'claude-opus-4-1'],
+    );
     assert.match(await page.locator('tbody tr', { hasText: 'claude-sonnet-4-5' }).innerText(), /\$4\.50 input/);
     assert.equal(await queryOf(page), '?q=claude&group=vip&sort=model_ratio');
     await page.getByLabel('Search').fill('');
@@ -187,7 +194,9 @@ describe('price page in a browser', { skip: chromium.skip }, () => {
     assert.match(await page.locator('tbody').innerText(), /\$4\.50 input/);
     await page.getByRole('button', { name: 'Model Ratio' }).click();
     await page.getByRole('button', { name: 'Model Ratio' }).click();
-    assert.deepEqual(await visibleModels(page), ['claude-opus-4-1', 'claude-opus-4-5', 'claude-sonnet-4-5', 'claude-haiku-4-5']);
+    assert.deepEqual(
+      await visibleModels(page), ['claude-opus-4-1', 'claude-opus-4-5', 'claude-sonnet-4-5', 'claude-haiku-4-5'],
+    );
     assert.equal(await page.getByLabel('Search').inputValue(), 'claude');
   });
 
@@ -200,7 +209,8 @@ describe('price page in a browser', { skip: chromium.skip }, () => {
 
   test('thousands of models stay at hand', async () => {
     state = sampleState({
-      tokens: Array.from({ length: 2000 }, (_, index) => [`model-${index}`, `vendor-${index % 40}`, `${index % 97}.${index}`, '4', '0.5'] as const),
+      tokens: Array.from({ length: 2000 }, (_, index) =>
+        [`model-${index}`, `vendor-${index % 40}`, `${index % 97}.${index}`, '4', '0.5'] as const),
       groups: [{ name: 'a' }],
     });
     const page = await open('/pricing');
@@ -214,7 +224,8 @@ describe('price page in a browser', { skip: chromium.skip }, () => {
     for (const [name, viewport] of [['desk', DESK], ['phone', PHONE]] as const) {
       test(`${colorScheme} on a ${name}: nothing for axe to find, nothing wider than the screen`, async () => {
         const page = await open('/pricing?sort=vendor&group=smart', { colorScheme, viewport });
-        for (const summary of await page.locator('tbody summary').all()) if (await summary.isVisible()) await summary.click();
+        for (const summary of await page.locator('tbody summary').all()) if (await summary.isVisible())
+          await summary.click();
         assert.deepEqual(await axeFaults(page), []);
         assert.equal(await overflow(page), 0);
         assert.equal(await themeOf(page), colorScheme);

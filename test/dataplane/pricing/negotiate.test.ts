@@ -25,7 +25,8 @@ const CASES: readonly (readonly [string | undefined, 'html' | 'json'])[] = [
 
 describe('page or data', () => {
   for (const [accept, expected] of CASES) {
-    test(`Accept: ${accept ?? '(absent)'} at /pricing: ${expected}`, () => assert.equal(negotiate(accept, '/pricing'), expected));
+    test(`Accept: ${accept ??
+      '(absent)'} at /pricing: ${expected}`, () => assert.equal(negotiate(accept, '/pricing'), expected));
   }
 
   test('/pricing.json is data whatever is accepted', () => {

@@ -45,7 +45,9 @@ export function sampleState(sample: Sample): State {
   return compile(sampleSnapshot(sample));
 }
 
-export function sampleSnapshot({ tokens = [], requests = [], groups = [], routed, ratioBaseUsd = '2' }: Sample): Snapshot {
+export function sampleSnapshot({
+  tokens = [], requests = [], groups = [], routed, ratioBaseUsd = '2',
+}: Sample): Snapshot {
   const prices = [...tokens.map(tokenPrice), ...requests.map(requestPrice)];
   return {
     keys: [],
@@ -56,10 +58,13 @@ export function sampleSnapshot({ tokens = [], requests = [], groups = [], routed
   };
 }
 
-function tokenPrice([name, vendor, modelRatio, completionRatio, cacheRatio, cacheWriteRatio = '1.25', cacheWrite1hRatio]: TokenRow): Price {
+function tokenPrice([
+  name, vendor, modelRatio, completionRatio, cacheRatio, cacheWriteRatio = '1.25', cacheWrite1hRatio,
+]: TokenRow): Price {
   return {
     name, vendor, quotaType: QuotaType.TOKEN, requestNanoUsd: 0n,
-    modelRatioE9: e9(modelRatio), completionRatioE9: e9(completionRatio), cacheRatioE9: e9(cacheRatio), cacheWriteRatioE9: e9(cacheWriteRatio),
+    modelRatioE9: e9(modelRatio), completionRatioE9:
+      e9(completionRatio), cacheRatioE9: e9(cacheRatio), cacheWriteRatioE9: e9(cacheWriteRatio),
     ...(cacheWrite1hRatio === undefined ? {} : { cacheWrite1hRatioE9: e9(cacheWrite1hRatio) }),
   };
 }
@@ -81,16 +86,19 @@ function sampleGroup({ name, displayName = name, priceRatio = '1', models, membe
 
 function sampleModel(name: string): Model {
   return {
-    name, endpoints: [Endpoint.CHAT], inputs: [Input.TEXT], contextTokens: 200_000, maxOutputTokens: 64_000, imageTokens: 4096,
+    name, endpoints: [Endpoint.CHAT], inputs: [Input.TEXT], contextTokens:
+      200_000, maxOutputTokens: 64_000, imageTokens: 4096,
     outputLimitField: 'max_completion_tokens', allow: [],
   };
 }
 
 function sampleRoute(models: readonly Model[]): ModelRoute {
   return {
-    namespace: NAMESPACE, name: 'all', generation: 1n, models, retryAttempts: 2, clientDisconnect: ClientDisconnect.CANCEL,
+    namespace:
+      NAMESPACE, name: 'all', generation: 1n, models, retryAttempts: 2, clientDisconnect: ClientDisconnect.CANCEL,
     channels: [{
-      name: 'direct', protocol: Protocol.OPENAI, baseUrl: 'https://provider.example/v1', apiKey: undefined, models: [], priority: 0, weight: 100,
+      name: 'direct', protocol: Protocol.OPENAI, baseUrl:
+        'https://provider.example/v1', apiKey: undefined, models: [], priority: 0, weight: 100,
       timeouts: { connectMs: 5000, firstByteMs: 120_000, wholeMs: 600_000, idleMs: 120_000 },
     }],
   };
@@ -131,9 +139,11 @@ export const REALISTIC: Sample = {
   routed: [...ANTHROPIC, ...OTHERS].map(([name]) => name).concat('flux-1.1-pro', 'flux-1.1-pro-ultra', 'gpt-image-1'),
   groups: [
     { name: 'auto-a', displayName: 'Auto-A' },
-    { name: 'budget', displayName: 'Budget', priceRatio: '0.8', models: ['gpt-4o-mini', 'gpt-4.1-mini', 'gpt-5-mini', 'claude-haiku-4-5',
+    { name: 'budget', displayName:
+      'Budget', priceRatio: '0.8', models: ['gpt-4o-mini', 'gpt-4.1-mini', 'gpt-5-mini', 'claude-haiku-4-5',
       'gemini-2.5-flash', 'deepseek-chat', 'mistral-small-latest', 'text-embedding-3-small'] },
     { name: 'smart', displayName: 'Smart', members: ['vip', 'auto-a'] },
-    { name: 'vip', displayName: 'VIP', priceRatio: '1.5', models: [...ANTHROPIC.map(([name]) => name), 'gpt-5', 'gpt-4o', 'gemini-2.5-pro', 'flux-1.1-pro'] },
+    { name: 'vip', displayName: 'VIP', priceRatio:
+      '1.5', models: [...ANTHROPIC.map(([name]) => name), 'gpt-5', 'gpt-4o', 'gemini-2.5-pro', 'flux-1.1-pro'] },
   ],
 };

@@ -17,11 +17,15 @@ const edit = (text: string, edits: Record<string, string | undefined>): string =
 const fault = (text: string | Buffer): RequestFault => refusalOf(() => parseBody(Buffer.from(text)));
 
 /** JSON text with white space of any kind, and escapes where none are needed. */
-const spaced = fc.tuple(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ stringUnit: 'binary' }), { maxKeys: 8 }), fc.integer({ min: 0, max: 3 }))
+const spaced = fc.tuple(fc.dictionary(
+  fc.string({ unit: 'binary' }), fc.jsonValue({ stringUnit: 'binary' }), { maxKeys: 8 },
+), fc.integer({ min: 0, max: 3 }))
   .map(([value, indent]) => JSON.stringify(value, undefined, indent === 3 ? '\t\r\n ' : indent));
 
 test('what an edit does not name stays byte for byte', () => {
-  const body = '\r\n{ "model" : "a" ,\n\t"big":12345678901234567890, "small":1.0e-400,"escaped":"\\u0041\\/\\ud83d\\ude00","n":1.10 , "nested":{"model":"a","x":[1,{"model":"b"}]} } \n';
+  const body = '\r\n{ "model" : "a" ,\n\t"big":12345678901234567890, ' +
+    '"small":1.0e-400,"escaped":"\\u0041\\/\\ud83d\\ude00","n":1.10 , "nested":{"model":"a","x":[1,{"model":"b"}]} } ' +
+    '\n';
   assert.equal(edit(body, { model: '"b"' }), body.replace('"model" : "a"', '"model" : "b"'));
   assert.equal(edit(body, { n: undefined }), body.replace(',"n":1.10', ''));
   assert.equal(edit(body, { max_tokens: '5' }), body.replace(']} }', ']},"max_tokens":5 }'));
@@ -50,20 +54,28 @@ test('an empty object gains members, and one that loses all of them is empty', (
 });
 
 test('an edit is what the same change to the parsed value is', () => {
-  fc.assert(fc.property(spaced, fc.dictionary(fc.string(), fc.option(fc.jsonValue(), { nil: undefined }), { maxKeys: 4 }), (text, changes) => {
+  fc.assert(fc.property(spaced, fc.dictionary(
+    fc.string(), fc.option(fc.jsonValue(), { nil: undefined }), { maxKeys: 4 },
+  ), (text, changes) => {
     const parsed = Object.entries(JSON.parse(text) as Record<string, unknown>);
-    const edits = new Map([...parsed.slice(0, 2).map(([name]) => [name, changes[name]] as const), ...Object.entries(changes)]);
+    const edits =
+      new Map([...parsed.slice(0, 2).map(([name]) => [name, changes[name]] as const), ...Object.entries(changes)]);
     const expected = new Map(parsed);
     for (const [name, value] of edits) if (value === undefined) expected.delete(name); else expected.set(name, value);
-    const edited = Buffer.from(editObject(Buffer.from(text), new Map([...edits].map(([name, value]) => [name, value === undefined ? undefined : JSON.stringify(value)])))).toString('utf8');
-    assert.deepEqual(new Map(Object.entries(JSON.parse(edited) as object)), new Map(Object.entries(JSON.parse(JSON.stringify(Object.fromEntries(expected))) as object)));
+    const edited = Buffer.from(editObject(Buffer.from(text), new Map([...edits].map(([name, value]) =>
+      [name, value === undefined ? undefined : JSON.stringify(value)])))).toString('utf8');
+    assert.deepEqual(
+      new Map(Object.entries(JSON.parse(edited) as object)),
+      new Map(Object.entries(JSON.parse(JSON.stringify(Object.fromEntries(expected))) as object)),
+    );
   }));
 });
 
 test('the scanner finds exactly the members that JSON.parse finds', () => {
   fc.assert(fc.property(spaced, (text) => {
     const bytes = Buffer.from(text);
-    const found = scanObject(bytes)?.members.map(({ name, valueStart, valueEnd }) => [name, JSON.parse(bytes.toString('utf8', valueStart, valueEnd))]);
+    const found = scanObject(bytes)?.members.map(({ name, valueStart, valueEnd }) =>
+      [name, JSON.parse(bytes.toString('utf8', valueStart, valueEnd))]);
     const parsed = Object.entries(JSON.parse(text) as object).map(([name, value]) => [name, value]);
     // JavaScript puts names that are numbers first
     const byName = ([a]: unknown[], [b]: unknown[]): number => (String(a) < String(b) ? -1 : 1);
@@ -79,7 +91,9 @@ test('the scanner and the search for a fault end on any bytes', () => {
 });
 
 test('a fault is found exactly where JSON.parse sees one', () => {
-  const mangled = fc.tuple(fc.json(), fc.nat(), fc.constantFrom(...'{}[]",:\\0e-+.ntf \u0001'.split(''))).map(([text, at, byte]) => {
+  const mangled = fc.tuple(fc.json(), fc.nat(), fc.constantFrom(...'{}[]",:\\0e-+.ntf \u0001'.split(''))).map(([
+    text, at, byte,
+  ]) => {
     const place = at % (text.length + 1);
     return text.slice(0, place) + byte + text.slice(place + (at % 2));
   });
@@ -100,7 +114,9 @@ test('a body that is not JSON is refused with its position and without its words
   assert.equal(code, 'invalid_json');
   assert.equal(message, 'The body is not valid JSON: unexpected byte 53 (line 2, column 39).');
   assert.match(fault('{"model":"m"').message, /ends too early, at byte 13 \(line 1, column 13\)/);
-  for (const [text, at] of [['{"a":01}', 7], ['{"a":tru}', 9], ['{"a":"\\x"}', 8], ['{"a":"\\u12g4"}', 11], ['{"a":1.}', 8], ['{"a":-}', 7], ['{"a":1e}', 8], ['{,}', 2], ['[1,]', 4], ['{} x', 4], ['{"a":"\n"}', 7]] as const)
+  for (const [text, at] of [['{"a":01}', 7], ['{"a":tru}', 9], ['{"a":"\\x"}', 8], ['{"a":"\\u12g4"}', 11], [
+    '{"a":1.}', 8,
+  ], ['{"a":-}', 7], ['{"a":1e}', 8], ['{,}', 2], ['[1,]', 4], ['{} x', 4], ['{"a":"\n"}', 7]] as const)
     assert.match(fault(text).message, new RegExp(`byte ${at} `), text);
 });
 
@@ -112,14 +128,20 @@ test('a body must be an object in UTF-8', () => {
 });
 
 test('what two readers could read differently is refused', () => {
-  assert.deepEqual([fault('{"model":"a","model":"b"}').code, fault('{"model":"a","model":"b"}').param], ['invalid_request', 'model']);
+  assert.deepEqual(
+    [fault('{"model":"a","model":"b"}').code, fault('{"model":"a","model":"b"}').param], ['invalid_request', 'model'],
+  );
   assert.equal(fault('{"max_tokens":1,"max_tok\\u0065ns":100000}').param, 'max_tokens');
   assert.equal(fault('{"x":1,"x":1}').param, 'x');
   assert.equal(fault('{"Max_Tokens":1}').param, 'Max_Tokens');
   assert.equal(fault('{"\u212aodel":1, "max_to\u212aens":1}').param, 'max_to\u212aens');
   assert.equal(fault('{"me\u017f\u017fages":[]}').param, 'me\u017f\u017fages');
-  assert.equal(fault('{"stream_options":{"include_usage":true,"include_usage":false}}').param, 'stream_options.include_usage');
-  assert.deepEqual(parseBody(Buffer.from('{"User":1,"user":2,"a":{"B":1,"b":2}}')), { User: 1, user: 2, a: { B: 1, b: 2 } });
+  assert.equal(
+    fault('{"stream_options":{"include_usage":true,"include_usage":false}}').param, 'stream_options.include_usage',
+  );
+  assert.deepEqual(
+    parseBody(Buffer.from('{"User":1,"user":2,"a":{"B":1,"b":2}}')), { User: 1, user: 2, a: { B: 1, b: 2 } },
+  );
 });
 
 test('__proto__ is a name like any other', () => {
@@ -150,25 +172,36 @@ test('numbers of any precision survive a conversion', () => {
 
 test('a member that is given twice is refused at any depth, by its path', () => {
   for (const [text, param] of [
-    ['{"a":1,"a":1}', 'a'], ['{"m":[{"role":"user"},{"role":"user","content":[{"type":"text","type":"image_url"}]}]}', 'm[1].content[0].type'],
-    ['{"tools":[{"function":{"name":"f","n\\u0061me":"g"}}]}', 'tools[0].function.name'], ['{"x":{"__proto__":1,"__proto__":2}}', 'x.__proto__'], ['{"a":[[{"b":1 , "c":[] , "b" : 2}]]}', 'a[0][0].b'],
-    ['{"stream_options":{"include_usage":true,"include_usage":false}}', 'stream_options.include_usage'], [`{"${'x'.repeat(200)}":{"b":1,"b":2}}`, `${'x'.repeat(100)}…`],
+    ['{"a":1,"a":1}', 'a'], [
+      '{"m":[{"role":"user"},{"role":"user","content":[{"type":"text","type":"image_url"}]}]}', 'm[1].content[0].type',
+    ],
+    [
+      '{"tools":[{"function":{"name":"f","n\\u0061me":"g"}}]}', 'tools[0].function.name',
+    ], ['{"x":{"__proto__":1,"__proto__":2}}', 'x.__proto__'], ['{"a":[[{"b":1 , "c":[] , "b" : 2}]]}', 'a[0][0].b'],
+    [
+      '{"stream_options":{"include_usage":true,"include_usage":false}}', 'stream_options.include_usage',
+    ], [`{"${'x'.repeat(200)}":{"b":1,"b":2}}`, `${'x'.repeat(100)}…`],
   ] as const) {
-    assert.throws(() => parseBody(Buffer.from(text)), (error) => error instanceof RequestFault && error.code === 'invalid_request' && error.param === param, text);
+    assert.throws(() => parseBody(Buffer.from(text)), (error) =>
+      error instanceof RequestFault && error.code === 'invalid_request' && error.param === param, text);
   }
 });
 
 test('no body is taken for one with a member twice, and none with one is let through', () => {
-  const odd = fc.oneof(fc.json({ stringUnit: 'binary' }), fc.json({ stringUnit: fc.constantFrom('"', ':', '{', '}', '\\', ',', 'a', '[', ']') }));
-  fc.assert(fc.property(odd, odd, fc.string({ unit: fc.constantFrom('"', ':', '\\', '{', 'a', 'é') }), (one, two, name) => {
+  const odd = fc.oneof(fc.json({ stringUnit:
+    'binary' }), fc.json({ stringUnit: fc.constantFrom('"', ':', '{', '}', '\\', ',', 'a', '[', ']') }));
+  fc.assert(fc.property(odd, odd, fc.string({ unit:
+    fc.constantFrom('"', ':', '\\', '{', 'a', 'é') }), (one, two, name) => {
     parseBody(Buffer.from(`{"one":${one},"two":[${two},{"three":${one}}]}`));
     const twice = `{"one":${one},"two":[${two},{${JSON.stringify(name)}:${one}, ${JSON.stringify(name)} :${two}}]}`;
-    assert.throws(() => parseBody(Buffer.from(twice)), (error) => error instanceof RequestFault && error.param === `two[1].${name}`);
+    assert.throws(() => parseBody(Buffer.from(twice)), (error) => error instanceof RequestFault &&
+      error.param === `two[1].${name}`);
   }), { numRuns: 300 });
 });
 
 test('a name within a conversation that differs only by case is refused; the client\'s own data is called as it likes', () => {
-  const read = (read: (body: Buffer, parsed: Readonly<Record<string, unknown>>) => unknown, fields: object): string | undefined => {
+  const read = (read: (body: Buffer, parsed: Readonly<Record<string, unknown>>) => unknown, fields: object):
+    | string | undefined => {
     const body = Buffer.from(JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...fields }));
     try {
       read(body, parseBody(body));
@@ -180,13 +213,23 @@ test('a name within a conversation that differs only by case is refused; the cli
   };
   const user = (content: unknown): object => ({ messages: [{ role: 'user', content }] });
   assert.equal(read(readOpenAi, { messages: [{ role: 'user', Content: [] }] }), 'messages[0].Content');
-  assert.equal(read(readOpenAi, user([{ type: 'text', text: 'a', Image_URL: { url: 'https://x' } }])), 'messages[0].content[0].Image_URL');
+  assert.equal(read(
+    readOpenAi, user([{ type: 'text', text: 'a', Image_URL: { url: 'https://x' } }]),
+  ), 'messages[0].content[0].Image_URL');
   assert.equal(read(readOpenAi, user([{ type: 'text', TYPE: 'image_url' }])), 'messages[0].content[0].TYPE');
-  assert.equal(read(readOpenAi, user([{ type: 'image_url', image_url: { URL: 'https://x' } }])), 'messages[0].content[0].image_url.URL');
+  assert.equal(read(
+    readOpenAi, user([{ type: 'image_url', image_url: { URL: 'https://x' } }]),
+  ), 'messages[0].content[0].image_url.URL');
   assert.equal(read(readOpenAi, { tools: [{ Type: 'web_search' }] }), 'tools[0].Type');
-  assert.equal(read(readOpenAi, { tools: [{ type: 'function', function: { name: 'f', parameters: { properties: { Type: {}, URL: {} } } } }] }), undefined);
+  assert.equal(read(readOpenAi, { tools: [{
+    type: 'function', function: { name: 'f', parameters: { properties: { Type: {}, URL: {} } } },
+  }] }), undefined);
   assert.equal(read(readAnthropic, { messages: [{ role: 'user', CONTENT: [] }] }), 'messages[0].CONTENT');
-  assert.equal(read(readAnthropic, user([{ type: 'tool_result', content: [{ type: 'text', Source: {} }] }])), 'messages[0].content[0].content[0].Source');
-  assert.equal(read(readAnthropic, user([{ type: 'image', source: { type: 'base64', Type: 'url' } }])), 'messages[0].content[0].source.Type');
+  assert.equal(read(
+    readAnthropic, user([{ type: 'tool_result', content: [{ type: 'text', Source: {} }] }]),
+  ), 'messages[0].content[0].content[0].Source');
+  assert.equal(read(
+    readAnthropic, user([{ type: 'image', source: { type: 'base64', Type: 'url' } }]),
+  ), 'messages[0].content[0].source.Type');
   assert.equal(read(readAnthropic, user([{ type: 'tool_use', input: { Type: 1, CONTENT: 2 } }])), undefined);
 });

@@ -31,7 +31,8 @@ export const STREAM_REQUEST: StreamRequest = {
 };
 
 export function recordings(): Recording[] {
-  return readdirSync(FIXTURES, { withFileTypes: true }).filter((entry) => entry.isDirectory()).flatMap(({ name: provider }) =>
+  return readdirSync(FIXTURES, { withFileTypes: true }).filter((entry) =>
+    entry.isDirectory()).flatMap(({ name: provider }) =>
     readdirSync(join(FIXTURES, provider)).filter((file) => file.endsWith('.sse')).map((file) => ({
       name: `${provider}/${file.slice(0, -4)}`,
       upstream: ANTHROPIC_PROVIDERS.has(provider) ? 'Anthropic' as const : 'OpenAI' as const,
@@ -68,7 +69,9 @@ export function replay(stream: StreamConverter, pieces: readonly Uint8Array[]): 
 
 /** Pieces that end at these places. */
 export function splitAt(bytes: Buffer, places: readonly number[]): Buffer[] {
-  const cuts = [0, ...[...new Set(places)].filter((place) => place > 0 && place < bytes.length).sort((a, b) => a - b), bytes.length];
+  const cuts = [
+    0, ...[...new Set(places)].filter((place) => place > 0 && place < bytes.length).sort((a, b) => a - b), bytes.length,
+  ];
   return cuts.slice(1).map((end, index) => bytes.subarray(cuts[index], end));
 }
 

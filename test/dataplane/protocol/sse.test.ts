@@ -9,7 +9,8 @@ import { byteByByte, splitAt } from './replay.ts';
 function push(framer: SseFramer, piece: Uint8Array): SseEvent[] {
   framer.append(piece);
   const events: SseEvent[] = [];
-  for (let event = framer.next(); event; event = framer.next()) events.push({ raw: event.raw, event: event.event, data: event.data });
+  for (let event = framer.next(); event; event = framer.next())
+    events.push({ raw: event.raw, event: event.event, data: event.data });
   return events;
 }
 
@@ -24,7 +25,9 @@ const read = (text: string): (readonly [string | undefined, string | undefined])
   frame([Buffer.from(text)]).map(({ event, data }) => [event, data] as const);
 
 test('fields, with and without the space', () => {
-  assert.deepEqual(read('event: a\ndata: 1\n\nevent:b\ndata:2\n\ndata:  3\n\ndata\n\n'), [['a', '1'], ['b', '2'], [undefined, ' 3'], [undefined, '']]);
+  assert.deepEqual(read('event: a\ndata: 1\n\nevent:b\ndata:2\n\ndata:  3\n\ndata\n\n'), [
+    ['a', '1'], ['b', '2'], [undefined, ' 3'], [undefined, ''],
+  ]);
 });
 
 test('several data lines are one text', () => {
@@ -36,7 +39,9 @@ test('comments, ids and unknown fields carry no data', () => {
 });
 
 test('all line ends, mixed', () => {
-  assert.deepEqual(read('data: 1\r\n\r\ndata: 2\r\rdata: 3\n\ndata: 4\r\n\n'), [[undefined, '1'], [undefined, '2'], [undefined, '3'], [undefined, '4']]);
+  assert.deepEqual(read('data: 1\r\n\r\ndata: 2\r\rdata: 3\n\ndata: 4\r\n\n'), [
+    [undefined, '1'], [undefined, '2'], [undefined, '3'], [undefined, '4'],
+  ]);
 });
 
 test('a byte order mark at the beginning is not part of the first name', () => {
@@ -44,7 +49,9 @@ test('a byte order mark at the beginning is not part of the first name', () => {
 });
 
 test('what is left at the end is an event, and gets its blank line', () => {
-  for (const [text, raw] of [['data: 1', 'data: 1\n\n'], ['data: 1\n', 'data: 1\n\n'], ['data: 1\r', 'data: 1\r\n\n'], ['data: 1\r\r', 'data: 1\r\r\n\n']] as const) {
+  for (const [text, raw] of [[
+    'data: 1', 'data: 1\n\n',
+  ], ['data: 1\n', 'data: 1\n\n'], ['data: 1\r', 'data: 1\r\n\n'], ['data: 1\r\r', 'data: 1\r\r\n\n']] as const) {
     const [event] = frame([Buffer.from(text)]);
     assert.equal(event?.data, '1');
     assert.equal(Buffer.from(event.raw).toString(), raw);
@@ -52,8 +59,11 @@ test('what is left at the end is an event, and gets its blank line', () => {
 });
 
 test('the bytes of all events are the bytes of the stream, and the same events come out of any pieces', () => {
-  const line = fc.oneof(fc.constantFrom('data: ü🗼', 'data:', 'event: x', ': c', '', ''), fc.string({ unit: 'binary', maxLength: 5 }));
-  const stream = fc.array(fc.tuple(line, fc.constantFrom('\n', '\r\n', '\r')), { maxLength: 20 }).map((lines) => `${lines.flat().join('')}data: end\n\n`);
+  const line = fc.oneof(
+    fc.constantFrom('data: ü🗼', 'data:', 'event: x', ': c', '', ''), fc.string({ unit: 'binary', maxLength: 5 }),
+  );
+  const stream = fc.array(fc.tuple(line, fc.constantFrom('\n', '\r\n', '\r')), { maxLength: 20 }).map((lines) =>
+    `${lines.flat().join('')}data: end\n\n`);
   fc.assert(fc.property(stream, fc.array(fc.nat(200), { maxLength: 8 }), (text, places) => {
     const bytes = Buffer.from(text);
     const whole = frame([bytes]);

@@ -1,4 +1,6 @@
-/** Every recorded stream through every converter of its protocol: against its golden, and the same whatever the pieces. */
+/**
+ * Every recorded stream through every converter of its protocol: against its golden, and the same whatever the pieces.
+ */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -24,7 +26,8 @@ function variantsOf(upstream: Dialect): Variant[] {
 
 for (const { name, upstream, bytes } of recordings()) {
   for (const { folder, client, wantsStreamUsage } of variantsOf(upstream)) {
-    const run = (pieces: readonly Buffer[]): ReturnType<typeof replay> => replay(openStream(client, upstream, { wantsStreamUsage }), pieces);
+    const run = (pieces: readonly Buffer[]): ReturnType<typeof replay> =>
+      replay(openStream(client, upstream, { wantsStreamUsage }), pieces);
 
     test(`${name} as ${folder}`, () => {
       const whole = run([bytes]);

@@ -15,7 +15,9 @@ import type { BodyReader } from '../../../dataplane/server/body.ts';
 /** A request whose body comes in these pieces; `declared`: its content-length. */
 function message(pieces: readonly Uint8Array[], declared?: number): IncomingMessage {
   const stream = Readable.from(pieces, { objectMode: true });
-  return Object.assign(stream, { headers: declared === undefined ? {} : { 'content-length': String(declared) } }) as unknown as IncomingMessage;
+  return Object.assign(
+    stream, { headers: declared === undefined ? {} : { 'content-length': String(declared) } },
+  ) as unknown as IncomingMessage;
 }
 
 async function refusal(reader: BodyReader, request: IncomingMessage): Promise<GatewayError> {
@@ -33,9 +35,12 @@ const MIB = 2 ** 20;
 describe('a body', () => {
   it('is the bytes that came, in pieces of any size, declared or not', async () => {
     const reader = createBodyReader({ maxBodyBytes: MIB, maxBufferedBytes: MIB });
-    await fc.assert(fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 9000 }), { maxLength: 12 }), fc.boolean(), async (pieces, declare) => {
+    await fc.assert(fc.asyncProperty(fc.array(
+      fc.uint8Array({ maxLength: 9000 }), { maxLength: 12 },
+    ), fc.boolean(), async (pieces, declare) => {
       const whole = Buffer.concat(pieces);
-      const body = await reader.read(message(pieces.filter(({ length }) => length > 0).map((piece) => Buffer.from(piece)), declare ? whole.length : undefined));
+      const body = await reader.read(message(pieces.filter(({ length }) => length > 0).map((piece) =>
+        Buffer.from(piece)), declare ? whole.length : undefined));
       assert.deepEqual(body.bytes, whole);
       body.drop();
     }), { numRuns: 60 });
@@ -130,7 +135,8 @@ describe('a body on a connection', () => {
     const socket = await dial();
     const body = fc.string({ unit: fc.constantFrom('a', '0', '\r\n', 'é', '"'), maxLength: 40 });
     const pipelined = fc.array(body, { minLength: 1, maxLength: 3 });
-    await fc.assert(fc.asyncProperty(pipelined, fc.integer({ min: 1, max: 60 }), fc.boolean(), async (bodies, size, chunked) => {
+    await fc.assert(fc.asyncProperty(pipelined, fc.integer({ min:
+      1, max: 60 }), fc.boolean(), async (bodies, size, chunked) => {
       const bytes = Buffer.from(bodies.map((each) => requestWith(each, chunked)).join(''));
       for (let at = 0; at < bytes.length; at += size) socket.write(bytes.subarray(at, at + size));
       for (const each of bodies) {
@@ -198,7 +204,9 @@ describe('all bodies together', () => {
     for (let count = 0; count < 7; count++) await reader.read(zeros(MIB));
     assert.equal((await refusal(reader, zeros(LARGE_BODY_BYTES))).code, 'too_busy');
     for (let count = 0; count < 16; count++) await reader.read(zeros(LARGE_BODY_BYTES - 1));
-    assert.equal((await refusal(reader, message(Array.from({ length: 200 }, () => Buffer.alloc(1000))))).code, 'too_busy');
+    assert.equal(
+      (await refusal(reader, message(Array.from({ length: 200 }, () => Buffer.alloc(1000))))).code, 'too_busy',
+    );
   });
 
   it('are crowded from half of it on', async () => {

@@ -49,7 +49,8 @@ describe('a client that stops reading', () => {
   it('and one that reads gets all of it', async () => {
     arrived = Promise.withResolvers();
     const asked = fetch(`http://127.0.0.1:${port}/`);
-    createReply(await arrived.promise, { requestId: 'req_1', dialect: 'OpenAI', stalledMs: 60_000 }).send(200, {}, MUCH);
+    createReply(await arrived.promise, { requestId: 'req_1', dialect: 'OpenAI', stalledMs: 60_000 })
+      .send(200, {}, MUCH);
     assert.equal((await (await asked).arrayBuffer()).byteLength, MUCH.length);
   });
 });
@@ -63,6 +64,8 @@ describe('a stream that fails within', () => {
       reply.start(200, { 'content-type': type });
       void reply.write(Buffer.from('event: ping\ndata: {}\n\n'));
       reply.fail(new GatewayError('upstream_error', 'The provider broke off.'));
-      assert.match(await (await asked).text(), /^event: ping\ndata: \{\}\n\nevent: error\ndata: .*The provider broke off/);
+      assert.match(
+        await (await asked).text(), /^event: ping\ndata: \{\}\n\nevent: error\ndata: .*The provider broke off/,
+      );
     });
 });

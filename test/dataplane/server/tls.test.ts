@@ -53,7 +53,8 @@ describe('the TLS listener', () => {
 
   it('takes up the renewed pair of a folder, and keeps the one before where it is none', async () => {
     const problems: unknown[] = [];
-    const files = await pollFiles({ paths: [join(folder, 'tls.crt'), join(folder, 'tls.key')], everyMs: 1e9, onRead([certificate = '', key = '']) {
+    const files = await pollFiles({ paths: [join(folder, 'tls.crt'), join(folder, 'tls.key')], everyMs:
+      1e9, onRead([certificate = '', key = '']) {
       try {
         tls.renew({ certificate, key });
       } catch (error) {

@@ -1,4 +1,7 @@
-/** The sidecar before a fleet that does as it is told: what crosses, what does not, and what happens when one side fails. */
+/**
+ * The sidecar before a fleet that does as it is told: what crosses, what does not, and what happens when one side
+ * fails.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
@@ -15,7 +18,8 @@ afterEach(async () => {
   for (const each of started.splice(0).toReversed()) await each.stop();
 });
 
-async function scene(listener: RequestListener, key: string | undefined = KEY): Promise<{ readonly fleet: ScriptedFleet; readonly sidecar: TestSidecar }> {
+async function scene(listener: RequestListener, key:
+  | string | undefined = KEY): Promise<{ readonly fleet: ScriptedFleet; readonly sidecar: TestSidecar }> {
   const fleet = await startFleet(listener);
   started.push(fleet);
   const sidecar = await startTestSidecar(fleet.url, key);
@@ -24,7 +28,8 @@ async function scene(listener: RequestListener, key: string | undefined = KEY): 
 }
 
 const echo: RequestListener = (request, response) => {
-  void textOf(request).then((body) => response.end(JSON.stringify({ method: request.method, url: request.url, rawHeaders: request.rawHeaders, body })));
+  void textOf(request).then((body) =>
+    response.end(JSON.stringify({ method: request.method, url: request.url, rawHeaders: request.rawHeaders, body })));
 };
 
 /** What a figure is when it has not moved for many turns of the event loop. */
@@ -42,27 +47,34 @@ async function settled(read: () => Promise<number>): Promise<number> {
 function headersOf(text: string): Record<string, string[]> {
   const { rawHeaders } = JSON.parse(text) as { rawHeaders: string[] };
   const found: Record<string, string[]> = {};
-  for (let index = 0; index < rawHeaders.length; index += 2) (found[rawHeaders[index]?.toLowerCase() ?? ''] ??= []).push(rawHeaders[index + 1] ?? '');
+  for (let index = 0; index < rawHeaders.length; index += 2)
+    (found[rawHeaders[index]?.toLowerCase() ?? ''] ??= []).push(rawHeaders[index + 1] ?? '');
   return found;
 }
 
 describe('what crosses', () => {
   it('the pod\'s key takes the place of every credential', async () => {
     const { sidecar } = await scene(echo);
-    const { text } = await call(`${sidecar.url}/v1/models`, { headers: { authorization: 'Bearer sk-dummy', 'X-Api-Key': 'dummy', 'api-key': 'dummy', cookie: 'a=b', 'proxy-authorization': 'Basic eA==' } });
+    const { text } = await call(`${sidecar.url}/v1/models`, { headers: { authorization: 'Bearer sk-dummy', 'X-Api-Key':
+      'dummy', 'api-key': 'dummy', cookie: 'a=b', 'proxy-authorization': 'Basic eA==' } });
     const headers = headersOf(text);
     assert.deepEqual(headers['authorization'], [`Bearer ${KEY}`]);
-    for (const name of ['x-api-key', 'api-key', 'cookie', 'proxy-authorization']) assert.equal(headers[name], undefined, name);
+    for (const name of ['x-api-key', 'api-key', 'cookie', 'proxy-authorization'])
+      assert.equal(headers[name], undefined, name);
   });
 
   it('method, path, query, body and headers, but not those of the connection', async () => {
     const { sidecar } = await scene(echo);
-    const { text } = await call(`${sidecar.url}/v1/messages?beta=true&x=%2F`, { method: 'POST', body: '{"a":1}', headers: {
-      'content-type': 'application/json', 'anthropic-beta': 'one', 'X-Request-Id': 'mine', connection: 'x-hop, close', 'x-hop': '1', te: 'trailers', 'keep-alive': 'timeout=5', 'proxy-connection': 'x' } });
+    const { text } = await call(`${sidecar.url}/v1/messages?beta=true&x=%2F`, { method:
+      'POST', body: '{"a":1}', headers: {
+      'content-type': 'application/json', 'anthropic-beta': 'one', 'X-Request-Id': 'mine', connection:
+        'x-hop, close', 'x-hop': '1', te: 'trailers', 'keep-alive': 'timeout=5', 'proxy-connection': 'x' } });
     const seen = JSON.parse(text) as Record<string, unknown>;
     assert.deepEqual([seen['method'], seen['url'], seen['body']], ['POST', '/v1/messages?beta=true&x=%2F', '{"a":1}']);
     const headers = headersOf(text);
-    assert.deepEqual([headers['anthropic-beta'], headers['x-request-id'], headers['content-length']], [['one'], ['mine'], ['7']]);
+    assert.deepEqual(
+      [headers['anthropic-beta'], headers['x-request-id'], headers['content-length']], [['one'], ['mine'], ['7']],
+    );
     for (const name of ['x-hop', 'te', 'keep-alive', 'proxy-connection']) assert.equal(headers[name], undefined, name);
     assert.match(headers['host']?.[0] ?? '', /^127\.0\.0\.1:\d+$/);
   });
@@ -77,17 +89,22 @@ describe('what crosses', () => {
     assert.equal((JSON.parse(first.text) as { body: string }).body, 'one two');
     const absolute = await call(sidecar.url, { path: 'http://127.0.0.1:4000/v1/models?a=1' });
     assert.equal((JSON.parse(absolute.text) as { url: string }).url, '/v1/models?a=1');
-    for (const method of ['DELETE', 'POST', 'HEAD']) assert.equal((await call(`${sidecar.url}/v1/y`, { method })).status, 200, method);
+    for (const method of ['DELETE', 'POST', 'HEAD'])
+      assert.equal((await call(`${sidecar.url}/v1/y`, { method })).status, 200, method);
     assert.equal((await call(sidecar.url, { method: 'OPTIONS', path: '*' })).status, 404);
   });
 
   it('status, headers and bytes of the answer as they are, compressed ones and request ids included', async () => {
     const { sidecar } = await scene((_request, response) => {
-      response.writeHead(429, { 'x-request-id': 'req_1', 'request-id': 'req_1', 'retry-after': '3', 'content-encoding': 'gzip', 'set-cookie': ['a=1', 'b=2'], connection: 'keep-alive, x-hop', 'x-hop': '1' });
+      response.writeHead(429, { 'x-request-id': 'req_1', 'request-id': 'req_1', 'retry-after':
+        '3', 'content-encoding': 'gzip', 'set-cookie': ['a=1', 'b=2'], connection: 'keep-alive, x-hop', 'x-hop': '1' });
       response.end(Buffer.from([0x1f, 0x8b, 0, 255]));
     });
     const { status, message, text } = await call(`${sidecar.url}/v1/models`);
-    assert.deepEqual([status, message.headers['x-request-id'], message.headers['retry-after'], message.headers['content-encoding'], message.headers['x-hop']], [429, 'req_1', '3', 'gzip', undefined]);
+    assert.deepEqual([
+      status, message.headers['x-request-id'], message.headers['retry-after'], message.headers['content-encoding'],
+      message.headers['x-hop'],
+    ], [429, 'req_1', '3', 'gzip', undefined]);
     assert.deepEqual(message.headers['set-cookie'], ['a=1', 'b=2']);
     assert.equal(text.length, 4);
   });
@@ -135,7 +152,8 @@ describe('connections', () => {
     started.push(sidecar);
     const bodies: string[] = [];
     const answer = call(`${sidecar.url}/v1/messages`, { method: 'POST', body: '{"a":1}' });
-    while (await sidecar.metric('modelgateway_sidecar_connect_retries_total') === 0) await new Promise((resolve) => { setImmediate(resolve); });
+    while (await sidecar.metric('modelgateway_sidecar_connect_retries_total') === 0)
+      await new Promise((resolve) => { setImmediate(resolve); });
     started.push(await startFleet((request, response) => void textOf(request).then((body) => {
       bodies.push(body);
       response.end('there');
@@ -147,7 +165,9 @@ describe('connections', () => {
   it('a fleet that stays away: an answer in the path\'s dialect', async () => {
     const sidecar = await startTestSidecar(`http://127.0.0.1:${await freePort()}`, KEY);
     started.push(sidecar);
-    const [openai, anthropic] = await Promise.all([call(`${sidecar.url}/v1/chat/completions`, { method: 'POST', body: '{}' }), call(`${sidecar.url}/v1/messages`, { method: 'POST', body: '{}' })]);
+    const [openai, anthropic] = await Promise.all([call(
+      `${sidecar.url}/v1/chat/completions`, { method: 'POST', body: '{}' },
+    ), call(`${sidecar.url}/v1/messages`, { method: 'POST', body: '{}' })]);
     assert.equal(openai.status, 502);
     assert.equal((JSON.parse(openai.text) as { error: { code: string } }).error.code, 'upstream_error');
     assert.equal((JSON.parse(anthropic.text) as { type: string }).type, 'error');
@@ -193,7 +213,8 @@ describe('who leaves', () => {
       sent.destroy();
       await ends.at(-1);
     }
-    while (await sidecar.metric('modelgateway_sidecar_requests_in_flight') > 0) await new Promise((resolve) => { setImmediate(resolve); });
+    while (await sidecar.metric('modelgateway_sidecar_requests_in_flight') > 0)
+      await new Promise((resolve) => { setImmediate(resolve); });
     assert.equal(ends.length, 3);
   });
 
@@ -203,9 +224,11 @@ describe('who leaves', () => {
     started.push(sidecar);
     const sent = httpRequest(`${sidecar.url}/v1/x`, { agent: false }).on('error', () => undefined);
     sent.end();
-    while (await sidecar.metric('modelgateway_sidecar_connect_retries_total') === 0) await new Promise((resolve) => { setImmediate(resolve); });
+    while (await sidecar.metric('modelgateway_sidecar_connect_retries_total') === 0)
+      await new Promise((resolve) => { setImmediate(resolve); });
     sent.destroy();
-    while (await sidecar.metric('modelgateway_sidecar_requests_total{result="left",status=""}') === 0) await new Promise((resolve) => { setImmediate(resolve); });
+    while (await sidecar.metric('modelgateway_sidecar_requests_total{result="left",status=""}') === 0)
+      await new Promise((resolve) => { setImmediate(resolve); });
   });
 
   it('a fleet that breaks a stream off: the app does not take it for whole', async () => {
@@ -214,27 +237,34 @@ describe('who leaves', () => {
       setImmediate(() => response.destroy());
     });
     await assert.rejects(call(`${sidecar.url}/v1/x`), /aborted|ECONNRESET|socket hang up/);
-    while (await sidecar.metric('modelgateway_sidecar_requests_total{result="cut",status="200"}') === 0) await new Promise((resolve) => { setImmediate(resolve); });
+    while (await sidecar.metric('modelgateway_sidecar_requests_total{result="cut",status="200"}') === 0)
+      await new Promise((resolve) => { setImmediate(resolve); });
   });
 });
 
 describe('bodies', () => {
   it('who waits with its body is told to go on once there is a connection, and not for a refusal', async () => {
     const { sidecar } = await scene(echo);
-    const sent = httpRequest(`${sidecar.url}/v1/x`, { agent: false, method: 'POST', headers: { expect: '100-continue', 'content-length': '4' } });
+    const sent = httpRequest(`${sidecar.url}/v1/x`, {
+      agent: false, method: 'POST', headers: { expect: '100-continue', 'content-length': '4' },
+    });
     sent.flushHeaders();
     await once(sent, 'continue');
     sent.end('body');
     assert.equal((JSON.parse((await replyTo(sent)).text) as { body: string }).body, 'body');
     await sidecar.writeKey(undefined);
-    const refused = httpRequest(`${sidecar.url}/v1/x`, { agent: false, method: 'POST', headers: { expect: '100-continue', 'content-length': '4' } });
+    const refused = httpRequest(`${sidecar.url}/v1/x`, {
+      agent: false, method: 'POST', headers: { expect: '100-continue', 'content-length': '4' },
+    });
     refused.on('continue', () => assert.fail('told to go on'));
     refused.flushHeaders();
     assert.equal((await replyTo(refused)).status, 503);
   });
 
   it('an answer that comes before the body has been sent arrives whole, and the connection goes on', async () => {
-    const { sidecar } = await scene((_request, response) => { response.writeHead(413, { 'content-type': 'text/plain' }).end('too large'); });
+    const { sidecar } = await scene((_request, response) => {
+      response.writeHead(413, { 'content-type': 'text/plain' }).end('too large');
+    });
     const socket = connect(sidecar.port, '127.0.0.1');
     let seen = '';
     socket.setEncoding('utf8').on('data', (text: string) => { seen += text; });
@@ -265,7 +295,8 @@ describe('bodies', () => {
         });
       };
     });
-    const sent = httpRequest(`${sidecar.url}/v1/x`, { agent: false, method: 'POST', headers: { 'content-length': String(SIZE) } });
+    const sent =
+      httpRequest(`${sidecar.url}/v1/x`, { agent: false, method: 'POST', headers: { 'content-length': String(SIZE) } });
     const piece = Buffer.alloc(1024 * 1024);
     let given = 0;
     while (sent.write(piece) && ++given < 50);
@@ -288,12 +319,15 @@ describe('bodies', () => {
 describe('the key', () => {
   it('is taken anew when the file changes, and its absence is told in words', async () => {
     const { sidecar } = await scene(echo);
-    const keyNow = async (): Promise<string | undefined> => headersOf((await call(`${sidecar.url}/v1/models`)).text)['authorization']?.[0];
+    const keyNow = async (): Promise<string | undefined> =>
+      headersOf((await call(`${sidecar.url}/v1/models`)).text)['authorization']?.[0];
     assert.equal(await keyNow(), `Bearer ${KEY}`);
     await sidecar.writeKey('sk-another-key-0000000000000000000000000000\n');
     assert.equal(await keyNow(), 'Bearer sk-another-key-0000000000000000000000000000');
     assert.equal(await sidecar.metric('modelgateway_sidecar_key_changes_total'), 1);
-    for (const [text, words] of [[undefined, /is not there or cannot be read/], ['', /is empty/], ['not a key', /holds no key/], ['sk-with space', /holds no key/]] as const) {
+    for (const [text, words] of [[
+      undefined, /is not there or cannot be read/,
+    ], ['', /is empty/], ['not a key', /holds no key/], ['sk-with space', /holds no key/]] as const) {
       await sidecar.writeKey(text ?? '').then(() => text === undefined ? sidecar.writeKey(undefined) : undefined);
       const { status, text: body } = await call(`${sidecar.url}/v1/messages`, { method: 'POST', body: '{}' });
       assert.equal(status, 503);
@@ -311,7 +345,8 @@ describe('the key', () => {
     replies.push(await call(`${sidecar.url}/v1/models`));
     await sidecar.writeKey(`${KEY} broken`);
     replies.push(await call(`${sidecar.url}/v1/models`));
-    const told = [...replies.map(({ text, message }) => text + JSON.stringify(message.rawHeaders)), ...sidecar.logs, await sidecar.page()].join('\n');
+    const told = [...replies.map(({ text, message }) => text +
+      JSON.stringify(message.rawHeaders)), ...sidecar.logs, await sidecar.page()].join('\n');
     assert.ok(sidecar.logs.length >= 4);
     assert.ok(!told.includes(KEY.slice(0, 12)), told);
   });

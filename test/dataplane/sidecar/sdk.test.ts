@@ -20,8 +20,10 @@ let anthropic: Anthropic;
 
 before(async () => {
   world = await startWorld({ tls: { certificate: certificates.serving.certificate, key: certificates.serving.key } });
-  sidecar = await startTestSidecar(`https://localhost:${world.gateway.dataplane.tls?.port}`, KEYS.main, certificates.authority);
-  openai = new OpenAI({ apiKey: DUMMY, baseURL: `${sidecar.url}/v1`, organization: null, project: null, maxRetries: 0 });
+  sidecar =
+    await startTestSidecar(`https://localhost:${world.gateway.dataplane.tls?.port}`, KEYS.main, certificates.authority);
+  openai =
+    new OpenAI({ apiKey: DUMMY, baseURL: `${sidecar.url}/v1`, organization: null, project: null, maxRetries: 0 });
   anthropic = new Anthropic({ apiKey: DUMMY, authToken: null, baseURL: sidecar.url, maxRetries: 0 });
 });
 after(async () => {
@@ -43,14 +45,16 @@ describe('OpenAI\'s SDK', () => {
     assert.ok(response.headers.get('x-modelgateway-cost-usd'));
     world.openai.script(openaiStream());
     let text = '';
-    for await (const chunk of await openai.chat.completions.create({ ...HELLO, stream: true })) text += chunk.choices[0]?.delta.content ?? '';
+    for await (const chunk of await openai.chat.completions.create({ ...HELLO, stream: true }))
+      text += chunk.choices[0]?.delta.content ?? '';
     assert.ok(text.length > 0);
     assert.ok((await spending(world)).spent > spent);
     assert.ok(nothingLeaks(world));
   });
 
   it('has the gateway\'s own refusals', async () => {
-    await assert.rejects(openai.chat.completions.create({ ...HELLO, model: 'unknown' }), (error) => error instanceof OpenAI.NotFoundError && error.code === 'model_not_found');
+    await assert.rejects(openai.chat.completions.create({ ...HELLO, model: 'unknown' }), (error) =>
+      error instanceof OpenAI.NotFoundError && error.code === 'model_not_found');
   });
 });
 
@@ -71,7 +75,9 @@ describe('rotation', () => {
     await sidecar.writeKey(KEYS.serial);
     const between = await openai.get('/key') as { name: string };
     assert.deepEqual([before.name, between.name], ['main', 'serial']);
-    await world.gateway.write('keys-rotated.yaml', keyManifest('rotated', 'sk-test-rotated-00000000000000000000000000000', ''));
+    await world.gateway.write(
+      'keys-rotated.yaml', keyManifest('rotated', 'sk-test-rotated-00000000000000000000000000000', ''),
+    );
     await sidecar.writeKey('sk-test-rotated-00000000000000000000000000000');
     assert.equal((await openai.get('/key') as { name: string }).name, 'rotated');
     await sidecar.writeKey('sk-unknown-0000000000000000000000000000000');
@@ -84,7 +90,9 @@ describe('TLS', () => {
   it('a fleet whose certificate another authority signed, or that has another name, is sent nothing', async () => {
     const port = world.gateway.dataplane.tls?.port;
     const logged = world.gateway.logs.length;
-    for (const [url, authority] of [[`https://localhost:${port}`, (await makeCertificates()).authority], [`https://127.0.0.1:${port}`, certificates.authority]] as const) {
+    for (const [url, authority] of [[
+      `https://localhost:${port}`, (await makeCertificates()).authority,
+    ], [`https://127.0.0.1:${port}`, certificates.authority]] as const) {
       const other = await startTestSidecar(url, KEYS.main, authority);
       try {
         assert.equal((await fetch(`${other.url}/v1/models`)).status, 502);

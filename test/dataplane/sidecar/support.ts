@@ -1,4 +1,7 @@
-/** What the sidecar's tests share: a sidecar in this process with its key in a file, certificates, and a fleet that does as it is told. */
+/**
+ * What the sidecar's tests share: a sidecar in this process with its key in a file, certificates, and a fleet that does
+ * as it is told.
+ */
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, request as httpRequest } from 'node:http';
@@ -30,7 +33,8 @@ export interface Certificates {
 export async function makeCertificates(): Promise<Certificates> {
   const nowMs = Date.now();
   const authority = await createAuthority(nowMs, HOUR_MS);
-  return { authority: authority.certificate, serving: await issueServing(authority, ['localhost'], { fromMs: nowMs, untilMs: nowMs + HOUR_MS }) };
+  return { authority: authority.certificate, serving:
+    await issueServing(authority, ['localhost'], { fromMs: nowMs, untilMs: nowMs + HOUR_MS }) };
 }
 
 export interface TestSidecar {
@@ -53,13 +57,16 @@ export async function startTestSidecar(url: string, key: string | undefined, aut
   const keyFile = join(folder, 'apiKey');
   if (key !== undefined) await writeFile(keyFile, key);
   const logs: string[] = [];
-  const log = pino({ level: 'trace' }, new Writable({ write(chunk: Buffer, _encoding, done) { logs.push(chunk.toString()); done(); } }));
+  const log = pino({ level:
+    'trace' }, new Writable({ write(chunk: Buffer, _encoding, done) { logs.push(chunk.toString()); done(); } }));
   const fleet = connectFleet({ url });
   fleet.trust(authority);
   const holder = holdKey(keyFile);
   const files = await pollFiles({ paths: [keyFile], onRead: ([text]) => holder.take(text) });
   const metrics = createSidecarMetrics({ version: 'test', process, key: holder, fleet });
-  const sidecar = await startSidecar({ fleet, key: holder, metrics, log, listen: { host: '127.0.0.1', port: 0 }, monotonicMs: () => performance.now(), random: () => 0 });
+  const sidecar = await startSidecar({ fleet, key: holder, metrics, log, listen: {
+    host: '127.0.0.1', port: 0,
+  }, monotonicMs: () => performance.now(), random: () => 0 });
   return {
     url: `http://127.0.0.1:${sidecar.port}`, port: sidecar.port, fleet, sidecar, logs,
     page: () => metrics.registry.metrics(),
@@ -111,7 +118,9 @@ export interface Reply {
 }
 
 /** One request as an app makes it, without a library's opinions. */
-export async function call(url: string, { body, ...options }: RequestOptions & { readonly body?: string | Buffer } = {}): Promise<Reply> {
+export async function call(
+  url: string, { body, ...options }: RequestOptions & { readonly body?: string | Buffer } = {},
+): Promise<Reply> {
   const sent = httpRequest(url, { agent: false, ...options });
   sent.end(body);
   return replyTo(sent);

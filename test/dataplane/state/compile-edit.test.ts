@@ -12,16 +12,24 @@ const keyChanges = fc.record({
   models: fc.option(fc.constantFrom({ names: ['x'] }, { names: ['x', 'y'] }), { nil: undefined }),
 });
 /** Which keys there are, and which string opens each: strings move from one key to another. */
-const keys = fc.uniqueArray(fc.record({ n: fc.nat(7), hash: fc.nat(9), changes: keyChanges }), { selector: ({ n }) => n }).map((list) => {
+const keys = fc.uniqueArray(
+  fc.record({ n: fc.nat(7), hash: fc.nat(9), changes: keyChanges }), { selector: ({ n }) => n },
+).map((list) => {
   const taken = new Set<number>();
-  return list.filter(({ hash }) => !taken.has(hash) && taken.add(hash)).map(({ n, hash, changes }) => keyOf(`k${n}`, { ...changes, hashes: [{ sha256: hashOf(hash) }] }));
+  return list.filter(({ hash }) => !taken.has(hash) && taken.add(hash)).map(({ n, hash, changes }) =>
+    keyOf(`k${n}`, { ...changes, hashes: [{ sha256: hashOf(hash) }] }));
 });
-const accounts = fc.uniqueArray(fc.tuple(fc.constantFrom('t', 'u', 'v'), fc.bigInt(0n, 5n)), { selector: ([name]) => name }).map((list) => list.map(([name, credit]) => accountOf(name, credit)));
+const accounts = fc.uniqueArray(
+  fc.tuple(fc.constantFrom('t', 'u', 'v'), fc.bigInt(0n, 5n)), { selector: ([name]) => name },
+).map((list) => list.map(([name, credit]) => accountOf(name, credit)));
 const snapshots = fc.record({ keys, accounts }).map((parts) => snapshotOf(parts));
 
-function editsOf<M extends { readonly name: string }>(before: readonly M[], after: readonly M[]): { before: M | undefined; after: M | undefined }[] {
+function editsOf<M extends { readonly name: string }>(
+  before: readonly M[], after: readonly M[],
+): { before: M | undefined; after: M | undefined }[] {
   const names = new Set([...before, ...after].map(({ name }) => name));
-  return [...names].map((name) => ({ before: before.find((each) => each.name === name), after: after.find((each) => each.name === name) }));
+  return [...names].map((name) =>
+    ({ before: before.find((each) => each.name === name), after: after.find((each) => each.name === name) }));
 }
 
 function entries<V>(map: ReadonlyMap<string, V>): [string, V][] {
@@ -34,7 +42,8 @@ describe('compileEdit', () => {
       let before: Snapshot = first ?? snapshotOf();
       let state = compile(before);
       for (const after of others) {
-        state = compileEdit(state, { keys: editsOf(before.keys, after.keys), accounts: editsOf(before.accounts, after.accounts), offering: undefined });
+        state = compileEdit(state, { keys:
+          editsOf(before.keys, after.keys), accounts: editsOf(before.accounts, after.accounts), offering: undefined });
         const whole = compile(after);
         assert.deepEqual(entries(state.credentials), entries(whole.credentials));
         assert.deepEqual(entries(state.accounts), entries(whole.accounts));

@@ -16,14 +16,16 @@ describe('the tokenizer', () => {
 
   it('counts as the library does', async () => {
     assert.equal(await tokenizer.count(['hello world']), countTokens('hello world'));
-    assert.equal(await tokenizer.count(['Grüße aus 東京 🗼', '{"a": [1, 2]}']), countTokens('Grüße aus 東京 🗼') + countTokens('{"a": [1, 2]}'));
+    assert.equal(await tokenizer.count(['Grüße aus 東京 🗼', '{"a": [1, 2]}']), countTokens('Grüße aus 東京 🗼') +
+      countTokens('{"a": [1, 2]}'));
   });
   it('counts long prose within a hundredth of it', async () => {
     const [exact, counted] = [countTokens(PROSE), await tokenizer.count([PROSE])];
     assert.ok(Math.abs(counted - exact) <= exact / 100, `${counted} instead of ${exact}`);
   });
   it('takes words for special tokens as words', async () => assert.ok(await tokenizer.count(['<|endoftext|>']) > 1));
-  it('counts nothing as nothing', async () => assert.deepEqual([await tokenizer.count([]), await tokenizer.count(['', ''])], [0, 0]));
+  it('counts nothing as nothing', async () =>
+    assert.deepEqual([await tokenizer.count([]), await tokenizer.count(['', ''])], [0, 0]));
   it('takes what is beyond its bounds to be like what is before', async () => {
     const many = Array.from({ length: 300 }, () => PROSE);
     const [exact, counted] = [300 * countTokens(PROSE), await tokenizer.count(many)];
@@ -36,7 +38,8 @@ describe('the tokenizer', () => {
   });
   it('answers many at once, those without the library that it has no room for', async () => {
     const counted = await Promise.all(Array.from({ length: 40 }, () => tokenizer.count(['hello world, hello moon'])));
-    assert.ok(counted.every((tokens) => tokens === countTokens('hello world, hello moon') || tokens === Math.ceil(23 / 4)), String(counted));
+    assert.ok(counted.every((tokens) => tokens === countTokens('hello world, hello moon') ||
+      tokens === Math.ceil(23 / 4)), String(counted));
     assert.equal(counted[0], countTokens('hello world, hello moon'));
   });
 });
@@ -59,13 +62,17 @@ describe('a tokenizer', () => {
 
 describe('slices', () => {
   it('are the text again, short, and cut no character', () => {
-    fc.assert(fc.property(fc.array(fc.string({ unit: 'binary', minLength: 0, maxLength: 40 })), fc.nat(200), (words, times) => {
+    fc.assert(fc.property(fc.array(fc.string({ unit:
+      'binary', minLength: 0, maxLength: 40 })), fc.nat(200), (words, times) => {
       const text = words.join(' ').repeat(times);
       const slices = [...slicesOf([text])];
       assert.equal(slices.join(''), text);
       assert.ok(slices.every((slice) => slice.length > 0 && slice.length <= 2048 && slice.isWellFormed()));
     }), { numRuns: 50 });
   });
-  it('end where words do', () => assert.ok([...slicesOf([PROSE])].every((slice) => !/^\w/.test(slice) || slice === PROSE.slice(0, slice.length))));
-  it('are taken from the front', () => assert.deepEqual([firstOf(['abc', 'def', 'ghi'], 5), firstOf(['abc'], 3), firstOf(['abc'], 0)], [['abc', 'de'], ['abc'], []]));
+  it('end where words do', () =>
+    assert.ok([...slicesOf([PROSE])].every((slice) => !/^\w/.test(slice) || slice === PROSE.slice(0, slice.length))));
+  it('are taken from the front', () => assert.deepEqual(
+    [firstOf(['abc', 'def', 'ghi'], 5), firstOf(['abc'], 3), firstOf(['abc'], 0)], [['abc', 'de'], ['abc'], []],
+  ));
 });

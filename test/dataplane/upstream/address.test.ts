@@ -8,7 +8,10 @@ const CASES: readonly (readonly [baseUrl: string, path: string, url: string])[] 
   ['https://api.anthropic.com', '/v1/messages', 'https://api.anthropic.com/v1/messages'],
   ['https://api.anthropic.com/', '/v1/messages?beta=true', 'https://api.anthropic.com/v1/messages?beta=true'],
   ['http://localhost:8000/proxy/openai/v1//', '/embeddings', 'http://localhost:8000/proxy/openai/v1/embeddings'],
-  ['https://host/deployments/m?api-version=2025-01-01', '/chat/completions', 'https://host/deployments/m/chat/completions?api-version=2025-01-01'],
+  [
+    'https://host/deployments/m?api-version=2025-01-01', '/chat/completions',
+    'https://host/deployments/m/chat/completions?api-version=2025-01-01',
+  ],
   ['https://host/v1?a=1', '/videos?limit=2', 'https://host/v1/videos?limit=2&a=1'],
   ['http://[::1]:8080/v1', '/models', 'http://[::1]:8080/v1/models'],
 ];
@@ -21,5 +24,6 @@ test('paths join their base, with prefixes, slashes and queries', () => {
 });
 
 test('what is not an http URL is refused', () => {
-  for (const baseUrl of ['', 'api.openai.com', 'ftp://host', '/v1']) assert.throws(() => parseBaseUrl(baseUrl), TypeError, baseUrl);
+  for (const baseUrl of ['', 'api.openai.com', 'ftp://host', '/v1'])
+    assert.throws(() => parseBaseUrl(baseUrl), TypeError, baseUrl);
 });

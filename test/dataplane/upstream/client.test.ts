@@ -15,7 +15,10 @@ test('a whole answer: status, headers, body; the request carries credential, bod
     response.writeHead(201).end('hello');
   });
   const upstreams = startUpstreams();
-  const answer = await upstreams.send(targetAt(`${base}/v1/`), requestOf({ body: Buffer.from('{"model":"m"}'), headers: { 'content-type': 'application/json', authorization: 'Bearer sk-client', 'x-api-key': 'sk-client' } }));
+  const answer = await upstreams.send(targetAt(`${base}/v1/`), requestOf({
+    body: Buffer.from('{"model":"m"}'),
+    headers: { 'content-type': 'application/json', authorization: 'Bearer sk-client', 'x-api-key': 'sk-client' },
+  }));
   assert.equal(answer.status, 201);
   assert.equal(answer.headers['x-many'], 'a, b');
   assert.equal(await readAll(answer.body), 'hello');
@@ -38,7 +41,8 @@ test('a credential in another header; default headers that the client may overri
   for (const headers of [{}, { 'anthropic-version': '2024-10-22' }])
     await readAll((await upstreams.send(target, requestOf({ path: '/v1/messages', headers }))).body);
   await readAll((await upstreams.send(targetAt(base, { credential: undefined }), requestOf())).body);
-  assert.deepEqual(seen.map((headers) => [headers['x-api-key'], headers['anthropic-version'], headers['authorization']]), [
+  assert.deepEqual(seen.map((headers) =>
+    [headers['x-api-key'], headers['anthropic-version'], headers['authorization']]), [
     ['provider-secret', '2023-06-01', undefined],
     ['provider-secret', '2024-10-22', undefined],
     [undefined, undefined, undefined],
@@ -94,7 +98,8 @@ test('a head but no first byte in time, and a whole answer that does not end in 
   });
   const upstreams = startUpstreams();
   const target = targetAt(base, { timeouts: { firstByteMs: 60, wholeMs: 60 } });
-  const exchange = async (path: string, stream: boolean) => readAll((await upstreams.send(target, requestOf({ path, stream }))).body);
+  const exchange = async (path: string, stream: boolean) =>
+    readAll((await upstreams.send(target, requestOf({ path, stream }))).body);
   await assert.rejects(exchange('/', true), failsWith('Timeout'));
   await assert.rejects(exchange('/half', false), failsWith('Timeout'));
 });
@@ -124,26 +129,30 @@ test('an answer without length ends with its connection', async () => {
 });
 
 test('early hints before the head are passed over', async () => {
-  const base = await startRaw((socket) => socket.write('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'));
+  const base = await startRaw((socket) =>
+    socket.write('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'));
   const answer = await startUpstreams().send(targetAt(base), requestOf());
   assert.equal(answer.status, 200);
   assert.equal(await readAll(answer.body), 'ok');
 });
 
 test('a 100 Continue that nobody asked for breaks the exchange, not the process', async () => {
-  const base = await startRaw((socket) => socket.write('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'));
+  const base = await startRaw((socket) =>
+    socket.write('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'));
   await assert.rejects(startUpstreams().send(targetAt(base), requestOf()), failsWith('Reset'));
 });
 
 test('an error status with its body, while the request body is still being sent', async () => {
-  const base = await startRaw((socket) => socket.end('HTTP/1.1 413 Payload Too Large\r\ncontent-length: 3\r\nconnection: close\r\n\r\nbig'));
+  const base = await startRaw((socket) =>
+    socket.end('HTTP/1.1 413 Payload Too Large\r\ncontent-length: 3\r\nconnection: close\r\n\r\nbig'));
   const answer = await startUpstreams().send(targetAt(base), requestOf({ body: Buffer.alloc(20 * 1024 * 1024, 0x61) }));
   assert.equal(answer.status, 413);
 });
 
 test('redirects are answers, not followed', async () => {
   let calls = 0;
-  const base = await startHttp((_request, response) => { calls++; response.writeHead(307, { location: '/elsewhere' }).end(); });
+  const base =
+    await startHttp((_request, response) => { calls++; response.writeHead(307, { location: '/elsewhere' }).end(); });
   const answer = await startUpstreams().send(targetAt(base), requestOf());
   assert.equal(answer.status, 307);
   assert.equal(await readAll(answer.body), '');
@@ -161,7 +170,9 @@ test('the signal aborts before sending, before the head and within the body, and
   });
   const arrived = Promise.withResolvers<void>();
   const upstreams = startUpstreams();
-  await assert.rejects(upstreams.send(targetAt(base), requestOf({ signal: AbortSignal.abort() })), failsWith('Aborted'));
+  await assert.rejects(
+    upstreams.send(targetAt(base), requestOf({ signal: AbortSignal.abort() })), failsWith('Aborted'),
+  );
   assert.equal(connections, 0);
 
   const early = new AbortController();
@@ -182,7 +193,9 @@ test('the signal aborts before sending, before the head and within the body, and
 
 test('leaving the loop early closes the connection', async () => {
   const closed = Promise.withResolvers<void>();
-  const base = await startHttp((_request, response) => { response.on('close', closed.resolve); response.writeHead(200).write('first'); });
+  const base = await startHttp((
+    _request, response,
+  ) => { response.on('close', closed.resolve); response.writeHead(200).write('first'); });
   const answer = await startUpstreams().send(targetAt(base), requestOf({ stream: true }));
   for await (const piece of answer.body) { assert.ok(piece.length > 0); break; }
   await closed.promise;
@@ -223,7 +236,8 @@ test('a slow reader stops the provider: memory stays bounded, nothing is lost', 
 test('compressed answers are decompressed, encodings that were stacked too', async () => {
   const text = JSON.stringify({ text: 'ä'.repeat(10_000) });
   const encodings: Record<string, Buffer> = {
-    gzip: gzipSync(text), 'x-gzip': gzipSync(text), deflate: deflateSync(text), br: brotliCompressSync(text), zstd: zstdCompressSync(text),
+    gzip: gzipSync(text), 'x-gzip':
+      gzipSync(text), deflate: deflateSync(text), br: brotliCompressSync(text), zstd: zstdCompressSync(text),
     'gzip, br': brotliCompressSync(gzipSync(text)), identity: Buffer.from(text),
   };
   const base = await startHttp((request, response) => {
@@ -253,12 +267,14 @@ test('compressed answers that break: unknown encoding, cut off, garbage, a bomb'
   const upstreams = startUpstreams();
   const send = (name: string) => upstreams.send(targetAt(base), requestOf({ headers: { 'x-case': name } }));
   await assert.rejects(send('unknown'), failsWith('Reset'));
-  for (const name of ['cut', 'garbage', 'bomb']) await assert.rejects(readAll((await send(name)).body), failsWith('Cut'), name);
+  for (const name of ['cut', 'garbage', 'bomb'])
+    await assert.rejects(readAll((await send(name)).body), failsWith('Cut'), name);
 });
 
 test('headers that HTTP cannot carry fail the attempt, not the process', async () => {
   const base = await startHttp((_request, response) => { response.end(); });
-  await assert.rejects(startUpstreams().send(targetAt(base), requestOf({ headers: { 'x-bad': 'a\r\nb: c' } })), failsWith('Connect'));
+  await assert.rejects(startUpstreams()
+    .send(targetAt(base), requestOf({ headers: { 'x-bad': 'a\r\nb: c' } })), failsWith('Connect'));
   await assert.rejects(startUpstreams().send(targetAt('nonsense'), requestOf()), failsWith('Connect'));
 });
 

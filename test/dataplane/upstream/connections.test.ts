@@ -24,7 +24,8 @@ test('connections are kept alive between calls and not shared at the same time',
   for (let i = 0; i < 5; i++) await readAll((await upstreams.send(target, requestOf())).body);
   // a connection rests for a turn of the event loop before it is used again, so a second one may be opened
   assert.ok(ports.size <= 2, `${ports.size} connections`);
-  const answers = await Promise.all(Array.from({ length: 20 }, () => upstreams.send(target, requestOf({ path: '/held' }))));
+  const answers =
+    await Promise.all(Array.from({ length: 20 }, () => upstreams.send(target, requestOf({ path: '/held' }))));
   await Promise.all(answers.map(({ body }) => readAll(body)));
   assert.equal(most, 20);
 });
@@ -75,7 +76,9 @@ test('a vanished target\'s running stream finishes; an unchanged one keeps its c
 
 test('close waits for running calls and refuses new ones', async () => {
   const finish = Promise.withResolvers<void>();
-  const base = await startHttp((_request, response) => { response.writeHead(200).write('first'); void finish.promise.then(() => response.end()); });
+  const base = await startHttp((
+    _request, response,
+  ) => { response.writeHead(200).write('first'); void finish.promise.then(() => response.end()); });
   const upstreams = startUpstreams();
   const answer = await upstreams.send(targetAt(base), requestOf({ stream: true }));
   let closed = false;
@@ -98,7 +101,8 @@ test('a request that was aborted is not followed by another on its connection, e
   const upstreams = startUpstreams();
   const target = targetAt(base);
   const left = new AbortController();
-  const silent = upstreams.send(target, requestOf({ method: 'GET', path: '/silent', body: undefined, signal: left.signal }));
+  const silent =
+    upstreams.send(target, requestOf({ method: 'GET', path: '/silent', body: undefined, signal: left.signal }));
   await arrived.promise;
   left.abort();
   await assert.rejects(silent, failsWith('Aborted'));
@@ -114,7 +118,8 @@ test('a signal that outlives its calls keeps no listeners of them, and warns of 
   const base = await startHttp((_request, response) => { response.end('ok'); });
   const upstreams = startUpstreams();
   const { signal } = new AbortController();
-  await Promise.all(Array.from({ length: 30 }, async () => readAll((await upstreams.send(targetAt(base), requestOf({ signal }))).body)));
+  await Promise.all(Array.from({ length: 30 }, async () =>
+    readAll((await upstreams.send(targetAt(base), requestOf({ signal }))).body)));
   await setImmediate();
   process.off('warning', onWarning);
   assert.deepEqual(warnings, []);
@@ -135,6 +140,7 @@ test('an idle connection is closed before its provider closes it, and not used a
   const target = targetAt(base);
   await readAll((await upstreams.send(target, requestOf({ path: '/long' }))).body);
   await closed.promise;
-  for (let calls = 0; calls < 2; calls++) await readAll((await upstreams.send(target, requestOf({ path: '/short' }))).body);
+  for (let calls = 0; calls < 2; calls++)
+    await readAll((await upstreams.send(target, requestOf({ path: '/short' }))).body);
   assert.equal(connections.size, 3);
 });

@@ -22,7 +22,8 @@ function start(stream: boolean, signal: AbortSignal = new AbortController().sign
   return { exchange, controller };
 }
 
-const kindOf = (promise: Promise<unknown>): Promise<string> => promise.then(() => 'no failure', (failure: UpstreamFailure) => failure.kind);
+const kindOf = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(() => 'no failure', (failure: UpstreamFailure) => failure.kind);
 
 const clock = moveClock();
 

@@ -4,7 +4,9 @@ import * as fc from 'fast-check';
 import { orderCandidates } from '../../../dataplane/upstream/pick.ts';
 
 test('every candidate once, tier after tier', () => {
-  fc.assert(fc.property(fc.array(fc.array(fc.nat({ max: 1000 }), { maxLength: 6 }), { maxLength: 5 }), fc.nat(), (weights, seed) => {
+  fc.assert(fc.property(fc.array(
+    fc.array(fc.nat({ max: 1000 }), { maxLength: 6 }), { maxLength: 5 },
+  ), fc.nat(), (weights, seed) => {
     const tiers = weights.map((tier, tierIndex) => tier.map((weight, index) => ({ weight, tierIndex, index })));
     const ordered = [...orderCandidates(tiers, () => (seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31) / 2 ** 31)];
     assert.deepEqual(ordered.map(({ tierIndex }) => tierIndex), tiers.flat().map(({ tierIndex }) => tierIndex));

@@ -16,7 +16,8 @@ import type { UpstreamFailureKind, UpstreamRequest, UpstreamTarget } from '../..
 const TIMEOUTS = { connectMs: 2000, firstByteMs: 5000, wholeMs: 5000, idleMs: 5000 };
 
 /** A base URL at which an HTTP server answers; closed after the test file. */
-export async function startHttp(listener: RequestListener, configure: (server: HttpServer) => void = () => undefined): Promise<string> {
+export async function startHttp(listener: RequestListener, configure: (server: HttpServer) => void = () =>
+  undefined): Promise<string> {
   const server = createHttp(listener);
   configure(server);
   after(() => { server.closeAllConnections(); server.close(); });
@@ -24,7 +25,9 @@ export async function startHttp(listener: RequestListener, configure: (server: H
 }
 
 /** A base URL at which raw bytes are spoken. `onRequest` is called for each piece that a client sends. */
-export async function startRaw(onRequest: (socket: Socket, request: string, connection: number) => void): Promise<string> {
+export async function startRaw(onRequest: (
+  socket: Socket, request: string, connection: number,
+) => void): Promise<string> {
   const sockets = new Set<Socket>();
   let connections = 0;
   const server = createTcp((socket) => {
@@ -52,16 +55,20 @@ export function startUpstreams(options?: UpstreamOptions): PooledUpstreams {
   return upstreams;
 }
 
-export function targetAt(baseUrl: string, changes: Partial<Omit<UpstreamTarget, 'timeouts'>> & { timeouts?: Partial<UpstreamTarget['timeouts']> } = {}): UpstreamTarget {
+export function targetAt(baseUrl: string, changes: Partial<Omit<UpstreamTarget, 'timeouts'>> & {
+  timeouts?: Partial<UpstreamTarget['timeouts']>;
+} = {}): UpstreamTarget {
   return {
-    id: 'route/channel', protocol: 'OpenAI', credential: { header: 'authorization', value: new Secret('Bearer provider-secret') },
+    id: 'route/channel', protocol:
+      'OpenAI', credential: { header: 'authorization', value: new Secret('Bearer provider-secret') },
     defaultHeaders: {}, foreignHeaders: [], ...changes, baseUrl,
     timeouts: { ...TIMEOUTS, ...changes.timeouts },
   };
 }
 
 export function requestOf(changes: Partial<UpstreamRequest> = {}): UpstreamRequest {
-  return { method: 'POST', path: '/chat/completions', headers: { 'content-type': 'application/json' }, body: Buffer.from('{}'), stream: false, signal: new AbortController().signal, ...changes };
+  return { method: 'POST', path: '/chat/completions', headers: { 'content-type': 'application/json' }, body:
+    Buffer.from('{}'), stream: false, signal: new AbortController().signal, ...changes };
 }
 
 export async function readAll(body: AsyncIterable<Uint8Array>): Promise<string> {

@@ -19,10 +19,13 @@ test('what each status means', () => {
 });
 
 test('another channel is tried only where nothing can have been produced, or the provider said so itself', () => {
-  const failures: readonly (readonly [UpstreamFailureKind, boolean])[] = [['Connect', true], ['Reset', true], ['Timeout', false], ['Cut', false], ['Idle', false], ['Aborted', false]];
+  const failures: readonly (readonly [UpstreamFailureKind, boolean])[] =
+    [['Connect', true], ['Reset', true], ['Timeout', false], ['Cut', false], ['Idle', false], ['Aborted', false]];
   for (const [failure, retry] of failures) assert.equal(mayRetry(classify({ failure })), retry, failure);
-  for (const status of [408, 429, 500, 502, 503, 504, 529]) assert.equal(mayRetry(classify({ status })), true, String(status));
-  for (const status of [200, 302, 400, 401, 402, 403, 404, 413, 422]) assert.equal(mayRetry(classify({ status })), false, String(status));
+  for (const status of [408, 429, 500, 502, 503, 504, 529])
+    assert.equal(mayRetry(classify({ status })), true, String(status));
+  for (const status of [200, 302, 400, 401, 402, 403, 404, 413, 422])
+    assert.equal(mayRetry(classify({ status })), false, String(status));
 });
 
 test('retry-after: seconds, milliseconds, a date; bounded; nonsense is nothing', () => {

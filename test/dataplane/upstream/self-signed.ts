@@ -1,6 +1,6 @@
 /**
- * Support: a certificate of its own making, so that no private key lies in the repository. X.509 v3 (RFC 5280) in DER, by hand:
- * issuer and subject are the same, ECDSA on P-256, valid for a day around now, for the name "localhost" only.
+ * Support: a certificate of its own making, so that no private key lies in the repository. X.509 v3 (RFC 5280) in DER,
+ * by hand: issuer and subject are the same, ECDSA on P-256, valid for a day around now, for the name "localhost" only.
  */
 import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto';
 
@@ -11,7 +11,9 @@ interface SelfSigned {
 
 function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(parts);
-  const length = content.length < 128 ? [content.length] : content.length < 256 ? [0x81, content.length] : [0x82, content.length >> 8, content.length & 255];
+  const length = content.length < 128
+    ? [content.length]
+    : content.length < 256 ? [0x81, content.length] : [0x82, content.length >> 8, content.length & 255];
   return Buffer.concat([Buffer.from([tag, ...length]), content]);
 }
 
@@ -25,7 +27,8 @@ function utcTime(date: Date): Buffer {
 /** A key and a certificate for "localhost", PEM. */
 export function selfSigned(): SelfSigned {
   const { privateKey, publicKey } = generateKeyPairSync('ec', {
-    namedCurve: 'P-256', privateKeyEncoding: { type: 'pkcs8', format: 'pem' }, publicKeyEncoding: { type: 'spki', format: 'der' },
+    namedCurve:
+      'P-256', privateKeyEncoding: { type: 'pkcs8', format: 'pem' }, publicKeyEncoding: { type: 'spki', format: 'der' },
   });
   const ecdsaWithSha256 = sequence(oid('2a8648ce3d040302'));
   const name = sequence(der(0x31, sequence(oid('550403'), der(0x0c, Buffer.from('localhost')))));
@@ -44,5 +47,7 @@ export function selfSigned(): SelfSigned {
   const signature = sign('sha256', body, createPrivateKey(privateKey));
   const certificate = sequence(body, ecdsaWithSha256, der(0x03, Buffer.from([0]), signature));
   const lines = certificate.toString('base64').match(/.{1,64}/g) ?? [];
-  return { key: privateKey, cert: ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n') };
+  return {
+    key: privateKey, cert: ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n'),
+  };
 }

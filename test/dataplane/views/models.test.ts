@@ -4,13 +4,19 @@ import Anthropic from '@anthropic-ai/sdk';
 import fc from 'fast-check';
 import OpenAI from 'openai';
 import { GatewayError } from '../../../dataplane/errors.ts';
-import { anthropicModel, anthropicModels, callableModel, callableModels, openaiModel, openaiModels } from '../../../dataplane/server/views/models.ts';
+import {
+  anthropicModel, anthropicModels, callableModel, callableModels, openaiModel, openaiModels,
+} from '../../../dataplane/server/views/models.ts';
 import type { Offer } from '../../../dataplane/state/state.ts';
 import { sampleState } from '../pricing/sample.ts';
 
 const state = sampleState({
-  tokens: [['b-model', 'Beta', '1', '1', '1'], ['a-model', 'Alpha', '1', '1', '1'], ['c-model', 'Gamma', '1', '1', '1'], ['elsewhere', 'Delta', '1', '1', '1']],
-  groups: [{ name: 'g', models: ['b-model', 'a-model', 'c-model', 'unpriced'] }, { name: 'smart', members: ['g'] }, { name: 'none', models: ['other'] }],
+  tokens: [[
+    'b-model', 'Beta', '1', '1', '1',
+  ], ['a-model', 'Alpha', '1', '1', '1'], ['c-model', 'Gamma', '1', '1', '1'], ['elsewhere', 'Delta', '1', '1', '1']],
+  groups: [{
+    name: 'g', models: ['b-model', 'a-model', 'c-model', 'unpriced'],
+  }, { name: 'smart', members: ['g'] }, { name: 'none', models: ['other'] }],
   routed: ['b-model', 'a-model', 'c-model', 'elsewhere', 'unpriced'],
 });
 
@@ -20,15 +26,18 @@ function names(group: string, models?: readonly string[]): string[] {
 
 function manyOffers(count: number): Offer[] {
   const many = sampleState({
-    tokens: Array.from({ length: count }, (_, index) => [`m-${String(index).padStart(4, '0')}`, 'v', '1', '1', '1'] as const), groups: [{ name: 'g' }],
+    tokens: Array.from({ length: count }, (_, index) =>
+      [`m-${String(index).padStart(4, '0')}`, 'v', '1', '1', '1'] as const), groups: [{ name: 'g' }],
   });
   return callableModels(many, { group: 'g', models: undefined });
 }
 
 describe('models a key can call', () => {
   test('are its group\'s priced ones, by name', () => assert.deepEqual(names('g'), ['a-model', 'b-model', 'c-model']));
-  test('of an automatic group are its members\'', () => assert.deepEqual(names('smart'), ['a-model', 'b-model', 'c-model']));
-  test('are narrowed by the key, never widened', () => assert.deepEqual(names('g', ['c-model', 'elsewhere', 'unpriced', 'nothing']), ['c-model']));
+  test('of an automatic group are its members\'', () =>
+    assert.deepEqual(names('smart'), ['a-model', 'b-model', 'c-model']));
+  test('are narrowed by the key, never widened', () =>
+    assert.deepEqual(names('g', ['c-model', 'elsewhere', 'unpriced', 'nothing']), ['c-model']));
   test('are none where the group has none, or is gone', () => {
     assert.deepEqual(names('none'), []);
     assert.deepEqual(names('gone'), []);
@@ -48,7 +57,9 @@ describe('models a key can call', () => {
     const offer = group?.offers.get('a-model');
     assert.ok(group && offer);
     const list = (endpoints: Offer['endpoints'], quotaType: Offer['quotaType']): number =>
-      callableModels({ groups: new Map([['g', { ...group, offers: new Map([['a-model', { ...offer, endpoints, quotaType }]]) }]]) }, { group: 'g', models: undefined }).length;
+      callableModels({ groups: new Map([[
+        'g', { ...group, offers: new Map([['a-model', { ...offer, endpoints, quotaType }]]) },
+      ]]) }, { group: 'g', models: undefined }).length;
     assert.equal(list(new Set(['Images']), 'Token'), 0);
     assert.equal(list(new Set(['Images']), 'Request'), 1);
     assert.equal(list(new Set(['Images', 'Chat']), 'Token'), 1);
@@ -72,7 +83,9 @@ describe('OpenAI shape', () => {
   test('of one and of all', () => {
     const [first] = offers;
     assert.ok(first);
-    assert.deepEqual(openaiModel(first), { id: 'a-model', object: 'model', created: Date.UTC(2026, 0, 1) / 1000, owned_by: 'Alpha' });
+    assert.deepEqual(
+      openaiModel(first), { id: 'a-model', object: 'model', created: Date.UTC(2026, 0, 1) / 1000, owned_by: 'Alpha' },
+    );
     assert.deepEqual(openaiModels(offers), { object: 'list', data: offers.map(openaiModel) });
     assert.deepEqual(openaiModels([]), { object: 'list', data: [] });
   });
@@ -92,7 +105,8 @@ describe('Anthropic shape', () => {
     const [first] = offers;
     assert.ok(first);
     assert.deepEqual(anthropicModel(first), {
-      type: 'model', id: 'a-model', display_name: 'a-model', created_at: '1970-01-01T00:00:00Z', max_input_tokens: 200_000, max_tokens: 64_000,
+      type: 'model', id: 'a-model', display_name:
+        'a-model', created_at: '1970-01-01T00:00:00Z', max_input_tokens: 200_000, max_tokens: 64_000,
       capabilities: null, lifecycle: 'active', deprecated_at: null, retires_at: null, line: null,
     });
   });
@@ -101,8 +115,10 @@ describe('Anthropic shape', () => {
     const [offer] = offers;
     const candidate = offer?.tiers[0]?.[0];
     assert.ok(offer && candidate);
-    const limited = (contextTokens: number, maxOutputTokens: number) => ({ ...candidate, model: { ...candidate.model, contextTokens, maxOutputTokens } });
-    const { max_input_tokens, max_tokens } = anthropicModel({ ...offer, tiers: [[limited(100, 0)], [limited(50, 0), limited(0, 0)]] });
+    const limited = (contextTokens: number, maxOutputTokens: number) =>
+      ({ ...candidate, model: { ...candidate.model, contextTokens, maxOutputTokens } });
+    const { max_input_tokens, max_tokens } =
+      anthropicModel({ ...offer, tiers: [[limited(100, 0)], [limited(50, 0), limited(0, 0)]] });
     assert.deepEqual([max_input_tokens, max_tokens], [50, null]);
   });
 
@@ -129,7 +145,8 @@ describe('Anthropic shape', () => {
 
   test('refuses a limit or cursors that make no sense', () => {
     for (const limit of ['0', '1001', '-1', '1.5', 'ten', '']) {
-      assert.throws(() => anthropicModels(offers, { limit }), (error) => error instanceof GatewayError && error.code === 'invalid_request' && error.details.param === 'limit');
+      assert.throws(() => anthropicModels(offers, { limit }), (error) =>
+        error instanceof GatewayError && error.code === 'invalid_request' && error.details.param === 'limit');
     }
     assert.throws(() => anthropicModels(offers, { after_id: 'a', before_id: 'b' }), GatewayError);
   });
@@ -139,7 +156,9 @@ describe('Anthropic shape', () => {
     await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 60 }), async (limit) => {
       const client = new Anthropic({
         apiKey: 'sk-test',
-        fetch: (request) => Promise.resolve(Response.json(anthropicModels(all, Object.fromEntries(new URL(new Request(request).url).searchParams)))),
+        fetch: (request) => Promise.resolve(Response.json(anthropicModels(
+          all, Object.fromEntries(new URL(new Request(request).url).searchParams),
+        ))),
       });
       const forwards: string[] = [];
       for await (const { id } of client.models.list({ limit })) forwards.push(id);

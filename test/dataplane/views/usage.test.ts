@@ -4,7 +4,8 @@ import type { UsageRecord } from '../../../dataplane/ledger/usage-record.ts';
 import { usageView } from '../../../dataplane/server/views/usage.ts';
 
 const RECORD: UsageRecord = {
-  callId: 'req_1', keyUid: 'uid-1', account: 'team-a/team-a', createdMs: Date.UTC(2026, 10, 3, 8, 30, 15, 42), group: 'vip', model: 'claude-sonnet-4-5',
+  callId: 'req_1', keyUid: 'uid-1', account:
+    'team-a/team-a', createdMs: Date.UTC(2026, 10, 3, 8, 30, 15, 42), group: 'vip', model: 'claude-sonnet-4-5',
   channel: 'anthropic/direct', catalog: 'model-gateway/anthropic@4', costNanoUsd: 33_750_000n,
   tokens: { input: 1000, cached: 20_000, cacheWrite5m: 3000, cacheWrite1h: 1000, output: 500 },
   usageSource: 'Provider', status: 'Succeeded', unbilledNanoUsd: 0n, durationMs: 1234,
@@ -32,7 +33,11 @@ describe('GET /v1/usage/{id}', () => {
   });
 
   test('shows what was not billed, to the nano-dollar', () => {
-    const view = usageView({ ...RECORD, status: 'Abandoned', usageSource: 'Partial', unbilledNanoUsd: 1n, costNanoUsd: 3_000_000_000n });
-    assert.deepEqual([view.unbilled_usd, view.cost_usd, view.status, view.usage_source], ['0.000000001', '3.00', 'Abandoned', 'Partial']);
+    const view = usageView({
+      ...RECORD, status: 'Abandoned', usageSource: 'Partial', unbilledNanoUsd: 1n, costNanoUsd: 3_000_000_000n,
+    });
+    assert.deepEqual([
+      view.unbilled_usd, view.cost_usd, view.status, view.usage_source,
+    ], ['0.000000001', '3.00', 'Abandoned', 'Partial']);
   });
 });

@@ -1,4 +1,6 @@
-/** Our proxy's client against our server: what is in force, what is answered, and what happens when either goes away. */
+/**
+ * Our proxy's client against our server: what is in force, what is answered, and what happens when either goes away.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { compile } from '../../../dataplane/state/compile.ts';
@@ -41,7 +43,9 @@ describe('a proxy', { timeout: 60_000 }, () => {
     await until(() => opens(proxy, 2));
     const moved = {
       ...config,
-      keys: [numberedKey(1, { hashes: [{ sha256: hashOf(2) }] }), numberedKey(2, { hashes: [{ sha256: hashOf(1) }], models: { names: ['gpt'] } })],
+      keys: [numberedKey(
+        1, { hashes: [{ sha256: hashOf(2) }] },
+      ), numberedKey(2, { hashes: [{ sha256: hashOf(1) }], models: { names: ['gpt'] } })],
       accounts: [accountOf('team-a', 5n), accountOf('team-b')],
       groups: [directGroup('auto-a', [routeEntry('main')], { priceRatioE9: 2_000_000_000n })],
     };
@@ -52,7 +56,9 @@ describe('a proxy', { timeout: 60_000 }, () => {
     assert.deepEqual(new Map(state.credentials), new Map(expected.credentials));
     assert.deepEqual(new Map(state.accounts), new Map(expected.accounts));
     assert.deepEqual(state.pricing, expected.pricing);
-    assert.deepEqual(state.groups.get('auto-a')?.offers.get('gpt')?.tiers, expected.groups.get('auto-a')?.offers.get('gpt')?.tiers);
+    assert.deepEqual(
+      state.groups.get('auto-a')?.offers.get('gpt')?.tiers, expected.groups.get('auto-a')?.offers.get('gpt')?.tiers,
+    );
   });
 
   it('refuses a bad object with all its faults, keeps its last good version, and takes the others of the same round', async () => {
@@ -61,7 +67,9 @@ describe('a proxy', { timeout: 60_000 }, () => {
     const config = configOf([1]);
     server.publish(config);
     await until(() => server.progress(KEY)?.acknowledged === 1);
-    const bad = routeOf('main', [modelOf('gpt', { contextTokens: 0 })], [channelOf('one', { weight: 0, baseUrl: 'nowhere' })], { generation: 2n });
+    const bad = routeOf('main', [modelOf(
+      'gpt', { contextTokens: 0 },
+    )], [channelOf('one', { weight: 0, baseUrl: 'nowhere' })], { generation: 2n });
     server.publish({ ...config, keys: [numberedKey(1), numberedKey(2)], routes: [bad] });
     await until(() => opens(proxy, 2));
     await until(() => (server.progress('ModelRoute model-gateway/main')?.rejected.length ?? 0) > 0);
@@ -74,7 +82,9 @@ describe('a proxy', { timeout: 60_000 }, () => {
     assert.equal(proxy.state()?.targets.get('main/one')?.baseUrl, 'https://one.example/v1');
     assert.equal(proxy.client.figures().refused, 1);
     await until(() => server.progress('ApiKey team-a/key-2')?.acknowledged === 1);
-    server.publish({ ...config, keys: [numberedKey(1), numberedKey(2)], routes: [routeOf('main', [modelOf('gpt')], [channelOf('two')], { generation: 3n })] });
+    server.publish({ ...config, keys: [
+      numberedKey(1), numberedKey(2),
+    ], routes: [routeOf('main', [modelOf('gpt')], [channelOf('two')], { generation: 3n })] });
     await until(() => server.progress('ModelRoute model-gateway/main')?.acknowledged === 1);
     assert.ok(proxy.state()?.targets.has('main/two'));
     assert.equal(proxy.client.figures().refused, 0);
@@ -164,7 +174,9 @@ describe('a proxy', { timeout: 60_000 }, () => {
     let generation = 1n;
     const churn = setInterval(() => {
       generation += 1n;
-      server.publish(configOf([], { keys: [1, 2, 3].map((n) => numberedKey(n, { generation, enabled: n !== Number(generation % 4n) })) }));
+      server.publish(configOf(
+        [], { keys: [1, 2, 3].map((n) => numberedKey(n, { generation, enabled: n !== Number(generation % 4n) })) },
+      ));
     });
     try {
       await using proxy = await testProxy(server.port);
@@ -189,6 +201,8 @@ describe('a proxy', { timeout: 60_000 }, () => {
     for (let n = 0; n < 100; n += 1) proxy.client.reportRefusal({ route: 'main', channel: 'one', status: 401 });
     proxy.client.reportRefusal({ route: 'main', channel: 'two', status: 404 });
     await until(() => heard.length >= 2);
-    assert.deepEqual(heard, [{ route: 'main', channel: 'one', status: 401 }, { route: 'main', channel: 'two', status: 404 }]);
+    assert.deepEqual(
+      heard, [{ route: 'main', channel: 'one', status: 401 }, { route: 'main', channel: 'two', status: 404 }],
+    );
   });
 });

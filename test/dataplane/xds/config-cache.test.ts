@@ -1,4 +1,6 @@
-/** The last good configuration on disk: it starts a proxy without an operator, and tells a thief of the disk nothing. */
+/**
+ * The last good configuration on disk: it starts a proxy without an operator, and tells a thief of the disk nothing.
+ */
 import assert from 'node:assert/strict';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -54,7 +56,9 @@ describe('the configuration cache', { timeout: 120_000 }, () => {
     const bytes = await readFile(cache.file);
     const changed = Buffer.from(bytes);
     changed.writeUInt8(changed.readUInt8(60) ^ 1, 60);
-    for (const [name, content] of [['changed', changed], ['short', bytes.subarray(0, 40)], ['cut', bytes.subarray(0, -1)], ['foreign', Buffer.from('x'.repeat(100))]] as const) {
+    for (const [name, content] of [['changed', changed], [
+      'short', bytes.subarray(0, 40),
+    ], ['cut', bytes.subarray(0, -1)], ['foreign', Buffer.from('x'.repeat(100))]] as const) {
       await writeFile(cache.file, content);
       await using proxy = await testProxy(NOWHERE, { cache });
       assert.equal(proxy.installs(), 0, name);

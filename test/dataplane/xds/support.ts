@@ -1,4 +1,7 @@
-/** Support: proxies that compile what they are given, against a distribution in the same process; and a way to cut them off. */
+/**
+ * Support: proxies that compile what they are given, against a distribution in the same process; and a way to cut them
+ * off.
+ */
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { once } from 'node:events';
@@ -9,7 +12,9 @@ import { startXdsClient } from '../../../dataplane/xds/client.ts';
 import type { XdsClient, XdsClientOptions } from '../../../dataplane/xds/client.ts';
 import type { Snapshot } from '../../../dataplane/snapshot/snapshot.gen.ts';
 import { QUIET } from '../../operator/xds/support.ts';
-import { accountOf, catalogOf, channelOf, directGroup, hashOf, keyOf, modelOf, priceOf, routeEntry, routeOf, snapshotOf } from '../snapshot/objects.ts';
+import {
+  accountOf, catalogOf, channelOf, directGroup, hashOf, keyOf, modelOf, priceOf, routeEntry, routeOf, snapshotOf,
+} from '../snapshot/objects.ts';
 
 export interface TestProxy extends AsyncDisposable {
   readonly client: XdsClient;
@@ -22,14 +27,18 @@ export interface TestProxy extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-export async function testProxy(ports: number | readonly number[], options: Partial<XdsClientOptions> = {}): Promise<TestProxy> {
+export async function testProxy(ports:
+  | number | readonly number[], options: Partial<XdsClientOptions> = {}): Promise<TestProxy> {
   let state: State | undefined;
   let snapshot: (() => Snapshot) | undefined;
   let installs = 0;
   const logs: string[] = [];
-  const note = (...words: unknown[]): void => { logs.push(JSON.stringify(words, (_name, value: unknown) => value instanceof Error ? value.message : value)); };
+  const note = (...words: unknown[]): void => {
+    logs.push(JSON.stringify(words, (_name, value: unknown) => value instanceof Error ? value.message : value));
+  };
   const client = await startXdsClient({
-    addresses: [ports].flat().map((port) => `127.0.0.1:${port}`), secure: undefined, nodeId: 'proxy', version: 'test', random: () => 0,
+    addresses: [ports].flat().map((port) => `127.0.0.1:${port}`), secure:
+      undefined, nodeId: 'proxy', version: 'test', random: () => 0,
     log: { ...QUIET, warn: note, error: note },
     install(config) {
       state = state && config.edit ? compileEdit(state, config.edit) : compile(config.snapshot(), state);
@@ -38,7 +47,8 @@ export async function testProxy(ports: number | readonly number[], options: Part
     },
     ...options,
   });
-  return { client, logs, state: () => state, snapshot: () => snapshot?.(), installs: () => installs, stop: () => client.stop(), [Symbol.asyncDispose]: () => client.stop() };
+  return { client, logs, state: () => state, snapshot: () =>
+    snapshot?.(), installs: () => installs, stop: () => client.stop(), [Symbol.asyncDispose]: () => client.stop() };
 }
 
 /** A small configuration with these keys. */

@@ -1,4 +1,7 @@
-/** A folder that is loaded again and again: what has not changed is the very same, so that nothing is worked out anew from it. */
+/**
+ * A folder that is loaded again and again: what has not changed is the very same, so that nothing is worked out anew
+ * from it.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
@@ -36,10 +39,12 @@ test('objects and namespaces that have not changed are the same ones', () => {
   const edited = loaded(key('a') + key('b', false), 3000);
   assert.equal(edited.apiKeys[0], before.apiKeys[0]);
   assert.notEqual(edited.apiKeys[1], before.apiKeys[1]);
-  assert.deepEqual(edited.apiKeys.map(({ metadata, spec }) => [metadata.generation, spec.enabled]), [[1000, true], [3000, false]]);
+  assert.deepEqual(edited.apiKeys.map(({ metadata, spec }) =>
+    [metadata.generation, spec.enabled]), [[1000, true], [3000, false]]);
 
   const back = loaded(key('a') + key('b'), 4000);
-  assert.deepEqual(back.apiKeys.map(({ metadata, spec }) => [metadata.generation, spec.enabled]), [[1000, true], [4000, true]]);
+  assert.deepEqual(back.apiKeys.map(({ metadata, spec }) =>
+    [metadata.generation, spec.enabled]), [[1000, true], [4000, true]]);
 
   loaded(key('b'), 5000);
   const anew = loaded(key('a') + key('b'), 6000);
@@ -51,13 +56,16 @@ test('objects and namespaces that have not changed are the same ones', () => {
 test('one that gave way to another of its name is a new version when it comes back', () => {
   const load = newLoader();
   const [first, second] = [key('a'), key('a', false)];
-  const versions = [first + second, second + first, first + second].map((text, at) => load([{ path: 'keys.yaml', text, changedMs: 1000 + at }]).resources.apiKeys.map(({ metadata, spec }) => [metadata.generation, spec.enabled]));
+  const versions = [first + second, second + first, first + second].map((text, at) => load([{
+    path: 'keys.yaml', text, changedMs: 1000 + at,
+  }]).resources.apiKeys.map(({ metadata, spec }) => [metadata.generation, spec.enabled]));
   assert.deepEqual(versions, [[[1000, true]], [[1001, false]], [[1002, true]]]);
 });
 
 test('documents are known wherever they stand', () => {
   const load = newLoader();
-  const keys = (...files: [path: string, text: string][]): LoadedFolder['resources']['apiKeys'] => load(files.map(([path, text]) => ({ path, text, changedMs: 1 }))).resources.apiKeys;
+  const keys = (...files: [path: string, text: string][]): LoadedFolder['resources']['apiKeys'] =>
+    load(files.map(([path, text]) => ({ path, text, changedMs: 1 }))).resources.apiKeys;
   const [a, b, c] = keys(['1.yaml', key('a') + key('b')], ['2.yaml', key('c')]);
   assert.deepEqual([a, b, c].map((object) => object?.metadata.name), ['a', 'b', 'c']);
   for (const files of [
@@ -68,25 +76,33 @@ test('documents are known wherever they stand', () => {
   ] satisfies [string, string][][]) {
     const now = keys(...files);
     assert.equal(now.length, 3);
-    for (const object of [a, b, c]) assert.ok(object && now.includes(object), `${object?.metadata.name} is another one in ${JSON.stringify(files)}`);
+    for (const object of [a, b, c])
+      assert.ok(object && now.includes(object), `${object?.metadata.name} is another one in ${JSON.stringify(files)}`);
   }
 });
 
 test('whatever was loaded before, a folder is what its files say', async () => {
-  const piece = fc.oneof(fc.constantFrom('a', 'b', 'c').chain((name) => fc.boolean().map((enabled) => key(name, enabled))), fc.constantFrom('---\n# nothing\n', '---\nkind: None\n', `---\n${key('d')}`, '---\n: [\n'));
-  const folder = fc.dictionary(fc.constantFrom('1.yaml', '2.yaml', '3.yaml'), fc.array(piece, { maxLength: 4 }).map((pieces) => pieces.join('')));
+  const piece = fc.oneof(fc.constantFrom('a', 'b', 'c').chain((name) => fc.boolean().map((enabled) =>
+    key(name, enabled))), fc.constantFrom('---\n# nothing\n', '---\nkind: None\n', `---\n${key('d')}`, '---\n: [\n'));
+  const folder = fc.dictionary(
+    fc.constantFrom('1.yaml', '2.yaml', '3.yaml'), fc.array(piece, { maxLength: 4 }).map((pieces) => pieces.join('')),
+  );
   await fc.assert(fc.asyncProperty(fc.array(folder, { minLength: 2, maxLength: 5 }), async (folders) => {
     const load = newLoader();
-    for (const files of folders.map((texts) => Object.entries(texts).map(([path, text]) => ({ path, text, changedMs: 1 })))) {
+    for (const files of folders.map((texts) =>
+      Object.entries(texts).map(([path, text]) => ({ path, text, changedMs: 1 })))) {
       const [now, anew] = [load(files), newLoader()(files)];
       assert.deepEqual(await now.diagnose(), await anew.diagnose());
       assert.deepEqual([...now.origins], [...anew.origins]);
-      assert.deepEqual(now.resources.apiKeys.map(({ metadata: { name }, spec }) => ({ name, spec })), anew.resources.apiKeys.map(({ metadata: { name }, spec }) => ({ name, spec })));
+      assert.deepEqual(now.resources.apiKeys.map(({ metadata: { name }, spec }) =>
+        ({ name, spec })), anew.resources.apiKeys.map(({ metadata: { name }, spec }) => ({ name, spec })));
     }
   }), { numRuns: 300 });
 });
 
-for (const isAway of [false, true]) test(`of a file that is edited again and again${isAway ? ', and is away in between' : ''}, no earlier text is kept`, () => {
+for (const isAway of [false, true]) test(`of a file that is edited again and again${isAway
+  ? ', and is away in between'
+  : ''}, no earlier text is kept`, () => {
   setFlagsFromString('--expose-gc');
   const collect: unknown = runInNewContext('gc');
   assert.ok(typeof collect === 'function');
@@ -95,7 +111,9 @@ for (const isAway of [false, true]) test(`of a file that is edited again and aga
   /** Each edit is of another object, and what stands around its metadata was not there before. */
   const textAfter = (edits: number): string => Array.from({ length: 100 }, (_, index) => {
     const name = index < edits ? `somewhat-longer-name-${index}` : 'a-first-name-for-all-of-them';
-    return `---\napiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata:\n  name: key-with-a-long-name-${index}\n  namespace: ${name}\nspec:\n  groupRef:\n    name: ${name}\n  accountRef:\n    name: main\n`;
+    return `---\napiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata:\n  name: ` +
+      `key-with-a-long-name-${index}\n  namespace: ${name}\nspec:\n  groupRef:\n    name: ${name}\n  accountRef:\n   ` +
+      ` name: main\n`;
   }).join('') + comment;
   const heldAfter = (edits: number): number => {
     const text = Buffer.from(textAfter(edits)).toString(); // in one piece, as a file's
@@ -111,7 +129,8 @@ for (const isAway of [false, true]) test(`of a file that is edited again and aga
 
 test('another namespace, or other labels, are seen', () => {
   const load = newLoader();
-  const namespaces = (text: string): LoadedFolder['resources']['namespaces'] => load([{ path: 'all.yaml', text }]).resources.namespaces;
+  const namespaces = (text: string): LoadedFolder['resources']['namespaces'] =>
+    load([{ path: 'all.yaml', text }]).resources.namespaces;
   const first = namespaces(key('a') + namespace('team-b', 'b'));
   assert.equal(namespaces(namespace('team-b', 'b') + key('a')), first);
   assert.deepEqual([...namespaces(key('a') + namespace('team-b', 'c'))], [['team-b', { team: 'c' }], ['team-a', {}]]);

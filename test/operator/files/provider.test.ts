@@ -11,7 +11,8 @@ import type { FilesProvider } from '../../../operator/files/provider.ts';
 import type { Resources } from '../../../operator/store/resources.ts';
 import { newLoader, temporaryFolder } from '../support.ts';
 
-const account = (name: string, usd = '1') => `apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: ${name}, namespace: team}\nspec: {grants: [{name: g, usd: "${usd}"}]}\n`;
+const account = (name: string, usd = '1') => `apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: ` +
+  `${name}, namespace: team}\nspec: {grants: [{name: g, usd: "${usd}"}]}\n`;
 
 /** What the provider tells, one thing after the other. */
 interface Told {
@@ -29,7 +30,8 @@ async function provide(t: TestContext, folder: string, delay?: (ms: number) => P
     told.push(what);
     wake();
   };
-  const provider = await provideFolder({ folder, load: newLoader(), onResources: (resources) => tell({ resources }), onProblems: (problems) => tell({ problems }), ...(delay && { delay }) });
+  const provider = await provideFolder({ folder, load: newLoader(), onResources: (resources) =>
+    tell({ resources }), onProblems: (problems) => tell({ problems }), ...(delay && { delay }) });
   t.after(() => provider.stop());
   return {
     provider,
@@ -41,7 +43,8 @@ async function provide(t: TestContext, folder: string, delay?: (ms: number) => P
   };
 }
 
-const namesOf = (resources: Resources | undefined) => resources?.accounts.map(({ metadata, spec }) => `${metadata.name}=${spec.grants?.[0]?.usd}`).sort((a, b) => a.localeCompare(b));
+const namesOf = (resources: Resources | undefined) => resources?.accounts.map(({ metadata, spec }) =>
+  `${metadata.name}=${spec.grants?.[0]?.usd}`).sort((a, b) => a.localeCompare(b));
 
 test('reads every manifest at any depth, and nothing that begins with a dot', async (t) => {
   const folder = await temporaryFolder(t);
@@ -63,7 +66,9 @@ test('a folder with mistakes does not start, and tells all of them', async (t) =
   await writeFile(join(folder, 'b.yaml'), 'kind: [');
   await assert.rejects(provide(t, folder), (error) => {
     assert.ok(error instanceof InvalidManifests);
-    assert.deepEqual([...new Set(error.diagnostics.map(({ file }) => file))], [join(folder, 'a.yaml'), join(folder, 'b.yaml')]);
+    assert.deepEqual(
+      [...new Set(error.diagnostics.map(({ file }) => file))], [join(folder, 'a.yaml'), join(folder, 'b.yaml')],
+    );
     assert.match(error.message, /a\.yaml:4:\d+: error: Account team\/a: spec\.grants\[0\]\.usd: /);
     return true;
   });
@@ -71,7 +76,8 @@ test('a folder with mistakes does not start, and tells all of them', async (t) =
 
 test('a folder that does not exist is a problem and no crash', async (t) => {
   const folder = join(await temporaryFolder(t), 'gone');
-  await assert.rejects(provide(t, folder), (error) => error instanceof InvalidManifests && error.diagnostics[0]?.file === folder);
+  await assert.rejects(provide(t, folder), (error) => error instanceof InvalidManifests &&
+    error.diagnostics[0]?.file === folder);
 });
 
 test('edits, new files and deletions are taken', async (t) => {
@@ -115,7 +121,9 @@ test('a mistake keeps the last good state as a whole and is reported; the fix is
   const told = await provide(t, folder);
   await writeFile(join(folder, 'a.yaml'), `${account('a', 'two')}---\n${account('c')}`);
   const { problems } = await told.next();
-  assert.deepEqual(problems?.map(({ file, line, path, object }) => ({ file, line, path, object })), [{ file: join(folder, 'a.yaml'), line: 4, path: 'spec.grants[0].usd', object: 'Account team/a' }]);
+  assert.deepEqual(problems?.map(({ file, line, path, object }) => ({ file, line, path, object })), [{
+    file: join(folder, 'a.yaml'), line: 4, path: 'spec.grants[0].usd', object: 'Account team/a',
+  }]);
   assert.deepEqual(namesOf(told.provider.resources), ['a=1', 'b=1']);
   await writeFile(join(folder, 'a.yaml'), account('a', '2'));
   assert.deepEqual((await told.next()).problems, []);

@@ -47,11 +47,14 @@ describe('a durable write', () => {
   it('leaves what was there, and nothing beside it, where it fails', async (t) => {
     const folder = await temporaryFolder(t);
     await writeFile(join(folder, 'a.yaml'), 'before');
-    await assert.rejects(withPartial(join(folder, 'a.yaml'), { text: 'after', mode: 0o600 }, () => Promise.reject(new Error('no'))), /^Error: no$/);
+    await assert.rejects(withPartial(join(folder, 'a.yaml'), { text: 'after', mode: 0o600 }, () =>
+      Promise.reject(new Error('no'))), /^Error: no$/);
     assert.equal(await readFile(join(folder, 'a.yaml'), 'utf8'), 'before');
     await mkdir(join(folder, 'folder'));
     await assert.rejects(writeDurably(join(folder, 'folder'), { text: 'after', mode: 0o600 }), { code: 'EISDIR' });
-    await assert.rejects(writeDurably(join(folder, 'nowhere', 'a.yaml'), { text: 'after', mode: 0o600 }), { code: 'ENOENT' });
+    await assert.rejects(
+      writeDurably(join(folder, 'nowhere', 'a.yaml'), { text: 'after', mode: 0o600 }), { code: 'ENOENT' },
+    );
     assert.deepEqual((await readdir(folder)).sort(), ['a.yaml', 'folder']);
   });
 });

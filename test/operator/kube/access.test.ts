@@ -42,18 +42,25 @@ describe('a kubeconfig', () => {
     writeFileSync(plugin, `#!/bin/sh
 printf '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"%s-%s"}}' "$1" "$TENANT"\n`);
     chmodSync(plugin, 0o700);
-    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin, args: ['token'], env: [{ name: 'TENANT', value: 'a' }], interactiveMode: 'Never' };
+    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command:
+      plugin, args: ['token'], env: [{ name: 'TENANT', value: 'a' }], interactiveMode: 'Never' };
     assert.equal(await authorizationOf(kubeconfigFor('exec', { exec })), 'Bearer token-a');
   });
 
   it('with an exec plugin that fails says so', async () => {
-    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: join(folder, 'absent'), interactiveMode: 'Never' };
+    const exec = {
+      apiVersion: 'client.authentication.k8s.io/v1', command: join(folder, 'absent'), interactiveMode: 'Never',
+    };
     await assert.rejects(authorizationOf(kubeconfigFor('absent', { exec })), /absent/);
   });
 
   it('with an OpenID Connect provider sends the id token that is still valid', async () => {
     const token = idToken(Math.floor(Date.now() / 1000) + 3600);
-    const config = { 'client-id': 'kubernetes', 'id-token': token, 'idp-issuer-url': 'https://127.0.0.1:1', 'refresh-token': 'refresh' };
-    assert.equal(await authorizationOf(kubeconfigFor('oidc', { 'auth-provider': { name: 'oidc', config } })), `Bearer ${token}`);
+    const config = {
+      'client-id': 'kubernetes', 'id-token': token, 'idp-issuer-url': 'https://127.0.0.1:1', 'refresh-token': 'refresh',
+    };
+    assert.equal(
+      await authorizationOf(kubeconfigFor('oidc', { 'auth-provider': { name: 'oidc', config } })), `Bearer ${token}`,
+    );
   });
 });

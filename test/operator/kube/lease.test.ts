@@ -1,4 +1,7 @@
-/** The election with time in hand: never two leaders, no clock compared with another's, a lead given back is free at once. */
+/**
+ * The election with time in hand: never two leaders, no clock compared with another's, a lead given back is free at
+ * once.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KubeError, KubeUnreachable } from '../../../operator/kube/errors.ts';

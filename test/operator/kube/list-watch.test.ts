@@ -15,7 +15,9 @@ function setUp(answers: readonly (() => unknown)[] = [], idleTimeoutMs = 90_000)
   const clock = fakeClock();
   const requests: string[] = [];
   const known: string[] = [];
-  const watches: { readonly path: string; readonly push: (event: WatchEvent) => void; readonly end: (error?: Error) => void }[] = [];
+  const watches: { readonly path: string; readonly push: (
+    event: WatchEvent,
+  ) => void; readonly end: (error?: Error) => void }[] = [];
   const queue = [...answers];
   const watch = startListWatch({
     clock, meter: NO_METER, log: NO_LOG, idleTimeoutMs, pageSize: 2,
@@ -141,7 +143,8 @@ describe('a list-watch', () => {
   });
 
   it('leaves a server alone for as long as it asks', async () => {
-    const { clock, requests, watch } = setUp([() => { throw new KubeError('too many requests', { status: 429, retryAfterMs: 7000 }); }]);
+    const { clock, requests, watch } =
+      setUp([() => { throw new KubeError('too many requests', { status: 429, retryAfterMs: 7000 }); }]);
     await clock.pass(6900);
     assert.equal(requests.length, 1);
     await clock.pass(200);
@@ -157,7 +160,8 @@ describe('lines of JSON', () => {
   };
   it('may be cut anywhere, within a character too', async () => {
     const bytes = new TextEncoder().encode('{"a":"ä"}\n{"b":2}\n');
-    for (let at = 0; at <= bytes.length; at++) assert.deepEqual(await read(bytes.subarray(0, at), bytes.subarray(at)), [{ a: 'ä' }, { b: 2 }]);
+    for (let at = 0; at <= bytes.length; at++)
+      assert.deepEqual(await read(bytes.subarray(0, at), bytes.subarray(at)), [{ a: 'ä' }, { b: 2 }]);
   });
   it('must be whole', async () => {
     await assert.rejects(read('{"a":1}\n{"b"'), /within a line/);

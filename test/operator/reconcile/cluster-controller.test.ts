@@ -12,7 +12,8 @@ import type { ProxyProgress } from '../../../operator/status/programming.ts';
 import { NO_LOG, NO_METER, fakeClock } from '../fake-clock.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, newLoader } from '../support.ts';
 
-const ACCOUNT = (name: string, usd = '1') => `apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: ${name}}\nspec: {grants: [{name: g, usd: "${usd}"}]}\n---\n`;
+const ACCOUNT = (name: string, usd = '1') => `apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: ` +
+  `${name}}\nspec: {grants: [{name: g, usd: "${usd}"}]}\n---\n`;
 const ID = `Account ${GATEWAY_NAMESPACE}/a`;
 
 function setUp(text: string, over: Partial<ClusterControllerOptions> = {}) {
@@ -22,21 +23,28 @@ function setUp(text: string, over: Partial<ClusterControllerOptions> = {}) {
   const changed: [string, number | undefined][] = [];
   const live = new Map<string, LiveObject>();
   const state: { resources: Resources; progress: ProxyProgress | undefined; writing: boolean } = {
-    resources: load([{ path: 'x', text }]).resources, progress: { connected: 2, acknowledged: 2, rejected: [], convergedMs: 3.2 }, writing: false,
+    resources: load([{ path: 'x', text }]).resources, progress: {
+      connected: 2, acknowledged: 2, rejected: [], convergedMs: 3.2,
+    }, writing: false,
   };
   const controller = new ClusterController({
     gatewayNamespace: GATEWAY_NAMESPACE, clock, meter: NO_METER, log: NO_LOG, onMinted: () => undefined,
     provider: { resources: () => state.resources, objects: { live: (id: string) => live.get(id) } as never },
     proxies: { publish: (snapshot) => void published.push(snapshot), progress: () => state.progress },
-    keys: { joined: (resources) => resources, find: () => undefined, obstacle: () => undefined, write: () => Promise.reject(new Error('hangs')) },
-    writer: { start: () => { state.writing = true; }, stop: async () => { state.writing = false; }, changed: (id, afterMs) => void changed.push([id, afterMs]) },
+    keys: { joined: (resources) =>
+      resources, find: () => undefined, obstacle: () => undefined, write: () => Promise.reject(new Error('hangs')) },
+    writer: { start: () => {
+      state.writing = true;
+    }, stop: async () => { state.writing = false; }, changed: (id, afterMs) => void changed.push([id, afterMs]) },
     ...over,
   });
   const programmed = (id = ID): string => {
     const condition = controller.status(id)?.conditions.find(({ type }) => type === 'Programmed');
     return `${condition?.status} ${condition?.reason}: ${condition?.message}`;
   };
-  return { clock, controller, published, changed, live, state, programmed, edit: (next: string) => { state.resources = load([{ path: 'x', text: next }]).resources; } };
+  return { clock, controller, published, changed, live, state, programmed, edit: (next: string) => {
+    state.resources = load([{ path: 'x', text: next }]).resources;
+  } };
 }
 
 test('a change is published before anything is written of it', async () => {
@@ -65,9 +73,12 @@ test('a proxy that has just come changes nothing for two seconds; one that refus
   assert.equal(programmed(), before);
   await clock.pass(200);
   assert.equal(programmed(), 'Unknown Reconciling: Acknowledged by 2 of 3 proxies so far.');
-  state.progress = { connected: 3, acknowledged: 2, rejected: [{ proxy: 'p3', message: 'too long' }], convergedMs: undefined };
+  state.progress =
+    { connected: 3, acknowledged: 2, rejected: [{ proxy: 'p3', message: 'too long' }], convergedMs: undefined };
   controller.progressed([ID]);
-  assert.equal(programmed(), 'False Rejected: Refused by 1 of 3 proxies, which go on with the last good version. p3: too long');
+  assert.equal(
+    programmed(), 'False Rejected: Refused by 1 of 3 proxies, which go on with the last good version. p3: too long',
+  );
   await controller.stop();
 });
 
@@ -75,13 +86,16 @@ test('a new leader goes on from what the live objects say, and gives proxies the
   const { clock, controller, programmed, live, state } = setUp(ACCOUNT('a'));
   state.progress = { connected: 0, acknowledged: 0, rejected: [], convergedMs: undefined };
   const generation = state.resources.accounts[0]?.metadata.generation ?? 0;
-  const conditions = ['Accepted', 'Programmed', 'Ready'].map((type) => ({ type, status: 'True' as const, reason: type, message: `${type} before`, lastTransitionTime: '2026-01-01T00:00:00Z', observedGeneration: generation }));
-  live.set(ID, { kind: 'Account', namespace: GATEWAY_NAMESPACE, name: 'a', uid: 'u', resourceVersion: '1', status: { observedGeneration: generation, conditions } });
+  const conditions = ['Accepted', 'Programmed', 'Ready'].map((type) => ({ type, status: 'True' as const, reason:
+    type, message: `${type} before`, lastTransitionTime: '2026-01-01T00:00:00Z', observedGeneration: generation }));
+  live.set(ID, { kind: 'Account', namespace: GATEWAY_NAMESPACE, name:
+    'a', uid: 'u', resourceVersion: '1', status: { observedGeneration: generation, conditions } });
   await controller.start();
   await controller.lead(true);
   assert.equal(state.writing, true);
   assert.equal(programmed(), 'True Programmed: Programmed before');
-  assert.deepEqual(controller.status(ID)?.conditions.map(({ lastTransitionTime }) => lastTransitionTime), Array(3).fill('2026-01-01T00:00:00Z'));
+  assert.deepEqual(controller.status(ID)?.conditions.map(({ lastTransitionTime }) =>
+    lastTransitionTime), Array(3).fill('2026-01-01T00:00:00Z'));
   await clock.pass(12_500);
   assert.match(programmed(), /^False NoProxies: No proxy is connected/);
   await controller.lead(false);
@@ -101,10 +115,12 @@ test('what is about to change again is written a little later', async () => {
 });
 
 test('keys are made beside publishing: one that cannot be made holds up nothing', async () => {
-  const key = 'apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: k, namespace: team-a}\nspec: {groupRef: {name: g}, accountRef: {name: a}}\n';
+  const key = 'apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: k, namespace: team-a}\nspec: ' +
+    '{groupRef: {name: g}, accountRef: {name: a}}\n';
   let asked = 0;
   const { clock, controller, published, edit } = setUp(ACCOUNT('a') + key, {
-    keys: { joined: (resources) => resources, find: () => undefined, obstacle: () => undefined, write: () => new Promise(() => { asked++; }) },
+    keys: { joined: (resources) =>
+      resources, find: () => undefined, obstacle: () => undefined, write: () => new Promise(() => { asked++; }) },
   });
   await controller.start();
   await controller.lead(true);
@@ -118,14 +134,19 @@ test('keys are made beside publishing: one that cannot be made holds up nothing'
 
 test('one object\'s fault holds up nobody else: it stays as it was last good, or out', () => {
   const load = newLoader();
-  const snapshotOf = (text: string): Snapshot => translate(load([{ path: 'x', text }]).resources, { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS }).snapshot;
+  const snapshotOf = (text: string): Snapshot =>
+    translate(load([{ path: 'x', text }]).resources, { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS }).snapshot;
   const good = snapshotOf(ACCOUNT('a') + ACCOUNT('b'));
-  const group = { namespace: GATEWAY_NAMESPACE, name: 'bad', generation: 1n, displayName: '', priceRatioE9: 1n, access: { $case: 'automatic', value: { members: [] } } };
+  const group = { namespace: GATEWAY_NAMESPACE, name:
+    'bad', generation: 1n, displayName: '', priceRatioE9: 1n, access: { $case: 'automatic', value: { members: [] } } };
   const wanted: Snapshot = { ...snapshotOf(ACCOUNT('a', '5') + ACCOUNT('c')), groups: [group as never] };
   const result = publishable(wanted, good);
   assert.deepEqual(result?.faults.map(({ name }) => name), Array(result?.faults.length).fill('bad'));
   assert.ok((result?.faults.length ?? 0) > 0);
-  assert.deepEqual([result?.snapshot.groups, result?.snapshot.accounts.map(({ name, creditNanoUsd }) => [name, creditNanoUsd])], [[], [['a', 5_000_000_000n], ['c', 1_000_000_000n]]]);
-  const before = { ...good, groups: [{ ...group, access: { $case: 'automatic', value: { members: ['x'] } }, displayName: 'last good' } as never] };
+  assert.deepEqual([result?.snapshot.groups, result?.snapshot.accounts.map(({ name, creditNanoUsd }) =>
+    [name, creditNanoUsd])], [[], [['a', 5_000_000_000n], ['c', 1_000_000_000n]]]);
+  const before = { ...good, groups: [{
+    ...group, access: { $case: 'automatic', value: { members: ['x'] } }, displayName: 'last good',
+  } as never] };
   assert.equal(publishable(wanted, before)?.snapshot.groups[0]?.displayName, 'last good');
 });

@@ -54,7 +54,8 @@ function setUp(resources: Resources, { publish = () => ({ accepted: true }), min
   const told: (readonly SnapshotFault[])[] = [];
   const logs: unknown[] = [];
   let mints = 0;
-  const log = { info: () => undefined, warn: (...words: unknown[]) => logs.push(words), error: (...words: unknown[]) => logs.push(words) };
+  const log = { info: () =>
+    undefined, warn: (...words: unknown[]) => logs.push(words), error: (...words: unknown[]) => logs.push(words) };
   const controller = new Controller(resources, {
     gatewayNamespace: GATEWAY_NAMESPACE, book, timers, log: log as never, holdOffMs: HOLD_OFF_MS,
     publish: async (snapshot) => {
@@ -64,12 +65,15 @@ function setUp(resources: Resources, { publish = () => ({ accepted: true }), min
     mint: (given) => Promise.resolve({ resources: given, failures: new Map(), retry: false, ...mint(given, ++mints) }),
     onRejected: (faults) => { told.push(faults); },
   });
-  const status = (name: string): ObjectStatus['status'] | undefined => book.list().find((one) => one.name === name)?.status;
-  const said = (name: string) => status(name)?.conditions.map(({ type, status: value, reason }) => `${type}=${value} ${reason}`);
+  const status = (name: string): ObjectStatus['status'] | undefined =>
+    book.list().find((one) => one.name === name)?.status;
+  const said = (name: string) =>
+    status(name)?.conditions.map(({ type, status: value, reason }) => `${type}=${value} ${reason}`);
   return { controller, timers, book, published, told, logs, status, said };
 }
 
-const account = (name: string, usd = '1') => `apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: ${name}}\nspec: {grants: [{name: g, usd: "${usd}"}]}\n---\n`;
+const account = (name: string, usd = '1') => `apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: ` +
+  `${name}}\nspec: {grants: [{name: g, usd: "${usd}"}]}\n---\n`;
 
 test('the first run publishes at once, and what is published is Programmed', async () => {
   const { controller, published, said, status } = setUp(resourcesOf(account('a')));
@@ -111,22 +115,29 @@ test('what changes during a run leads to one more, never to two at once', async 
 test('a refused object has the proxy\'s words; the others stay what they were, and what is new waits', async () => {
   const load = newLoader();
   const resources = (text: string) => load([{ path: 'x', text }]).resources;
-  const rejected = [{ kind: 'Account', namespace: GATEWAY_NAMESPACE, name: 'a', message: 'one' }, { kind: 'Account', namespace: GATEWAY_NAMESPACE, name: 'a', message: 'two' }] as const;
+  const rejected = [{
+    kind: 'Account', namespace: GATEWAY_NAMESPACE, name: 'a', message: 'one',
+  }, { kind: 'Account', namespace: GATEWAY_NAMESPACE, name: 'a', message: 'two' }] as const;
   const { controller, timers, said, status, told } = setUp(resources(account('a') + account('b')), {
     publish: (_, count) => count === 2 ? { accepted: false, rejected } : { accepted: true },
   });
   await controller.start();
   controller.update(resources(account('a', '2') + account('b') + account('c')));
   await timers.pass(HOLD_OFF_MS);
-  assert.deepEqual(said('a'), ['Accepted=True Accepted', 'Programmed=False Rejected', 'Ready=False Rejected', 'Stalled=True Rejected']);
+  assert.deepEqual(
+    said('a'), ['Accepted=True Accepted', 'Programmed=False Rejected', 'Ready=False Rejected', 'Stalled=True Rejected'],
+  );
   assert.equal(status('a')?.conditions[1]?.message, 'one; two');
   assert.deepEqual(said('b'), ['Accepted=True Accepted', 'Programmed=True Programmed', 'Ready=True Ready']);
-  assert.deepEqual(said('c'), ['Accepted=True Accepted', 'Programmed=False Reconciling', 'Ready=False Reconciling', 'Reconciling=True Reconciling']);
+  assert.deepEqual(said('c'), [
+    'Accepted=True Accepted', 'Programmed=False Reconciling', 'Ready=False Reconciling', 'Reconciling=True Reconciling',
+  ]);
   assert.deepEqual(told, [rejected]);
 
   controller.update(resources(account('a', '3') + account('b') + account('c')));
   await timers.pass(HOLD_OFF_MS);
-  for (const name of ['a', 'b', 'c']) assert.deepEqual(said(name), ['Accepted=True Accepted', 'Programmed=True Programmed', 'Ready=True Ready']);
+  for (const name of ['a', 'b', 'c'])
+    assert.deepEqual(said(name), ['Accepted=True Accepted', 'Programmed=True Programmed', 'Ready=True Ready']);
   assert.deepEqual(told, [rejected, []]);
 });
 
@@ -143,8 +154,11 @@ test('Programmed does not flicker while an unrelated change is on its way, and t
   await controller.start();
   controller.update(resources(account('a') + account('b')));
   await timers.pass(60_000);
-  assert.deepEqual(seen, [['Programmed=Unknown Reconciling', undefined], ['Programmed=True Programmed', 'Programmed=Unknown Reconciling']]);
-  assert.deepEqual(status('a')?.conditions.map(({ lastTransitionTime }) => lastTransitionTime), Array(3).fill('2026-11-21T12:00:00Z'));
+  assert.deepEqual(seen, [
+    ['Programmed=Unknown Reconciling', undefined], ['Programmed=True Programmed', 'Programmed=Unknown Reconciling'],
+  ]);
+  assert.deepEqual(status('a')?.conditions.map(({ lastTransitionTime }) =>
+    lastTransitionTime), Array(3).fill('2026-11-21T12:00:00Z'));
   assert.equal(status('b')?.conditions[0]?.lastTransitionTime, '2026-11-21T12:01:00Z');
 });
 
@@ -166,7 +180,8 @@ test('a failed publication is tried again, later and later', async () => {
 });
 
 test('a key that could not be made is tried again, and its status says why', async () => {
-  const resources = resourcesOf('apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: ci, namespace: team-a}\nspec: {groupRef: {name: g}, accountRef: {name: a}}\n');
+  const resources = resourcesOf('apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: ci, ' +
+    'namespace: team-a}\nspec: {groupRef: {name: g}, accountRef: {name: a}}\n');
   const { controller, timers, published, status } = setUp(resources, {
     mint: (_, count) => count === 1 ? { failures: new Map([['team-a/ci', 'disk full']]), retry: true } : {},
   });

@@ -40,12 +40,14 @@ async function minter(t: TestContext, data?: string): Promise<Minter> {
   const told: MintedKey[] = [];
   return {
     data: folder, minted, told,
-    mint: (resources, nowMs = NOW_MS) => mintKeys(resources, nowMs, { gatewayNamespace: GATEWAY_NAMESPACE, minted, onMinted: (key) => told.push(key) }),
+    mint: (resources, nowMs = NOW_MS) =>
+      mintKeys(resources, nowMs, { gatewayNamespace: GATEWAY_NAMESPACE, minted, onMinted: (key) => told.push(key) }),
   };
 }
 
 function hashesOf(resources: Resources, nowMs = NOW_MS): unknown[] {
-  return translate(resources, { gatewayNamespace: GATEWAY_NAMESPACE, nowMs }).snapshot.keys.flatMap(({ hashes }) => hashes);
+  return translate(resources, { gatewayNamespace: GATEWAY_NAMESPACE, nowMs }).snapshot.keys.flatMap(({ hashes }) =>
+    hashes);
 }
 
 const sha256 = (text: string | undefined): string => hash('sha256', text ?? '');
@@ -71,7 +73,8 @@ test('a key is written for its owner alone, told once, and in force', async (t) 
   assert.equal((await stat(join(data, 'secrets'))).mode & 0o777, 0o700);
   const secret = parse(await readFile(path, 'utf8')) as Record<string, Record<string, unknown>>;
   assert.deepEqual([secret['apiVersion'], secret['kind'], secret['metadata']], ['v1', 'Secret', {
-    name: 'ci-key', namespace: 'team-a', labels: { 'modelgateway.dev/api-key': 'ci' }, annotations: { 'modelgateway.dev/rotation': '1' },
+    name: 'ci-key', namespace:
+      'team-a', labels: { 'modelgateway.dev/api-key': 'ci' }, annotations: { 'modelgateway.dev/rotation': '1' },
   }]);
   assert.equal(secret['stringData']?.['apiKey'], told[0]?.key);
   assert.deepEqual(hashesOf(resources), [{ sha256: sha256(told[0]?.key) }]);
@@ -106,7 +109,8 @@ test('a rotation makes a new key; the old one works until its overlap ends, rest
   const rotated = manifests({ rotation: 2, overlapSeconds: 3600 });
   await after.mint(rotated);
   const { resources } = await (await minter(t, before.data)).mint(rotated);
-  const [fresh, old] = [{ sha256: sha256(after.told[0]?.key) }, { sha256: sha256(before.told[0]?.key), notAfterMs: BigInt(NOW_MS + HOUR_MS) }];
+  const [fresh, old] = [{ sha256:
+    sha256(after.told[0]?.key) }, { sha256: sha256(before.told[0]?.key), notAfterMs: BigInt(NOW_MS + HOUR_MS) }];
   assert.notEqual(fresh.sha256, old.sha256);
   assert.deepEqual(hashesOf(resources), [fresh, old]);
   assert.deepEqual(hashesOf(resources, NOW_MS + HOUR_MS), [fresh]);
@@ -146,7 +150,9 @@ test('a deleted file is a wish for a new key', async (t) => {
   assert.equal(await minted.reload(), false);
 });
 
-test('a damaged file is never written over: the key that is known goes on, after a restart it is awaited', async (t) => {
+test('a damaged file is never written over: the key that is known goes on, after a restart it is awaited', async (
+  t,
+) => {
   const { data, minted, told, mint } = await minter(t);
   await mint(manifests());
   const path = join(data, 'secrets/team-a/ci-key.yaml');
@@ -189,8 +195,10 @@ test('a rotation that cannot be written leaves the old key in force', async (t) 
 test('Provided keys, other gateways\' keys and Secrets among the manifests are never written', async (t) => {
   const { data, told, mint } = await minter(t);
   await mint(manifests({ key: ', type: Provided' }));
-  await mint(resourcesOf('apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: ci, namespace: team-a}\nspec: {gatewayNamespace: other, groupRef: {name: main}, accountRef: {name: team-a}}\n'));
-  const secret = (labels: string) => `---\napiVersion: v1\nkind: Secret\nmetadata: {name: ci-key, namespace: team-a, labels: {${labels}}}\nstringData: {apiKey: ${generateKey()}}\n`;
+  await mint(resourcesOf('apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: ci, namespace: ' +
+    'team-a}\nspec: {gatewayNamespace: other, groupRef: {name: main}, accountRef: {name: team-a}}\n'));
+  const secret = (labels: string) => `---\napiVersion: v1\nkind: Secret\nmetadata: {name: ci-key, namespace: team-a, ` +
+    `labels: {${labels}}}\nstringData: {apiKey: ${generateKey()}}\n`;
   await mint(manifests({ extra: secret('') }));
   const { failures } = await mint(manifests({ rotation: 2, extra: secret('modelgateway.dev/api-key: ci') }));
   assert.match(failures.get('team-a/ci') ?? '', /among the manifests/);
@@ -200,7 +208,9 @@ test('Provided keys, other gateways\' keys and Secrets among the manifests are n
 test('two ApiKeys that name one Secret: one key is made, for the first of them', async (t) => {
   const { told, mint } = await minter(t);
   const both = (extra: string) => manifests({ name: 'b', key: ', secretRef: {name: shared}', extra });
-  const { resources } = await mint(both('---\napiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: a, namespace: team-a}\nspec: {groupRef: {name: main}, accountRef: {name: team-a}, key: {rotation: 3, secretRef: {name: shared}}}\n'));
+  const { resources } = await mint(both(
+    '---\napiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: a, namespace: team-a}\nspec: ' +
+    '{groupRef: {name: main}, accountRef: {name: team-a}, key: {rotation: 3, secretRef: {name: shared}}}\n'));
   await mint(resources);
   assert.deepEqual(told.map(({ name }) => name), ['a']);
   assert.deepEqual(hashesOf(resources), [{ sha256: sha256(told[0]?.key) }]);
@@ -268,13 +278,16 @@ test('generated keys beside those of manifests are the same view until one of th
   const { data, minted, mint } = await minter(t);
   const first = (await mint(manifests())).resources;
   assert.equal((await mint(manifests())).resources.secrets, first.secrets);
-  assert.equal(minted.joined(manifests({ rotation: 2 })).secrets, first.secrets, 'of other manifests with the same Secrets');
+  assert.equal(
+    minted.joined(manifests({ rotation: 2 })).secrets, first.secrets, 'of other manifests with the same Secrets',
+  );
 
   const rotated = (await mint(manifests({ rotation: 2 }))).resources;
   assert.notEqual(rotated.secrets, first.secrets);
   assert.deepEqual(hashesOf(rotated).length, hashesOf(first).length);
 
-  const provided = manifests({ rotation: 2, extra: '---\napiVersion: v1\nkind: Secret\nmetadata: {name: other, namespace: team-a}\nstringData: {apiKey: sk-other}\n' });
+  const provided = manifests({ rotation: 2, extra: '---\napiVersion: v1\nkind: Secret\nmetadata: {name: other, ' +
+    'namespace: team-a}\nstringData: {apiKey: sk-other}\n' });
   const both = minted.joined(provided);
   assert.deepEqual([...both.secrets.keys()].sort(), [...rotated.secrets.keys(), 'team-a/other'].sort());
   assert.deepEqual([...minted.joined(manifests()).secrets.keys()], [...rotated.secrets.keys()], 'without it again');

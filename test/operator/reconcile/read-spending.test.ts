@@ -18,9 +18,12 @@ kind: Account
 metadata: {name: team, namespace: team}
 spec: {grants: [{name: all, usd: "10"}]}
 `;
-const NOTHING: KeySpending = { periodStartMs: null, resetsMs: null, spentNanoUsd: 0n, heldNanoUsd: 0n, totalSpentNanoUsd: 0n, lastUsedMs: null };
+const NOTHING: KeySpending = {
+  periodStartMs: null, resetsMs: null, spentNanoUsd: 0n, heldNanoUsd: 0n, totalSpentNanoUsd: 0n, lastUsedMs: null,
+};
 
-const findings = (kind: Findings['kind'], name: string): Findings => ({ kind, namespace: 'team', name, uid: name, generation: 1, published: true, fields: {} });
+const findings = (kind: Findings['kind'], name: string): Findings =>
+  ({ kind, namespace: 'team', name, uid: name, generation: 1, published: true, fields: {} });
 const OBSERVED = [findings('Account', 'team'), findings('ApiKey', 'one'), findings('ApiKey', 'two')];
 
 /** A ledger that can tell changes: of whom, and how often it was asked for whom. */
@@ -34,7 +37,9 @@ interface Telling {
 function scene(telling?: Telling) {
   const book = openStatusBook();
   const told: string[] = [];
-  const counted = { ...book, spent: (...args: Parameters<typeof book.spent>) => { told.push(args[0]); book.spent(...args); } };
+  const counted = {
+    ...book, spent: (...args: Parameters<typeof book.spent>) => { told.push(args[0]); book.spent(...args); },
+  };
   const spent = new Map<string, KeySpending>();
   const ledger: LedgerReader = {
     readKey: (uid, _period, account) => {
@@ -73,7 +78,9 @@ describe('reading what was spent', () => {
     assert.deepEqual(await read(resources), ['ApiKey team/two']);
     assert.equal(spentUsd('two')?.remainingUsd, '1.50');
     // every field counts: a period may begin with nothing spent before and after
-    for (const change of [{ lastUsedMs: 1 }, { periodStartMs: 2 }, { resetsMs: 3 }, { heldNanoUsd: 4n }, { totalSpentNanoUsd: 5n }]) {
+    for (const change of [
+      { lastUsedMs: 1 }, { periodStartMs: 2 }, { resetsMs: 3 }, { heldNanoUsd: 4n }, { totalSpentNanoUsd: 5n },
+    ]) {
       spent.set('team/one', { ...spent.get('team/one') ?? NOTHING, ...change });
       assert.deepEqual(await read(resources), ['ApiKey team/one'], Object.keys(change).join());
     }
@@ -103,8 +110,10 @@ describe('reading what was spent', () => {
     book.observe([], NOW_MS);
     await read(resources);
     const time = new Date(NOW_MS).toISOString();
-    const conditions = [{ type: 'QuotaLow', status: 'True' as const, reason: 'AboveThreshold', message: 'of another gateway', lastTransitionTime: time, observedGeneration: 1 }];
-    book.observe(OBSERVED, NOW_MS, (id) => id === 'ApiKey team/one' ? { observedGeneration: 1, conditions } : undefined);
+    const conditions = [{ type: 'QuotaLow', status: 'True' as const, reason:
+      'AboveThreshold', message: 'of another gateway', lastTransitionTime: time, observedGeneration: 1 }];
+    book.observe(OBSERVED, NOW_MS, (id) =>
+      id === 'ApiKey team/one' ? { observedGeneration: 1, conditions } : undefined);
     await read(resources);
     assert.equal(spentUsd('one')?.remainingUsd, '2.00');
   });
@@ -113,7 +122,9 @@ describe('reading what was spent', () => {
     const { read, reader } = scene();
     assert.deepEqual(await read(resourcesOf(key('one', '2', ', gatewayNamespace: elsewhere'))), []);
     const unavailable = (): Promise<never> => Promise.reject(new LedgerUnavailable('gone'));
-    assert.equal(await reader.read(resourcesOf(key('one', '2')), { ledger: { readKey: unavailable, readAccount: unavailable }, nowMs: NOW_MS }), false);
+    assert.equal(await reader.read(
+      resourcesOf(key('one', '2')), { ledger: { readKey: unavailable, readAccount: unavailable }, nowMs: NOW_MS },
+    ), false);
   });
 });
 

@@ -1,4 +1,7 @@
-/** The status writer with time and the server in hand: what is equal is not written, what fails is tried again, within budgets. */
+/**
+ * The status writer with time and the server in hand: what is equal is not written, what fails is tried again, within
+ * budgets.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Condition } from '#crds/types.gen.ts';
@@ -8,7 +11,8 @@ import { StatusWriter } from '../../../operator/status/writer.ts';
 import type { StatusTarget, StatusWriterOptions } from '../../../operator/status/writer.ts';
 import { NO_LOG, NO_METER, fakeClock } from '../fake-clock.ts';
 
-const condition = (type: string, status: Condition['status'] = 'True'): Condition => ({ type, status, reason: type, message: type, lastTransitionTime: '2026-01-01T00:00:00Z' });
+const condition = (type: string, status: Condition['status'] = 'True'): Condition =>
+  ({ type, status, reason: type, message: type, lastTransitionTime: '2026-01-01T00:00:00Z' });
 
 function setUp(over: Partial<StatusWriterOptions> = {}) {
   const clock = fakeClock();
@@ -130,7 +134,9 @@ test('spending is written once in half a minute, but at once at a threshold or w
   const { clock, desired, live, take, writes, writer } = setUp();
   take('a', {});
   const spend = async (spentUsd: string, remainingUsd: string, ...warnings: string[]): Promise<void> => {
-    desired.set('a', { observedGeneration: 1, spentUsd, remainingUsd, conditions: warnings.map((type) => condition(type)) });
+    desired.set(
+      'a', { observedGeneration: 1, spentUsd, remainingUsd, conditions: warnings.map((type) => condition(type)) },
+    );
     writer.changed('a');
     await clock.pass(1000);
   };
@@ -171,8 +177,11 @@ test('what another gateway answers for is left to it', async () => {
 });
 
 test('removals name what belongs to nobody, the last of a list first', () => {
-  const live = { strange: 1, spentUsd: '1', conditions: [condition('Stalled'), condition('QuotaLow'), condition('Odd'), condition('Ready')] };
+  const live = { strange:
+    1, spentUsd: '1', conditions: [condition('Stalled'), condition('QuotaLow'), condition('Odd'), condition('Ready')] };
   assert.deepEqual(removalsFrom(live, { conditions: [condition('Ready')] }, 'operator'), [
-    { op: 'remove', path: '/status/strange' }, { op: 'remove', path: '/status/conditions/2' }, { op: 'remove', path: '/status/conditions/0' },
+    {
+      op: 'remove', path: '/status/strange',
+    }, { op: 'remove', path: '/status/conditions/2' }, { op: 'remove', path: '/status/conditions/0' },
   ]);
 });

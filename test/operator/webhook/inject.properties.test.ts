@@ -1,4 +1,7 @@
-/** What holds for every pod: injecting twice is injecting once, what the pod says stays, the key is mounted in the sidecar alone. */
+/**
+ * What holds for every pod: injecting twice is injecting once, what the pod says stays, the key is mounted in the
+ * sidecar alone.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -12,11 +15,19 @@ const PLAN = { settings: SETTINGS, secret: { name: 'ci-bot-key', entry: 'apiKey'
 const NAMES = ['OPENAI_BASE_URL', 'OPENAI_API_KEY', 'ANTHROPIC_BASE_URL', 'ANTHROPIC_API_KEY', 'OTHER', 'a/b~c'];
 
 const name = fc.stringMatching(/^[a-z]{1,8}$/);
-const env = fc.uniqueArray(fc.record({ name: fc.constantFrom(...NAMES), value: fc.constantFrom('', 'x', 'http://127.0.0.1:4000/v1', 'http://127.0.0.1:4000') }), { selector: (each) => each.name });
-const containers = (minLength: number) => fc.uniqueArray(fc.record({ name, env, image: fc.constant('app') }, { requiredKeys: ['name'] }), { minLength, maxLength: 4, selector: (each) => each.name });
+const env = fc.uniqueArray(fc.record({
+  name: fc.constantFrom(...NAMES), value: fc.constantFrom('', 'x', 'http://127.0.0.1:4000/v1', 'http://127.0.0.1:4000'),
+}), { selector: (each) => each.name });
+const containers = (minLength: number) => fc.uniqueArray(fc.record(
+  { name, env, image: fc.constant('app') }, { requiredKeys: ['name'] },
+), { minLength, maxLength: 4, selector: (each) => each.name });
 const pods: fc.Arbitrary<Pod> = fc.record({
-  metadata: fc.record({ name, annotations: fc.dictionary(fc.constantFrom('a', 'b/c', 'd~e'), fc.string()) }, { requiredKeys: ['name'] }),
-  spec: fc.record({ containers: containers(1), initContainers: containers(0), volumes: fc.uniqueArray(fc.record({ name }), { selector: (each) => each.name }), restartPolicy: fc.constant('Never') }, { requiredKeys: ['containers'] }),
+  metadata: fc.record(
+    { name, annotations: fc.dictionary(fc.constantFrom('a', 'b/c', 'd~e'), fc.string()) }, { requiredKeys: ['name'] },
+  ),
+  spec: fc.record({ containers: containers(1), initContainers: containers(0), volumes: fc.uniqueArray(
+    fc.record({ name }), { selector: (each) => each.name },
+  ), restartPolicy: fc.constant('Never') }, { requiredKeys: ['containers'] }),
 }).map((pod) => JSON.parse(JSON.stringify(pod)) as Pod);
 
 function injectedOf(pod: Pod): Pod {
@@ -31,7 +42,9 @@ describe('inject', () => {
       const once = injectedOf(pod);
       assert.deepEqual(inject(once, PLAN), { patch: [] });
       const names = new Set([...once.spec.containers, ...once.spec.initContainers ?? []].map((each) => each.name));
-      const more = { ...once, spec: { ...once.spec, containers: [...once.spec.containers, ...added.filter((each) => !names.has(each.name))] } };
+      const more = { ...once, spec: {
+        ...once.spec, containers: [...once.spec.containers, ...added.filter((each) => !names.has(each.name))],
+      } };
       const again = injectedOf(more);
       assert.deepEqual(inject(again, PLAN), { patch: [] });
       assert.deepEqual(again.spec.initContainers, once.spec.initContainers);
@@ -71,7 +84,8 @@ describe('inject', () => {
 
 describe('jsonPatch', () => {
   it('makes one value of another', () => {
-    const json = fc.object({ maxDepth: 3, key: fc.constantFrom('a', 'b', 'c/d', 'e~f'), values: [fc.integer(), fc.string(), fc.constant(null), fc.boolean()] });
+    const json = fc.object({ maxDepth: 3, key:
+      fc.constantFrom('a', 'b', 'c/d', 'e~f'), values: [fc.integer(), fc.string(), fc.constant(null), fc.boolean()] });
     fc.assert(fc.property(json, json, (before, after) => {
       const pod = (value: object): Pod => ({ spec: { containers: [] }, value });
       assert.deepEqual(applied(pod(before), jsonPatch(pod(before), pod(after))), pod(after));

@@ -1,4 +1,6 @@
-/** What the leader says of the fleet: proxies of all replicas, that come, refuse, hang and go, and leaders that change. */
+/**
+ * What the leader says of the fleet: proxies of all replicas, that come, refuse, hang and go, and leaders that change.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { configOf, numberedKey, testProxy } from '../../dataplane/xds/support.ts';
@@ -16,9 +18,11 @@ const ROUTE = 'ModelRoute model-gateway/main';
 const CONFIG = configOf([1]);
 const EDITED = { ...CONFIG, keys: [numberedKey(1, { generation: 2n })] };
 
-function counts(server: TestDistribution, id: string): { connected: number; acknowledged: number; rejected: number } | undefined {
+function counts(server: TestDistribution, id: string):
+  | { connected: number; acknowledged: number; rejected: number } | undefined {
   const progress = server.progress(id);
-  return progress && { connected: progress.connected, acknowledged: progress.acknowledged, rejected: progress.rejected.length };
+  return progress &&
+    { connected: progress.connected, acknowledged: progress.acknowledged, rejected: progress.rejected.length };
 }
 
 async function proxies(server: TestDistribution, names: readonly string[]): Promise<TestProxy[]> {
@@ -31,7 +35,8 @@ async function proxies(server: TestDistribution, names: readonly string[]): Prom
 async function silentProxy(server: TestDistribution): Promise<RawClient> {
   const client = rawClient(server.port);
   const types = [...RESOURCE_TYPES.map(({ typeUrl }) => typeUrl), CHECKPOINT_TYPE];
-  for (const typeUrl of types) client.send({ typeUrl, resourceNamesSubscribe: ['*'], node: { id: 'silent', cluster: '', userAgentName: '' } });
+  for (const typeUrl of types)
+    client.send({ typeUrl, resourceNamesSubscribe: ['*'], node: { id: 'silent', cluster: '', userAgentName: '' } });
   const seen = [];
   for (const _type of types) seen.push(await client.next());
   for (const each of seen) client.ack(each);
@@ -44,7 +49,9 @@ describe('progress', { timeout: 180_000 }, () => {
     assert.equal(server.progress(KEY), undefined);
     server.publish(CONFIG);
     const progress = server.progress(KEY);
-    assert.deepEqual({ ...progress, version: '' }, { version: '', connected: 0, acknowledged: 0, rejected: [], convergedMs: undefined });
+    assert.deepEqual({
+      ...progress, version: '',
+    }, { version: '', connected: 0, acknowledged: 0, rejected: [], convergedMs: undefined });
     assert.match(progress?.version ?? '', /^[0-9a-f]{20}$/);
     assert.equal(server.progress('Nothing team-a/key-1'), undefined);
   });

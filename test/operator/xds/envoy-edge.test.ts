@@ -1,6 +1,6 @@
 /**
- * A real Envoy in front of real data planes, configured by what the operator builds for it: the official SDKs call through it,
- * streams stay open, proxies come and go, and what Envoy does by itself leaves no trace in a call.
+ * A real Envoy in front of real data planes, configured by what the operator builds for it: the official SDKs call
+ * through it, streams stay open, proxies come and go, and what Envoy does by itself leaves no trace in a call.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -37,7 +37,9 @@ function endpointOf({ dataplane }: TestGateway): FleetEndpoint {
 
 function publish(server: TestDistribution, endpoints: readonly FleetEndpoint[], tlsFolder?: string): void {
   const health = healthQuestion(endpoints, 'Readyz');
-  for (const { typeUrl, resources } of edgeResources({ endpoints, health, listener: { host: '127.0.0.1', port: 0, tlsFolder } })) server.publishResources(typeUrl, resources);
+  for (const { typeUrl, resources } of edgeResources({
+    endpoints, health, listener: { host: '127.0.0.1', port: 0, tlsFolder },
+  })) server.publishResources(typeUrl, resources);
   server.publish(snapshotOf());
 }
 
@@ -52,7 +54,8 @@ describe('an Envoy before the fleet', { skip: envoy.skip, timeout: 180_000 }, ()
 
   before(async () => {
     [openai, anthropic] = await Promise.all([startMockProvider(), startMockProvider()]);
-    const files = { 'keys.yaml': keysManifest(), 'platform.yaml': platformManifest({ openaiUrl: openai.url, anthropicUrl: anthropic.url }) };
+    const files = { 'keys.yaml':
+      keysManifest(), 'platform.yaml': platformManifest({ openaiUrl: openai.url, anthropicUrl: anthropic.url }) };
     [first, second] = await Promise.all([startGateway({ files }), startGateway({ files })]);
     server = await testDistribution();
     publish(server, [endpointOf(first), endpointOf(second)]);
@@ -67,16 +70,21 @@ describe('an Envoy before the fleet', { skip: envoy.skip, timeout: 180_000 }, ()
     await Promise.all([first, second].map((each) => each?.stop()));
   });
 
-  interface Hosts { readonly cluster_statuses: readonly { readonly name: string; readonly host_statuses?: readonly { readonly health_status: Readonly<Record<string, unknown>>; readonly address: { readonly socket_address: { readonly port_value: number } } }[] }[] }
+  interface Hosts { readonly cluster_statuses: readonly { readonly name: string; readonly host_statuses?: readonly {
+    readonly health_status: Readonly<Record<string, unknown>>;
+    readonly address: { readonly socket_address: { readonly port_value: number } };
+  }[] }[] }
   async function hosts(): Promise<{ port: number; healthy: boolean }[]> {
     const { cluster_statuses: clusters } = await adminJson<Hosts>(edge, '/clusters?format=json');
     const found = clusters.find(({ name }) => name === 'model-gateway')?.host_statuses ?? [];
-    return found.map(({ address, health_status: status }) => ({ port: address.socket_address.port_value, healthy: Object.keys(status).join() === 'eds_health_status' }));
+    return found.map(({ address, health_status: status }) =>
+      ({ port: address.socket_address.port_value, healthy: Object.keys(status).join() === 'eds_health_status' }));
   }
   async function healthy(): Promise<number> {
     return (await hosts()).filter((each) => each.healthy).length;
   }
-  const openaiSdk = (options = {}): OpenAI => new OpenAI({ apiKey: KEYS.main, baseURL: `${url}/v1`, maxRetries: 0, ...options });
+  const openaiSdk = (options = {}): OpenAI =>
+    new OpenAI({ apiKey: KEYS.main, baseURL: `${url}/v1`, maxRetries: 0, ...options });
   const anthropicSdk = (): Anthropic => new Anthropic({ apiKey: KEYS.main, baseURL: url, maxRetries: 0 });
 
   it('is given nothing that it refuses', () => {
@@ -90,7 +98,8 @@ describe('an Envoy before the fleet', { skip: envoy.skip, timeout: 180_000 }, ()
       openai.script(openaiStream(['Good ', 'day.']));
       const before = first.logs.length;
       let text = '';
-      for await (const { choices: [choice] } of await openaiSdk().chat.completions.create({ ...ASK, stream: true })) text += choice?.delta.content ?? '';
+      for await (const { choices: [choice] } of await openaiSdk().chat.completions.create({ ...ASK, stream: true }))
+        text += choice?.delta.content ?? '';
       assert.equal(text, 'Good day.');
       seen.add(first.logs.length > before);
     }
@@ -98,7 +107,8 @@ describe('an Envoy before the fleet', { skip: envoy.skip, timeout: 180_000 }, ()
     const { data, response } = await anthropicSdk().messages.create(MESSAGE).withResponse();
     assert.deepEqual(data.content, [{ type: 'text', text: 'Good day.' }]);
     assert.match(response.headers.get('x-request-id') ?? '', /^req_/, 'the id is the proxy\'s');
-    assert.deepEqual([...response.headers.keys()].filter((name) => name.startsWith('x-envoy-') || name === 'server'), []);
+    assert.deepEqual([...response.headers.keys()].filter((name) => name.startsWith('x-envoy-') ||
+      name === 'server'), []);
   });
 
   it('passes events on as they come', async () => {
@@ -110,7 +120,8 @@ describe('an Envoy before the fleet', { skip: envoy.skip, timeout: 180_000 }, ()
     while (text === '') text += (await iterator.next()).value?.choices[0]?.delta.content ?? '';
     assert.equal(text, 'one');
     wait.open();
-    for (let next = await iterator.next(); !next.done; next = await iterator.next()) text += next.value.choices[0]?.delta.content ?? '';
+    for (let next = await iterator.next(); !next.done; next = await iterator.next())
+      text += next.value.choices[0]?.delta.content ?? '';
     assert.equal(text, 'onetwo');
   });
 
@@ -119,7 +130,8 @@ describe('an Envoy before the fleet', { skip: envoy.skip, timeout: 180_000 }, ()
     const { reply, gate: wait } = gated(anthropicMessage({ content: 'late' }));
     anthropic.script(reply);
     const asked = fetch(`${url}/v1/messages`, {
-      method: 'POST', headers: { 'content-type': 'application/json', 'x-api-key': KEYS.main, 'x-envoy-upstream-rq-timeout-ms': '1', 'x-envoy-retry-on': '5xx', 'x-envoy-max-retries': '5' },
+      method: 'POST', headers: { 'content-type': 'application/json', 'x-api-key':
+        KEYS.main, 'x-envoy-upstream-rq-timeout-ms': '1', 'x-envoy-retry-on': '5xx', 'x-envoy-max-retries': '5' },
       body: JSON.stringify(MESSAGE),
     });
     await eventually(() => Promise.resolve(anthropic.requests.length > before));
@@ -132,7 +144,9 @@ describe('an Envoy before the fleet', { skip: envoy.skip, timeout: 180_000 }, ()
   it('takes bodies of megabytes, and leaves refusals to the proxies', async () => {
     openai.script(openaiStream(['ok']));
     const large = { ...ASK, stream: true, messages: [{ role: 'user', content: 'x'.repeat(8 * 1024 * 1024) }] };
-    const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${KEYS.main}` }, body: JSON.stringify(large) });
+    const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: {
+      'content-type': 'application/json', authorization: `Bearer ${KEYS.main}`,
+    }, body: JSON.stringify(large) });
     const text = await answer.text();
     assert.equal(answer.status, 200, text);
     await assert.rejects(openaiSdk({ apiKey: 'sk-wrong' }).models.list(), OpenAI.AuthenticationError);
@@ -172,10 +186,15 @@ describe('an Envoy before the fleet', { skip: envoy.skip, timeout: 180_000 }, ()
     await eventually(async () => (await hosts()).some(({ port, healthy: isHealthy }) => port === dead && isHealthy));
     for (let n = 0; n < 24; n += 1) {
       anthropic.script(anthropicMessage({ content: 'hello' }));
-      const message = await anthropicSdk().messages.create({ ...MESSAGE, messages: [{ role: 'user', content: 'x'.repeat(n % 2 === 0 ? 10 : 60_000) }] });
+      const message = await anthropicSdk().messages.create({
+        ...MESSAGE, messages: [{ role: 'user', content: 'x'.repeat(n % 2 === 0 ? 10 : 60_000) }],
+      });
       assert.equal(message.content.length, 1);
     }
-    assert.match(await edge.admin('/stats?filter=cluster.model-gateway.upstream.*(retry_success|connect_fail|rq_total)'), /upstream_rq_retry_success: [1-9]/);
+    assert.match(
+      await edge.admin('/stats?filter=cluster.model-gateway.upstream.*(retry_success|connect_fail|rq_total)'),
+      /upstream_rq_retry_success: [1-9]/,
+    );
   });
 
   it('never repeats a call that a proxy has seen', async () => {
@@ -188,24 +207,32 @@ describe('an Envoy before the fleet', { skip: envoy.skip, timeout: 180_000 }, ()
       });
     }).listen(0, '127.0.0.1');
     await once(rude, 'listening');
-    publish(server, [{ address: '127.0.0.1', port: (rude.address() as AddressInfo).port, healthPort: second.dataplane.adminPort }]);
+    publish(server, [{
+      address: '127.0.0.1', port: (rude.address() as AddressInfo).port, healthPort: second.dataplane.adminPort,
+    }]);
     await eventually(async () => (await hosts()).length === 1 && await healthy() === 1);
     const refused = await anthropicSdk().messages.create(MESSAGE).then(() => undefined, (error: unknown) => error);
     assert.ok(refused instanceof Anthropic.InternalServerError, String(refused));
-    assert.deepEqual([refused.status, (refused.error as { error: { type: string } }).error.type, calls], [503, 'api_error', 1]);
-    await assert.rejects(openaiSdk().chat.completions.create(ASK), (error: unknown) => error instanceof OpenAI.InternalServerError && error.code === 'edge_error');
+    assert.deepEqual(
+      [refused.status, (refused.error as { error: { type: string } }).error.type, calls], [503, 'api_error', 1],
+    );
+    await assert.rejects(openaiSdk().chat.completions.create(ASK), (error: unknown) =>
+      error instanceof OpenAI.InternalServerError && error.code === 'edge_error');
     rude.close();
   });
 
   it('speaks HTTP/2 and HTTP/1.1 over TLS, with a certificate from its own disk', async () => {
     const authority = await createAuthority(Date.now(), 3_600_000);
-    const { certificate, key } = await issueServing(authority, ['localhost'], { fromMs: Date.now(), untilMs: Date.now() + 3_600_000 });
+    const { certificate, key } =
+      await issueServing(authority, ['localhost'], { fromMs: Date.now(), untilMs: Date.now() + 3_600_000 });
     await using folder = await tempFolder({ 'tls.crt': certificate, 'tls.key': key });
     publish(server, [endpointOf(second)], folder.path);
     const port = await eventually(async () => {
       const found = await edgePort(edge);
       const session = connect(`https://localhost:${found}`, { ca: authority.certificate });
-      const works = await Promise.race([once(session, 'connect').then(() => true), once(session, 'error').then(() => false)]).catch(() => false);
+      const works = await Promise.race([
+        once(session, 'connect').then(() => true), once(session, 'error').then(() => false),
+      ]).catch(() => false);
       session.destroy();
       return works && found;
     });

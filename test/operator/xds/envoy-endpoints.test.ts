@@ -39,7 +39,9 @@ describe('endpoints of the fleet', () => {
 
   it('need a port of the right name, and can do without the other', () => {
     const one = [{ addresses: ['10.0.0.1'] }];
-    assert.deepEqual(endpointsOf([slice(one, [{ name: 'http', port: 80 }])], NAMES), [{ address: '10.0.0.1', port: 80 }]);
+    assert.deepEqual(
+      endpointsOf([slice(one, [{ name: 'http', port: 80 }])], NAMES), [{ address: '10.0.0.1', port: 80 }],
+    );
     assert.deepEqual(addresses(slice(one, [{ name: 'web', port: 80 }])), []);
     assert.deepEqual(addresses(slice(one, null), slice(null)), []);
   });
@@ -47,11 +49,14 @@ describe('endpoints of the fleet', () => {
 
 describe('what an edge is given', () => {
   const built = (endpoints: Parameters<typeof healthQuestion>[0], health: 'Readyz' | 'Connect', tlsFolder?: string) =>
-    new Map(edgeResources({ endpoints, health, listener: { host: '0.0.0.0', port: 8080, tlsFolder } }).map(({ typeUrl, resources }) => [typeUrl, resources]));
+    new Map(edgeResources({ endpoints, health, listener: { host: '0.0.0.0', port: 8080, tlsFolder } }).map(({
+      typeUrl, resources,
+    }) => [typeUrl, resources]));
 
   it('is empty, not absent, while there is no endpoint', () => {
     const [assignment] = built([], 'Connect').get(TYPES.endpoints) ?? [];
-    assert.deepEqual(ClusterLoadAssignment.decode(assignment?.value ?? new Uint8Array()), { clusterName: 'model-gateway', endpoints: [] });
+    assert.deepEqual(ClusterLoadAssignment.decode(assignment?.value ??
+      new Uint8Array()), { clusterName: 'model-gateway', endpoints: [] });
   });
 
   it('has a certificate only where there is a folder for it', () => {
@@ -61,11 +66,15 @@ describe('what an edge is given', () => {
 
   it('asks proxies what they can answer, and does not change its mind without them', () => {
     const [known, silent] = [{ address: 'a', port: 1, healthPort: 2 }, { address: 'b', port: 1 }];
-    assert.deepEqual([healthQuestion([known], 'Connect'), healthQuestion([known, silent], 'Readyz'), healthQuestion([], 'Readyz'), healthQuestion([], 'Connect')], ['Readyz', 'Connect', 'Readyz', 'Connect']);
+    assert.deepEqual([healthQuestion([known], 'Connect'), healthQuestion(
+      [known, silent], 'Readyz',
+    ), healthQuestion([], 'Readyz'), healthQuestion([], 'Connect')], ['Readyz', 'Connect', 'Readyz', 'Connect']);
     for (const health of ['Readyz', 'Connect'] as const) {
       const [{ value } = { value: new Uint8Array() }] = built([known], health).get(TYPES.cluster) ?? [];
       const [check] = Cluster.decode(value).healthChecks ?? [];
-      assert.deepEqual([check?.httpHealthCheck?.path, check?.tcpHealthCheck !== undefined], health === 'Readyz' ? ['/readyz', false] : [undefined, true]);
+      assert.deepEqual([check?.httpHealthCheck?.path, check?.tcpHealthCheck !== undefined], health === 'Readyz'
+        ? ['/readyz', false]
+        : [undefined, true]);
     }
   });
 });

@@ -1,6 +1,7 @@
 /**
- * A real Envoy takes listeners, routes, clusters and endpoints over incremental aggregated discovery from the server that also
- * configures our own proxies: it serves traffic, refuses what is wrong, and comes back after a restart of the server.
+ * A real Envoy takes listeners, routes, clusters and endpoints over incremental aggregated discovery from the server
+ * that also configures our own proxies: it serves traffic, refuses what is wrong, and comes back after a restart of the
+ * server.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';

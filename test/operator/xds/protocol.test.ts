@@ -20,7 +20,8 @@ interface Scene extends AsyncDisposable {
 
 async function scene(things: Record<string, string> = {}): Promise<Scene> {
   const server = await testDistribution();
-  const set = (values: Record<string, string>): void => server.publishResources(TYPE, Object.entries(values).map(([name, value]) => ({ name, value: Buffer.from(value) })));
+  const set = (values: Record<string, string>): void =>
+    server.publishResources(TYPE, Object.entries(values).map(([name, value]) => ({ name, value: Buffer.from(value) })));
   set(things);
   server.publish(snapshotOf());
   const client = rawClient(server.port);
@@ -34,7 +35,9 @@ async function scene(things: Record<string, string> = {}): Promise<Scene> {
 }
 
 function saw({ typeUrl, resources, removed }: Seen, expected: { resources?: string[]; removed?: string[] }): void {
-  assert.deepEqual({ typeUrl, resources: resources.toSorted(), removed: removed.toSorted() }, { typeUrl: TYPE, resources: expected.resources ?? [], removed: expected.removed ?? [] });
+  assert.deepEqual({
+    typeUrl, resources: resources.toSorted(), removed: removed.toSorted(),
+  }, { typeUrl: TYPE, resources: expected.resources ?? [], removed: expected.removed ?? [] });
 }
 
 describe('the wildcard', () => {

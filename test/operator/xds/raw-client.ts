@@ -36,7 +36,9 @@ interface RawOptions {
 
 const PROBE = 'type.googleapis.com/test.Probe';
 
-export function rawClient(port: number, { credentials: trust = credentials.createInsecure(), token, options = {} }: RawOptions = {}): RawClient {
+export function rawClient(
+  port: number, { credentials: trust = credentials.createInsecure(), token, options = {} }: RawOptions = {},
+): RawClient {
   const client = new Client(`localhost:${port}`, trust, { 'grpc.use_local_subchannel_pool': 1, ...options });
   const metadata = new Metadata();
   if (token !== undefined) metadata.set('authorization', `Bearer ${token}`);
@@ -59,7 +61,10 @@ export function rawClient(port: number, { credentials: trust = credentials.creat
   call.on('error', over);
   call.on('end', () => over());
   const send = (request: Partial<DeltaDiscoveryRequest>): void => {
-    call.write({ node: { id: 'test', cluster: '', userAgentName: '' }, typeUrl: '', resourceNamesSubscribe: [], resourceNamesUnsubscribe: [], initialResourceVersions: {}, responseNonce: '', errorDetail: undefined, ...request });
+    call.write({
+      node: { id: 'test', cluster: '', userAgentName: '' }, typeUrl: '', resourceNamesSubscribe: [],
+      resourceNamesUnsubscribe: [], initialResourceVersions: {}, responseNonce: '', errorDetail: undefined, ...request,
+    });
   };
   const next = (): Promise<Seen> => {
     const first = arrived.shift();
@@ -68,7 +73,8 @@ export function rawClient(port: number, { credentials: trust = credentials.creat
   return {
     send, next, ended,
     ack: ({ typeUrl, nonce }) => send({ typeUrl, responseNonce: nonce }),
-    nack: ({ typeUrl, nonce }, message) => send({ typeUrl, responseNonce: nonce, errorDetail: { code: 3, message, details: [] } }),
+    nack: ({ typeUrl, nonce }, message) =>
+      send({ typeUrl, responseNonce: nonce, errorDetail: { code: 3, message, details: [] } }),
     async nothing() {
       probes += 1;
       const typeUrl = `${PROBE}${probes}`;

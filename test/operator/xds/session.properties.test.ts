@@ -1,6 +1,7 @@
 /**
- * Whatever is published, however slowly the client reads and answers, whatever it refuses and however often it comes back: in the
- * end it holds what is given out, no name came twice in one response, no round was closed before its end or followed by one before it was answered, and the books agree.
+ * Whatever is published, however slowly the client reads and answers, whatever it refuses and however often it comes
+ * back: in the end it holds what is given out, no name came twice in one response, no round was closed before its end
+ * or followed by one before it was answered, and the books agree.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -15,15 +16,20 @@ const TYPES = [A, B, LAST];
 const ORDER = { parentsFirst: [A, B], revoking: [B], last: LAST };
 
 type Step =
-  | { readonly do: 'publish'; readonly typeUrl: string; readonly name: string; readonly value: string | undefined; readonly urgent: boolean }
+  | { readonly do: 'publish'; readonly typeUrl: string; readonly name: string; readonly value:
+    | string | undefined; readonly urgent: boolean }
   | { readonly do: 'read'; readonly count: number }
   | { readonly do: 'answer'; readonly count: number; readonly refuse: boolean }
   | { readonly do: 'reconnect' };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ do: fc.constant('publish' as const), typeUrl: fc.constantFrom(A, B), name: fc.constantFrom('x', 'y', 'z'), value: fc.option(fc.constantFrom('1', '2', '3'), { nil: undefined }), urgent: fc.boolean() }) },
+  { weight: 5, arbitrary: fc.record({
+    do: fc.constant('publish' as const), typeUrl: fc.constantFrom(A, B), name: fc.constantFrom('x', 'y', 'z'),
+    value: fc.option(fc.constantFrom('1', '2', '3'), { nil: undefined }), urgent: fc.boolean(),
+  }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('read' as const), count: fc.integer({ min: 1, max: 4 }) }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('answer' as const), count: fc.integer({ min: 1, max: 4 }), refuse: fc.boolean() }) },
+  { weight: 3, arbitrary:
+    fc.record({ do: fc.constant('answer' as const), count: fc.integer({ min: 1, max: 4 }), refuse: fc.boolean() }) },
   { weight: 1, arbitrary: fc.constant({ do: 'reconnect' as const }) },
 );
 
@@ -50,13 +56,16 @@ class Model {
     if (!changed) return;
     this.rounds += 1;
     this.cache.set(LAST, 'last', Buffer.from(String(this.rounds)));
-    this.session.change([{ typeUrl, names: [name], urgent: new Set(urgent ? [name] : []) }, { typeUrl: LAST, names: ['last'], urgent: new Set() }]);
+    this.session.change([{
+      typeUrl, names: [name], urgent: new Set(urgent ? [name] : []),
+    }, { typeUrl: LAST, names: ['last'], urgent: new Set() }]);
   }
 
   connect(): void {
     this.session = new Session(this.cache, ORDER);
     [this.unread, this.unanswered] = [[], []];
-    for (const typeUrl of TYPES) this.request({ typeUrl, resourceNamesSubscribe: ['*'], initialResourceVersions: Object.fromEntries(this.holds.get(typeUrl) ?? []) });
+    for (const typeUrl of TYPES) this.request({ typeUrl, resourceNamesSubscribe: ['*'], initialResourceVersions:
+      Object.fromEntries(this.holds.get(typeUrl) ?? []) });
   }
 
   /** The connection takes so many responses. */
@@ -65,9 +74,11 @@ class Model {
       const response = this.session.next(0);
       if (!response) return this.session.endTurn();
       const names = response.resources.map((bytes) => Resource.decode(bytes).name);
-      assert.equal(new Set([...names, ...response.removedResources]).size, names.length + response.removedResources.length, 'a name twice');
+      assert.equal(new Set([...names, ...response.removedResources]).size, names.length +
+        response.removedResources.length, 'a name twice');
       if (response.typeUrl === LAST && response.resources.length > 0) {
-        for (const each of this.session.subscriptions()) assert.ok(each.typeUrl === LAST || each.pending === 0, 'the end of a round before its end');
+        for (const each of this.session.subscriptions())
+          assert.ok(each.typeUrl === LAST || each.pending === 0, 'the end of a round before its end');
       }
       this.unread.push(response);
       this.unanswered.push(response);
@@ -77,16 +88,23 @@ class Model {
 
   answer(count: number, refuse: boolean): void {
     const complete = this.unanswered.findLastIndex(({ typeUrl }) => typeUrl === LAST) + 1;
-    for (const { typeUrl, nonce, resources, removedResources } of this.unanswered.splice(0, this.byRounds ? Math.min(count, complete) : count)) {
+    for (const { typeUrl, nonce, resources, removedResources } of this.unanswered.splice(0, this.byRounds
+      ? Math.min(count, complete)
+      : count)) {
       const held = this.holds.get(typeUrl) ?? new Map<string, string>();
       for (const name of removedResources) held.delete(name);
-      if (!refuse) for (const { name, version } of resources.map((bytes) => Resource.decode(bytes))) held.set(name, version);
-      this.request({ typeUrl, responseNonce: nonce, errorDetail: refuse && resources.length > 0 ? { code: 3, message: 'no', details: [] } : undefined });
+      if (!refuse)
+        for (const { name, version } of resources.map((bytes) => Resource.decode(bytes))) held.set(name, version);
+      this.request({ typeUrl, responseNonce: nonce, errorDetail: refuse &&
+        resources.length > 0 ? { code: 3, message: 'no', details: [] } : undefined });
     }
   }
 
   request(request: Partial<DeltaDiscoveryRequest> & { typeUrl: string }): void {
-    this.session.receive({ node: undefined, resourceNamesSubscribe: [], resourceNamesUnsubscribe: [], initialResourceVersions: {}, responseNonce: '', errorDetail: undefined, ...request });
+    this.session.receive({
+      node: undefined, resourceNamesSubscribe: [], resourceNamesUnsubscribe: [], initialResourceVersions: {},
+      responseNonce: '', errorDetail: undefined, ...request,
+    });
   }
 
   settle(): void {
@@ -137,7 +155,8 @@ describe('a session', () => {
     model.publish(B, 'z', '1', false);
     model.publish(B, 'y', '2', true);
     model.settle();
-    const seen = model.unread.map(({ typeUrl, resources, removedResources }) => `${typeUrl} +${resources.map((bytes) => Resource.decode(bytes).name).join()} -${removedResources.join()}`);
+    const seen = model.unread.map(({ typeUrl, resources, removedResources }) =>
+      `${typeUrl} +${resources.map((bytes) => Resource.decode(bytes).name).join()} -${removedResources.join()}`);
     assert.deepEqual(seen, ['test/B +y -', 'test/A +z -', 'test/B +z -', 'test/A + -x,y', 'test/Last +last -']);
   });
 });

@@ -12,8 +12,10 @@ import { numberedKey } from '../../dataplane/xds/support.ts';
 
 /** Every field of a key with another value. */
 const CHANGES: { readonly [F in keyof Required<Key>]: Key[F] } = {
-  uid: 'other', namespace: 'other', name: 'other', generation: 9n, hashes: [{ sha256: hashOf(9) }], prefix: 'other', enabled: false, refusal: 'other', group: 'other', account: 'other/other',
-  limitNanoUsd: 9n, period: Period.DAILY, whenShort: WhenShort.REFUSE, expirationMs: 9n, models: { names: ['other'] }, maxConcurrency: 9,
+  uid: 'other', namespace: 'other', name: 'other', generation: 9n, hashes: [{ sha256: hashOf(9) }], prefix:
+    'other', enabled: false, refusal: 'other', group: 'other', account: 'other/other',
+  limitNanoUsd: 9n, period:
+    Period.DAILY, whenShort: WhenShort.REFUSE, expirationMs: 9n, models: { names: ['other'] }, maxConcurrency: 9,
 };
 
 describe('keys', () => {
@@ -49,14 +51,21 @@ describe('changes', () => {
     assert.deepEqual(changesOf(keys, [...keys.slice(1), numberedKey(6)]).names, [name(1), name(6)]);
     assert.deepEqual(changesOf(keys, []).names, keys.map((_key, index) => name(index + 1)));
     assert.deepEqual(changesOf([], keys).names, keys.map((_key, index) => name(index + 1)));
-    assert.deepEqual(changesOf(keys, keys.with(0, numberedKey(1, { prefix: 'x' })).with(4, numberedKey(5, { prefix: 'x' }))).names, [name(1), name(5)]);
+    assert.deepEqual(changesOf(keys, keys.with(0, numberedKey(1, { prefix: 'x' }))
+      .with(4, numberedKey(5, { prefix: 'x' }))).names, [name(1), name(5)]);
     assert.deepEqual(changesOf(keys, keys.toSpliced(2, 1)).names, [name(3)]);
   });
 
   const tighter: [string, Partial<Key>, Partial<Key>][] = [
-    ['revoked', {}, { enabled: false }], ['refused', {}, { refusal: 'no group' }], ['expiring', {}, { expirationMs: 5n }], ['expiring sooner', { expirationMs: 9n }, { expirationMs: 5n }],
-    ['limited', {}, { limitNanoUsd: 5n }], ['limited more', { limitNanoUsd: 9n }, { limitNanoUsd: 5n }], ['with another string', {}, { hashes: [{ sha256: hashOf(8) }] }],
-    ['whose overlap ends', {}, { hashes: [{ sha256: hashOf(1), notAfterMs: 5n }] }], ['with fewer at a time', { maxConcurrency: 9 }, { maxConcurrency: 5 }],
+    ['revoked', {}, { enabled: false }], [
+      'refused', {}, { refusal: 'no group' },
+    ], ['expiring', {}, { expirationMs: 5n }], ['expiring sooner', { expirationMs: 9n }, { expirationMs: 5n }],
+    ['limited', {}, { limitNanoUsd: 5n }], [
+      'limited more', { limitNanoUsd: 9n }, { limitNanoUsd: 5n },
+    ], ['with another string', {}, { hashes: [{ sha256: hashOf(8) }] }],
+    [
+      'whose overlap ends', {}, { hashes: [{ sha256: hashOf(1), notAfterMs: 5n }] },
+    ], ['with fewer at a time', { maxConcurrency: 9 }, { maxConcurrency: 5 }],
   ];
   for (const [words, before, after] of tighter) {
     it(`are urgent for a key that is ${words}, and not the other way round`, () => {
@@ -77,7 +86,8 @@ describe('changes', () => {
 
   it('end with a checkpoint, only where there are any', () => {
     const take = createSnapshotChanges(new ResourceCache());
-    const count = (changes: ReturnType<typeof take>): number => changes.reduce((sum, { names }) => sum + names.length, 0);
+    const count = (changes: ReturnType<typeof take>): number =>
+      changes.reduce((sum, { names }) => sum + names.length, 0);
     assert.equal(count(take(snapshotOf({ groups: [directGroup('a', [routeEntry('r')])] }))), 2);
     assert.equal(count(take(snapshotOf({ groups: [directGroup('a', [routeEntry('r')])] }))), 0);
     assert.equal(count(take(snapshotOf())), 2);

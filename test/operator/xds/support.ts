@@ -3,12 +3,15 @@ import type { Logger } from 'pino';
 import { startDistribution } from '../../../operator/xds/distribution.ts';
 import type { Distribution, DistributionOptions } from '../../../operator/xds/distribution.ts';
 
-export const QUIET: Pick<Logger, 'info' | 'warn' | 'error' | 'debug'> = { info: () => undefined, warn: () => undefined, error: () => undefined, debug: () => undefined };
+export const QUIET: Pick<Logger, 'info' | 'warn' | 'error' | 'debug'> = {
+  info: () => undefined, warn: () => undefined, error: () => undefined, debug: () => undefined,
+};
 
 export interface TestDistribution extends Distribution, AsyncDisposable {}
 
 export async function testDistribution(options: Partial<DistributionOptions> = {}): Promise<TestDistribution> {
-  const distribution = await startDistribution({ listen: { host: '127.0.0.1', port: 0 }, gatewayNamespace: 'model-gateway', security: { insecure: true }, log: QUIET, ...options });
+  const distribution = await startDistribution({ listen: { host: '127.0.0.1', port: 0 }, gatewayNamespace:
+    'model-gateway', security: { insecure: true }, log: QUIET, ...options });
   return Object.assign(distribution, { [Symbol.asyncDispose]: () => distribution.stop() });
 }
 

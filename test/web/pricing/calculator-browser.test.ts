@@ -11,7 +11,9 @@ import { need } from '../../support/needs.ts';
 const chromium = await need('chromium');
 const state = sampleState({
   ...REALISTIC,
-  tokens: [...REALISTIC.tokens ?? [], ['odd', 'Odd', '0.333333333', '8.333333333', '0.123456789', '1.1', '1.999999999'], ['dear', 'Odd', '9999999999', '9999999999', '1', '9999999999.999999999']],
+  tokens: [...REALISTIC.tokens ?? [], [
+    'odd', 'Odd', '0.333333333', '8.333333333', '0.123456789', '1.1', '1.999999999',
+  ], ['dear', 'Odd', '9999999999', '9999999999', '1', '9999999999.999999999']],
   routed: [...REALISTIC.routed ?? [], 'odd', 'dear'],
 });
 
@@ -23,7 +25,8 @@ async function typeWhileAsking(page: Page, answer: (route: Route) => Promise<voi
     await answer(route);
   });
   await page.getByRole('combobox', { name: 'Model to price' }).selectOption('claude-sonnet-4-5');
-  for (const [name, value] of [['input', '1000000'], ['cached', '0'], ['output', '0']] as const) await page.locator(`#calc-${name}`).fill(value);
+  for (const [name, value] of [['input', '1000000'], ['cached', '0'], ['output', '0']] as const)
+    await page.locator(`#calc-${name}`).fill(value);
   return () => typed.resolve(undefined);
 }
 
@@ -43,16 +46,22 @@ describe('the calculator in a browser', { skip: chromium.skip }, () => {
 
   /** The result's text as the server writes it for these counts. */
   async function rendered(page: Page, query: Record<string, string>): Promise<string> {
-    const text = await page.evaluate<string>(`fetch('/pricing?${new URLSearchParams({ ...query, part: 'calculation' }).toString()}').then((answer) => answer.text()).then((markup) => {
+    const text = await page.evaluate<string>(`fetch('/pricing?${new URLSearchParams({
+      ...query, part: 'calculation',
+    }).toString()}').then((answer) => answer.text()).then((markup) => {
       const holder = document.createElement('div'); holder.innerHTML = markup; document.body.append(holder);
       const text = holder.querySelector('.estimate').innerText; holder.remove(); return text; })`);
     return text;
   }
 
-  for (const [model, at] of [['claude-sonnet-4-5', ''], ['claude-sonnet-4-5', 'smart'], ['odd', 'auto-a'], ['dear', 'auto-a'], ['gpt-4o-mini', 'budget']] as const) {
+  for (const [model, at] of [[
+    'claude-sonnet-4-5', '',
+  ], ['claude-sonnet-4-5', 'smart'], ['odd', 'auto-a'], ['dear', 'auto-a'], ['gpt-4o-mini', 'budget']] as const) {
     test(`${model} at ${at || 'base prices'}: as one types, what the server says`, async () => {
       const page = await open(`/pricing?calc=${model}&at=${at}`);
-      for (const counts of [{ input: '1', cached: '', write5m: '0', write1h: '7', output: '3' }, { input: '123,456', cached: '999999999999999', write5m: '3000', write1h: '1000', output: '0' }]) {
+      for (const counts of [{
+        input: '1', cached: '', write5m: '0', write1h: '7', output: '3',
+      }, { input: '123,456', cached: '999999999999999', write5m: '3000', write1h: '1000', output: '0' }]) {
         for (const [name, value] of Object.entries(counts)) await page.locator(`#calc-${name}`).fill(value);
         assert.equal(await page.locator('#estimate').innerText(), await rendered(page, { calc: model, at, ...counts }));
       }
@@ -105,7 +114,8 @@ describe('the calculator in a browser', { skip: chromium.skip }, () => {
       });
       await page.goto(`${server.url}/pricing?calc=gpt-4o-mini`, { waitUntil: 'commit' });
       await page.getByRole('combobox', { name: 'Model to price' }).selectOption(choice);
-      for (const [name, value] of [['input', '1000000'], ['cached', '0'], ['output', '0']] as const) await page.locator(`#calc-${name}`).fill(value);
+      for (const [name, value] of [['input', '1000000'], ['cached', '0'], ['output', '0']] as const)
+        await page.locator(`#calc-${name}`).fill(value);
       loaded.resolve(undefined);
       await page.locator('[data-sum]', { hasText: choice === 'gpt-4o-mini' ? /^\$0\.15$/ : /^\$3\.00$/ }).waitFor();
       await page.unrouteAll({ behavior: 'wait' });
@@ -126,7 +136,9 @@ describe('the calculator in a browser', { skip: chromium.skip }, () => {
     const page = await open('/pricing?q=claude&sort=-model', { javaScriptEnabled: false });
     await page.getByRole('combobox', { name: 'Model to price' }).selectOption('claude-sonnet-4-5');
     await page.getByRole('combobox', { name: 'At the prices of' }).selectOption('vip');
-    for (const [name, value] of [['input', '1000'], ['cached', '20000'], ['write5m', '3000'], ['write1h', '1000'], ['output', '500']] as const) await page.locator(`#calc-${name}`).fill(value);
+    for (const [name, value] of [
+      ['input', '1000'], ['cached', '20000'], ['write5m', '3000'], ['write1h', '1000'], ['output', '500'],
+    ] as const) await page.locator(`#calc-${name}`).fill(value);
     await page.getByRole('button', { name: 'Calculate' }).click();
     assert.equal(await page.locator('[data-sum]').innerText(), '$0.050625');
     assert.equal(await page.locator('tbody tr:not([hidden])').count(), 4);

@@ -22,7 +22,8 @@ function part(search: string): string {
 }
 
 function textOf(markup: string): string {
-  return markup.replace(/<span data-term="\w+" hidden>.*?<\/span>.*?<\/span>/gs, '').replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
+  return markup.replace(/<span data-term="\w+" hidden>.*?<\/span>.*?<\/span>/gs, '').replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ');
 }
 
 function sumOf(markup: string): string {
@@ -33,15 +34,23 @@ describe('what a call costs', () => {
   const ratio = fc.bigInt(0n, 10n ** 19n - 1n);
   const count = fc.integer({ min: 0, max: 10 ** 12 });
   const tokens = fc.record({ input: count, cached: count, cacheWrite5m: count, cacheWrite1h: count, output: count });
-  const price = fc.record({ ratioBaseUsdE9: ratio, modelRatioE9: ratio, completionRatioE9: ratio, cacheRatioE9: ratio, cacheWriteRatioE9: ratio, cacheWrite1hRatioE9: fc.option(ratio, { nil: undefined }), requestNanoUsd: ratio });
+  const price = fc.record({
+    ratioBaseUsdE9: ratio, modelRatioE9: ratio, completionRatioE9: ratio, cacheRatioE9: ratio, cacheWriteRatioE9: ratio,
+    cacheWrite1hRatioE9: fc.option(ratio, { nil: undefined }), requestNanoUsd: ratio,
+  });
   const counted = (consumed: Record<string, number>, generations: number): Counts => ({
-    ...Object.fromEntries(Object.entries(consumed).map(([name, value]) => [name, BigInt(value)])), generations: BigInt(generations),
+    ...Object.fromEntries(Object.entries(consumed).map(([name, value]) => [name, BigInt(value)])), generations:
+      BigInt(generations),
   }) as Counts;
 
   test('is what the ledger bills, for any price, group and tokens', () => {
-    fc.assert(fc.property(fc.record({ figures: price, quotaType: fc.constantFrom('Token', 'Request'), groupRatioE9: ratio }), tokens, count, ({ figures, quotaType, groupRatioE9 }, consumed, generations) => {
+    fc.assert(fc.property(fc.record({
+      figures: price, quotaType: fc.constantFrom('Token', 'Request'), groupRatioE9: ratio,
+    }), tokens, count, ({ figures, quotaType, groupRatioE9 }, consumed, generations) => {
       const { cacheWrite1hRatioE9, ...rest } = figures;
-      const compiled = compilePrice({ ...rest, quotaType, ...(cacheWrite1hRatioE9 === undefined ? {} : { cacheWrite1hRatioE9 }) }, groupRatioE9 * ONE_E9);
+      const compiled = compilePrice({
+        ...rest, quotaType, ...(cacheWrite1hRatioE9 === undefined ? {} : { cacheWrite1hRatioE9 }),
+      }, groupRatioE9 * ONE_E9);
       const { low, high } = estimate([compiled], counted(consumed, generations));
       assert.equal(low, costNanoUsd(compiled, { tokens: consumed, generations }));
       assert.equal(high, low);
@@ -49,14 +58,21 @@ describe('what a call costs', () => {
   });
 
   test('at base prices is what a group of ratio 1 pays', () => {
-    fc.assert(fc.property(price, fc.constantFrom('Token', 'Request'), tokens, count, (figures, quotaType, consumed, generations) => {
+    fc.assert(fc.property(price, fc.constantFrom(
+      'Token', 'Request',
+    ), tokens, count, (figures, quotaType, consumed, generations) => {
       const { cacheWrite1hRatioE9, ratioBaseUsdE9, ...rest } = figures;
       const row: PricingRow = {
         ...rest, modelName: 'm', vendor: 'v', quotaType, ratioBaseE9: ratioBaseUsdE9, enabledGroups: [],
-        cacheWrite1hRatioE10: cacheWrite1hRatioE9 === undefined ? rest.cacheWriteRatioE9 * 16n : cacheWrite1hRatioE9 * 10n,
+        cacheWrite1hRatioE10:
+          cacheWrite1hRatioE9 === undefined ? rest.cacheWriteRatioE9 * 16n : cacheWrite1hRatioE9 * 10n,
       };
-      const compiled = compilePrice({ ...rest, quotaType, ratioBaseUsdE9, ...(cacheWrite1hRatioE9 === undefined ? {} : { cacheWrite1hRatioE9 }) }, ONE_E9 * ONE_E9);
-      assert.equal(estimate([baseFigures(row)], counted(consumed, generations)).low, costNanoUsd(compiled, { tokens: consumed, generations }));
+      const compiled = compilePrice({
+        ...rest, quotaType, ratioBaseUsdE9, ...(cacheWrite1hRatioE9 === undefined ? {} : { cacheWrite1hRatioE9 }),
+      }, ONE_E9 * ONE_E9);
+      assert.equal(estimate([baseFigures(row)], counted(consumed, generations)).low, costNanoUsd(
+        compiled, { tokens: consumed, generations },
+      ));
     }));
   });
 
@@ -65,7 +81,8 @@ describe('what a call costs', () => {
       const { cacheWrite1hRatioE9: _, ...rest } = figures;
       const compiled = compilePrice({ ...rest, quotaType: 'Token' }, ONE_E9 * ONE_E9);
       const counts = counted(consumed, 0);
-      const parts = (['input', 'cached', 'cacheWrite5m', 'cacheWrite1h', 'output'] as const).reduce((sum, name) => sum + amountOf([compiled], name, counts[name]).low.numerator, 0n);
+      const parts = (['input', 'cached', 'cacheWrite5m', 'cacheWrite1h', 'output'] as const).reduce((sum, name) => sum +
+        amountOf([compiled], name, counts[name]).low.numerator, 0n);
       assert.equal((2n * parts + compiled.denominator) / (2n * compiled.denominator), estimate([compiled], counts).low);
     }));
   });
@@ -73,14 +90,18 @@ describe('what a call costs', () => {
   test('where members of a group differ is a range', () => {
     const offer = state.groups.get('smart')?.offers.get('claude-sonnet-4-5');
     assert.ok(offer);
-    const { low, high } = estimate(offeredFigures(offer), { input: 1000n, cached: 20_000n, cacheWrite5m: 3000n, cacheWrite1h: 1000n, output: 500n, generations: 0n });
+    const { low, high } = estimate(offeredFigures(offer), {
+      input: 1000n, cached: 20_000n, cacheWrite5m: 3000n, cacheWrite1h: 1000n, output: 500n, generations: 0n,
+    });
     assert.deepEqual([low, high], [33_750_000n, 50_625_000n]);
   });
 });
 
 describe('the calculator', () => {
   test('works out the contract\'s examples', () => {
-    assert.equal(sumOf(part('calc=claude-sonnet-4-5&input=1000&cached=20000&write5m=3000&write1h=1000&output=500')), '$0.03375');
+    assert.equal(
+      sumOf(part('calc=claude-sonnet-4-5&input=1000&cached=20000&write5m=3000&write1h=1000&output=500')), '$0.03375',
+    );
     assert.equal(sumOf(part('calc=flux-1.1-pro&at=vip&n=1')), '$0.06');
     assert.equal(sumOf(part('calc=gpt-4o-mini&at=budget&input=2,000&cached=10 000&output=800')), '$0.001224');
   });
@@ -93,7 +114,9 @@ describe('the calculator', () => {
   });
 
   test('says the sum in words, without what is not there', () => {
-    const words = textOf(/<p class="formula">.*<\/p>/s.exec(part('calc=claude-sonnet-4-5&at=vip&input=2000&cached=10000&output=800'))?.[0] ?? '');
+    const words = textOf(/<p class="formula">.*<\/p>/s.exec(
+      part('calc=claude-sonnet-4-5&at=vip&input=2000&cached=10000&output=800'),
+    )?.[0] ?? '');
     assert.match(words, /\( 2,000 input \+ 10,000 cached × 0\.1 \+ 800 output × 5 \) × model ratio 1\.5 × \$2 ÷ 1,000,000 × group ratio 1\.5/);
     assert.doesNotMatch(words, /written/);
     assert.match(part('calc=claude-sonnet-4-5&at=smart'), /the ratio of the member that serves the call/);
@@ -106,7 +129,8 @@ describe('the calculator', () => {
     assert.doesNotMatch(token, /name="n"/);
     assert.match(request, /name="n"/);
     assert.doesNotMatch(request, /name="input"/);
-    assert.deepEqual(state.pricing.rows.filter(({ quotaType }) => quotaType === 'Request').map((row) => countsOf(row).join()), ['generations', 'generations', 'generations', 'generations']);
+    assert.deepEqual(state.pricing.rows.filter(({ quotaType }) => quotaType === 'Request').map((row) =>
+      countsOf(row).join()), ['generations', 'generations', 'generations', 'generations']);
   });
 
   test('keeps what was typed, and says what is wrong with it', () => {
@@ -133,15 +157,20 @@ describe('the calculator', () => {
 
   test('keeps the list\'s view', () => {
     const markup = page('calc=gpt-5&q=gpt&vendor=OpenAI&type=token&group=vip&sort=-model');
-    for (const [name, value] of [['q', 'gpt'], ['vendor', 'OpenAI'], ['type', 'token'], ['group', 'vip'], ['sort', '-model']] as const)
+    for (const [name, value] of [
+      ['q', 'gpt'], ['vendor', 'OpenAI'], ['type', 'token'], ['group', 'vip'], ['sort', '-model'],
+    ] as const)
       assert.ok(markup.includes(`<input type="hidden" name="${name}" value="${value}">`), name);
   });
 
   test('reads counts as people write them, and nothing else', () => {
     const counts: readonly (readonly [string, bigint])[] = [
-      ['', 0n], ['12,000', 12_000n], ['12 000', 12_000n], ['1_000', 1000n], ["1'000", 1000n], ['999999999999999', 999_999_999_999_999n],
+      ['', 0n], [
+        '12,000', 12_000n,
+      ], ['12 000', 12_000n], ['1_000', 1000n], ["1'000", 1000n], ['999999999999999', 999_999_999_999_999n],
     ];
     for (const [typed, expected] of counts) assert.equal(parseCount(typed), expected, typed);
-    for (const typed of ['-1', '1.5', '1e3', 'x', '0x10', '1000000000000000', '١٢']) assert.equal(parseCount(typed), undefined, typed);
+    for (const typed of ['-1', '1.5', '1e3', 'x', '0x10', '1000000000000000', '١٢'])
+      assert.equal(parseCount(typed), undefined, typed);
   });
 });

@@ -29,7 +29,8 @@ function only(sample: Sample): Record<string, string> {
 describe('dollars', () => {
   test('of ratios, per million tokens', () => {
     assert.deepEqual(only({ tokens: [['m', 'v', '1.5', '5', '0.1', '1.25']] }), {
-      quotaType: 'Token', input: '$3.00', output: '$15.00', cached: '$0.30', cacheWrite5m: '$3.75', cacheWrite1h: '$6.00',
+      quotaType:
+        'Token', input: '$3.00', output: '$15.00', cached: '$0.30', cacheWrite5m: '$3.75', cacheWrite1h: '$6.00',
     });
     assert.equal(only({ tokens: [['m', 'v', '1', '1', '1']], ratioBaseUsd: '2.5' })['input'], '$2.50');
   });

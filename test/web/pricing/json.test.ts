@@ -22,13 +22,16 @@ describe('/pricing.json', () => {
       ],
       data: [
         {
-          model_name: 'claude-sonnet-4-5', vendor: 'Anthropic', quota_type: 'Token-based', ratio_base_usd: '2', model_ratio: '1.5',
-          completion_ratio: '5', cache_ratio: '0.1', cache_write_ratio: '1.25', cache_write_1h_ratio: '2', request_usd: null,
+          model_name: 'claude-sonnet-4-5', vendor:
+            'Anthropic', quota_type: 'Token-based', ratio_base_usd: '2', model_ratio: '1.5',
+          completion_ratio:
+            '5', cache_ratio: '0.1', cache_write_ratio: '1.25', cache_write_1h_ratio: '2', request_usd: null,
           enabled_groups: ['Auto-A', 'VIP'],
         },
         {
           model_name: 'flux-1.1-pro', vendor: 'BFL', quota_type: 'Per-request', ratio_base_usd: null, model_ratio: null,
-          completion_ratio: null, cache_ratio: null, cache_write_ratio: null, cache_write_1h_ratio: null, request_usd: '0.04',
+          completion_ratio:
+            null, cache_ratio: null, cache_write_ratio: null, cache_write_1h_ratio: null, request_usd: '0.04',
           enabled_groups: [],
         },
       ],

@@ -26,13 +26,15 @@ function textOf(markup: string): string {
 }
 
 function headings(markup: string): string[] {
-  return [...markup.matchAll(/<th role="columnheader"[^>]*>\s*<button[^>]*>(.*?)<\/button>/gs)].map(([, title = '']) => title);
+  return [...markup.matchAll(/<th role="columnheader"[^>]*>\s*<button[^>]*>(.*?)<\/button>/gs)].map(([, title = '']) =>
+    title);
 }
 
 function cellsOf(markup: string, model: string): string[] {
   const row = markup.split('\n<tr').find((part) => part.includes(`<bdi>${model}</bdi></th>`));
   assert.ok(row, model);
-  return [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/g)].map(([, cell = '']) => textOf(cell.replaceAll('</li>', ' ')).trim());
+  return [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/g)].map(([, cell = '']) =>
+    textOf(cell.replaceAll('</li>', ' ')).trim());
 }
 
 describe('price page', () => {
@@ -40,7 +42,10 @@ describe('price page', () => {
 
   test('has exactly the seven columns', () => {
     assert.deepEqual(headings(render(state)),
-      ['Model Name', 'Vendor / Owner', 'Quota Type', 'Model Ratio', 'Completion Ratio', 'Cache Ratio', 'Enabled Groups']);
+      [
+        'Model Name', 'Vendor / Owner', 'Quota Type', 'Model Ratio', 'Completion Ratio', 'Cache Ratio',
+        'Enabled Groups',
+      ]);
   });
 
   test('shows a model with its ratios and what they mean in dollars', () => {
@@ -68,12 +73,16 @@ describe('price page', () => {
   });
 
   test('tells groups of one display name apart', () => {
-    const twins = sampleState({ tokens: [['m', 'v', '1', '1', '1']], groups: [{ name: 'a', displayName: 'Same' }, { name: 'b', displayName: 'Same' }] });
+    const twins = sampleState({ tokens: [['m', 'v', '1', '1', '1']], groups: [
+      { name: 'a', displayName: 'Same' }, { name: 'b', displayName: 'Same' },
+    ] });
     assert.match(render(twins), />Same \(a\) · × 1</);
   });
 
   test('marks the sorted column, and its button turns the order round', () => {
-    assert.match(render(state), /<th role="columnheader" scope="col" aria-sort="ascending">\s*<button [^>]*value="-vendor"/);
+    assert.match(
+      render(state), /<th role="columnheader" scope="col" aria-sort="ascending">\s*<button [^>]*value="-vendor"/,
+    );
     const page = render(state, '?sort=-model_ratio');
     assert.match(page, /scope="col" aria-sort="descending">\s*<button [^>]*value="model_ratio"/);
     assert.equal(page.match(/aria-sort=/g)?.length, 1);
@@ -81,7 +90,9 @@ describe('price page', () => {
 
   test('works an example out with figures of this list', () => {
     const example = sampleState({ tokens: [['claude-sonnet-4-5', 'Anthropic', '1.5', '5', '0.1']] });
-    assert.match(textOf(render(example)), /\( 2,000 \+ 10,000 × 0\.1 \+ 800 × 5 \) × 1\.5 × \$2 ÷ 1,000,000 × 1 = \$0\.021/);
+    assert.match(
+      textOf(render(example)), /\( 2,000 \+ 10,000 × 0\.1 \+ 800 × 5 \) × 1\.5 × \$2 ÷ 1,000,000 × 1 = \$0\.021/,
+    );
     const perRequest = sampleState({ requests: [['flux', 'BFL', '0.04']] });
     assert.doesNotMatch(render(perRequest), /For example/);
   });
@@ -119,12 +130,16 @@ describe('price page', () => {
 
 const HOSTILE = [
   '<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', '\' onfocus=alert(1) x=\'', '</td></tr></table><h1>', '&lt;b&gt;', '&amp;',
-  '{{7*7}}${7*7}`', '<!--', ']]>', '\u202Egnp.exe\u202C', 'مرحبا بالعالم', 'a\u0000b\u001F', 'x'.repeat(200), '\uD800', ' ', '🦊'.repeat(50),
+  '{{7*7}}${7*7}`', '<!--', ']]>', '\u202Egnp.exe\u202C', 'مرحبا بالعالم', 'a\u0000b\u001F', 'x'.repeat(
+    200,
+  ), '\uD800', ' ', '🦊'.repeat(50),
   '__proto__', 'constructor',
 ];
 
 function hostileSample(model: string, vendor: string, group: string): Sample {
-  return { tokens: [[model, vendor, '1.5', '5', '0.1']], requests: [[`${model}-image`, vendor, '0.04']], groups: [{ name: 'g', displayName: group }] };
+  return { tokens: [[
+    model, vendor, '1.5', '5', '0.1',
+  ]], requests: [[`${model}-image`, vendor, '0.04']], groups: [{ name: 'g', displayName: group }] };
 }
 
 describe('names from manifests', () => {
@@ -151,7 +166,9 @@ describe('names from manifests', () => {
     const state = sampleState(REALISTIC);
     const expected = skeleton(render(state, '?q=zzz'));
     for (const text of HOSTILE) {
-      const page = renderPricingPage(state, { ...SITE, title: text }, parsePricingQuery(new URLSearchParams({ q: `zzz${text}` }), state.pricing));
+      const page = renderPricingPage(
+        state, { ...SITE, title: text }, parsePricingQuery(new URLSearchParams({ q: `zzz${text}` }), state.pricing),
+      );
       assert.deepEqual(skeleton(page), expected);
     }
   });

@@ -40,11 +40,14 @@ describe('order of rows', () => {
     ['cache_ratio', ['claude', 'gpt-4', 'gpt-10', 'free', 'flux']],
     ['-cache_ratio', ['free', 'gpt-10', 'gpt-4', 'claude', 'flux']],
   ] as const) {
-    test(`${sort}: ties by model; what a column does not apply to comes last`, () => assert.deepEqual(view(`?sort=${sort}`), expected));
+    test(`${sort}: ties by model; what a column does not apply to comes last`, () =>
+      assert.deepEqual(view(`?sort=${sort}`), expected));
   }
 
   test('ranks are exact where floats are not', () => {
-    const { pricing } = sampleState({ tokens: [['a', 'v', '9999999999.000000002', '1', '1'], ['b', 'v', '9999999999.000000001', '1', '1']] });
+    const { pricing } = sampleState({ tokens: [
+      ['a', 'v', '9999999999.000000002', '1', '1'], ['b', 'v', '9999999999.000000001', '1', '1'],
+    ] });
     assert.deepEqual(rankRows(pricing.rows).map(({ ranks }) => ranks.model_ratio), [1, 0]);
   });
 
@@ -73,18 +76,23 @@ describe('choice of rows', () => {
     assert.deepEqual(view('?group=b'), ['flux', 'gpt-4']);
     assert.equal(view('?group=a').length, 5);
   });
-  test('by all at once', () => assert.deepEqual(view('?group=b&type=token&vendor=OpenAI&q=gpt&sort=-model'), ['gpt-4']));
-  test('what is not on the list is ignored', () => assert.equal(view('?vendor=Nobody&type=x&group=none&sort=-nothing').length, 5));
+  test('by all at once', () =>
+    assert.deepEqual(view('?group=b&type=token&vendor=OpenAI&q=gpt&sort=-model'), ['gpt-4']));
+  test('what is not on the list is ignored', () =>
+    assert.equal(view('?vendor=Nobody&type=x&group=none&sort=-nothing').length, 5));
 
   test('the first visible row of a vendor leads, whatever is hidden before it', () => {
     const query = parsePricingQuery(new URLSearchParams('?q=10'), state.pricing);
-    assert.deepEqual(arrangeRows(ranked, query, undefined).filter(({ leads }) => leads).map(({ ranked: { row } }) => row.modelName), ['gpt-10']);
+    assert.deepEqual(arrangeRows(ranked, query, undefined).filter(({ leads }) => leads).map(({ ranked: { row } }) =>
+      row.modelName), ['gpt-10']);
   });
 });
 
 describe('query', () => {
   test('the last of several counts: a heading\'s button adds its order behind the form\'s', () => {
-    assert.deepEqual(parsePricingQuery(new URLSearchParams('?sort=vendor&sort=-model'), state.pricing).sort, { column: 'model', descending: true });
+    assert.deepEqual(parsePricingQuery(new URLSearchParams('?sort=vendor&sort=-model'), state.pricing).sort, {
+      column: 'model', descending: true,
+    });
   });
 
   test('text has a limit', () => {

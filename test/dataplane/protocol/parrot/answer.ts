@@ -1,7 +1,9 @@
 /**
  * The Parrot's answers as chat completions: whole ones, and streams of words that end with their figures.
  */
-import type { AnswerContext, ConvertedResponse, Meter, StreamEnd, StreamRequest } from '../../../../dataplane/protocol/converter.ts';
+import type {
+  AnswerContext, ConvertedResponse, Meter, StreamEnd, StreamRequest,
+} from '../../../../dataplane/protocol/converter.ts';
 import { failStream } from '../../../../dataplane/protocol/stream-errors.ts';
 import type { EventHandler } from '../../../../dataplane/protocol/event-stream.ts';
 import { isRecord, stringOf, textOf, utf8Bytes } from '../../../../dataplane/protocol/fields.ts';
@@ -31,7 +33,9 @@ export function convertResponse(body: Uint8Array, answer?: AnswerContext): Conve
   const metered = meter(counts, utf8Bytes(said));
   const completion = {
     id: `chatcmpl-${answer?.id ?? ''}`, object: 'chat.completion', created: answer?.createdSeconds ?? 0, model: bird,
-    choices: [{ index: 0, message: { role: 'assistant', content: said, refusal: null }, logprobs: null, finish_reason: 'stop' }],
+    choices: [{
+      index: 0, message: { role: 'assistant', content: said, refusal: null }, logprobs: null, finish_reason: 'stop',
+    }],
     usage: writeUsage(metered, answer?.estimatedInputTokens ?? 0),
   };
   return { body: Buffer.from(JSON.stringify(completion)), meter: metered };
@@ -88,6 +92,8 @@ export class WordsToChunks implements EventHandler {
 
   #write(rest: JsonRecord): Uint8Array {
     const { id, createdSeconds, model } = this.#request;
-    return writeEvent(JSON.stringify({ id: `chatcmpl-${stringOf(id)}`, object: 'chat.completion.chunk', created: createdSeconds, model, ...rest }));
+    return writeEvent(JSON.stringify({
+      id: `chatcmpl-${stringOf(id)}`, object: 'chat.completion.chunk', created: createdSeconds, model, ...rest,
+    }));
   }
 }

@@ -1,5 +1,6 @@
 /**
- * The Parrot: a provider with a protocol of its own. Only OpenAI's dialect is converted by hand; Anthropic's goes through it.
+ * The Parrot: a provider with a protocol of its own. Only OpenAI's dialect is converted by hand; Anthropic's goes
+ * through it.
  */
 import { anthropicToOpenai } from '../../../../dataplane/protocol/anthropic-openai.ts';
 import { chain } from '../../../../dataplane/protocol/chain.ts';
