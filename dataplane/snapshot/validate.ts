@@ -14,7 +14,7 @@ import { validateRoute } from './validate-routes.ts';
 const SHA256_HEX = /^[0-9a-f]{64}$/;
 const NAMESPACED_NAME = /^[^/]+\/[^/]+$/;
 
-/** Every fault of a snapshot; empty: it can be applied. */
+/** Returns every fault of a snapshot; an empty list means that it can be applied. */
 export function validateSnapshot(snapshot: Snapshot): SnapshotFault[] {
   const faults: SnapshotFault[] = [];
   expectUnique(faults, 'ApiKey', snapshot.keys);
