@@ -10,7 +10,7 @@ import type { Admin } from './admin/server.ts';
 import { every, SYSTEM_CLOCK } from './clock.ts';
 import type { Clock, Timers } from './clock.ts';
 import { recordJobEnd } from './jobs/record-job-end.ts';
-import { pollJob } from './jobs/poll.ts';
+import { pollJob } from './jobs/channel-request.ts';
 import { startPoller } from './jobs/poller.ts';
 import type { Poller } from './jobs/poller.ts';
 import { CallMap } from './ledger/call-map.ts';
