@@ -8,7 +8,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { CompiledPrice } from '../ledger/price.ts';
 import type { LeaseKeeper } from '../ledger/lease.ts';
 import type { Dialect } from '../protocol/call-facts.ts';
-import type { AnswerNotes, Converter, Meter } from '../protocol/converter.ts';
+import type { ConversionNotes, Converter, Meter } from '../protocol/converter.ts';
 import type { CurrentState } from '../state/current.ts';
 import type { Candidate, EndpointKind, KeyState, Offer } from '../state/state.ts';
 import type { AttemptReport, CallTelemetry, EndpointName } from '../telemetry/call-report.ts';
@@ -160,7 +160,7 @@ export interface Forwarded {
   readonly admitted: Admitted;
   readonly converter: Converter;
   /** From the conversion of the request to the conversion of the response. */
-  readonly notes: AnswerNotes | undefined;
+  readonly notes: ConversionNotes | undefined;
   /** The provider's. The first piece of a stream has arrived, so that a failure before it could still be retried. */
   readonly response: UpstreamResponse;
 }
