@@ -7,7 +7,7 @@ import { NO_TOKENS } from '../ledger/usage-record.ts';
 import type { CallProgress, CallStatus, TokenCounts, UsageSource } from '../ledger/usage-record.ts';
 import { estimateOutputTokens } from '../protocol/estimate.ts';
 import type { Meter, ReportedUsage } from '../protocol/converter.ts';
-import { NOTHING_REPORTED } from '../protocol/usage.ts';
+import { UNREPORTED_USAGE } from '../protocol/usage.ts';
 import type { Admitted, CallOutcome, CallRecord } from './context.ts';
 
 /** The part of a call's record that decides whether and what it is billed. */
@@ -54,7 +54,7 @@ interface MeasuredUsage {
 }
 
 function measureUsage(meter: Meter | undefined, terms: BillingTerms, status: CallStatus): MeasuredUsage {
-  const reported = meter?.reported ?? NOTHING_REPORTED;
+  const reported = meter?.reported ?? UNREPORTED_USAGE;
   // a price per generation is exact whatever the provider reports
   if (terms.routed.offer.quotaType === 'Request')
     return { tokens: tokensOf(reported, 0, reported.output ?? 0), usageSource: 'Provider' };
@@ -78,7 +78,7 @@ function tokensOf(reported: ReportedUsage, estimatedInput: number, output: numbe
 }
 
 function usageSourceOf(meter: Meter | undefined, { routed: { call } }: BillingTerms, status: CallStatus): UsageSource {
-  const { input, output } = meter?.reported ?? NOTHING_REPORTED;
+  const { input, output } = meter?.reported ?? UNREPORTED_USAGE;
   if (meter?.final && input !== undefined && (output !== undefined || !call.output)) return 'Provider';
   return status === 'Succeeded' ? 'Estimated' : 'Partial';
 }

@@ -8,7 +8,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { CompiledPrice } from '../ledger/price.ts';
 import type { LeaseKeeper } from '../ledger/lease.ts';
 import type { Dialect } from '../protocol/call-facts.ts';
-import type { AnswerNotes, Converter, Meter } from '../protocol/converter.ts';
+import type { ConversionNotes, Converter, Meter } from '../protocol/converter.ts';
 import type { CurrentState } from '../state/current.ts';
 import type { Candidate, EndpointKind, KeyState, Offer } from '../state/state.ts';
 import type { AttemptReport, CallTelemetry, EndpointName } from '../telemetry/call-report.ts';
@@ -160,7 +160,7 @@ export interface Forwarded {
   readonly admitted: Admitted;
   readonly converter: Converter;
   /** What the request's conversion tells the response's conversion. */
-  readonly notes: AnswerNotes | undefined;
+  readonly notes: ConversionNotes | undefined;
   /** The provider's response. The first piece of a stream has arrived, because a failure before it can be retried. */
   readonly response: UpstreamResponse;
 }

@@ -3,9 +3,9 @@
  * response that is not a stream is buffered up to 8 MiB; a larger one is streamed.
  */
 import { GatewayError } from '../errors.ts';
-import type { AnswerContext, Meter, ProviderError, StreamConverter, StreamEnd } from '../protocol/converter.ts';
+import type { ResponseContext, Meter, ProviderError, StreamConverter, StreamEnd } from '../protocol/converter.ts';
 import { isEventStream } from '../protocol/sse.ts';
-import { NOTHING_REPORTED } from '../protocol/usage.ts';
+import { UNREPORTED_USAGE } from '../protocol/usage.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { CallOutcome, CallRecord, Forwarded, PipelineDeps } from './context.ts';
 import { clientHeaders } from './response-headers.ts';
@@ -94,7 +94,7 @@ async function relayBuffered(deps: PipelineDeps, forwarded: Forwarded, record: C
     size += next.value.length;
     // an incomplete response is metered by its size alone
     record.produced = true;
-    record.meter = { reported: NOTHING_REPORTED, final: false, outputBytes: size };
+    record.meter = { reported: UNREPORTED_USAGE, final: false, outputBytes: size };
     if (size > MAX_BUFFERED_BYTES && mayPassThrough(forwarded))
       return relayLarge(deps, forwarded, { record, buffered: pieces, rest: reader });
   }
@@ -156,7 +156,7 @@ function openStream(forwarded: Forwarded): StreamConverter {
   return forwarded.converter.stream({ wantsStreamUsage, model, ...answerContext(forwarded) });
 }
 
-function answerContext({ admitted: { routed: { received }, bounds }, notes }: Forwarded): AnswerContext {
+function answerContext({ admitted: { routed: { received }, bounds }, notes }: Forwarded): ResponseContext {
   return {
     id: received.requestId,
     createdSeconds: Math.floor(received.createdMs / 1000),

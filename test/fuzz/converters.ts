@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { readChatFacts as readAnthropic } from '../../dataplane/protocol/anthropic/facts.ts';
 import { RequestFault } from '../../dataplane/protocol/call-facts.ts';
 import type { ChatFacts, Dialect } from '../../dataplane/protocol/call-facts.ts';
-import type { AnswerNotes, StreamRequest } from '../../dataplane/protocol/converter.ts';
+import type { ConversionNotes, StreamRequest } from '../../dataplane/protocol/converter.ts';
 import { converterFor } from '../../dataplane/protocol/providers.ts';
 import { readChatFacts as readOpenAI } from '../../dataplane/protocol/openai/facts.ts';
 import { parseBody } from '../../dataplane/protocol/parse-body.ts';
@@ -142,7 +142,9 @@ function placesIn(value: unknown): Place[] {
 // what must come of it
 // ------------------------------------------------------------------------------------------------------
 
-const NOTES: AnswerNotes = { toolNames: new Map([['f', 'the long name of f']]), customTools: new Set(['get_weather']) };
+const NOTES: ConversionNotes = {
+  toolNames: new Map([['f', 'the long name of f']]), customTools: new Set(['get_weather']),
+};
 const REQUEST: StreamRequest = {
   wantsStreamUsage: true, model: 'm', estimatedInputTokens: 7, id: 'r', createdSeconds: 1,
 };
@@ -202,7 +204,7 @@ function checkFacts(before: ChatFacts, after: ChatFacts | undefined): void {
   if (novel) throw new Error(`${novel.feature} came of it, by ${novel.param}`);
 }
 
-interface Noted { readonly notes: AnswerNotes | undefined }
+interface Noted { readonly notes: ConversionNotes | undefined }
 
 function contextOf({ notes }: Noted): StreamRequest {
   return notes ? { ...REQUEST, notes } : REQUEST;

@@ -37,10 +37,10 @@ export function protocolsText(): string {
     HEAD,
     '## OpenAI clients on providers of Anthropic\'s protocol\n',
     '### What the client sends\n', ...toAnthropic.REQUEST_TABLES.map(section),
-    '### What the client gets\n', ...toAnthropic.ANSWER_TABLES.map(section),
+    '### What the client gets\n', ...toAnthropic.RESPONSE_TABLES.map(section),
     '## Anthropic clients on providers of OpenAI\'s protocol\n',
     '### What the client sends\n', ...toOpenAI.REQUEST_TABLES.map(section),
-    '### What the client gets\n', ...toOpenAI.ANSWER_TABLES.map(section),
+    '### What the client gets\n', ...toOpenAI.RESPONSE_TABLES.map(section),
   ].join('\n');
 }
 

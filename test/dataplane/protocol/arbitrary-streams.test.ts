@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Dialect } from '../../../dataplane/protocol/call-facts.ts';
-import type { AnswerNotes } from '../../../dataplane/protocol/converter.ts';
+import type { ConversionNotes } from '../../../dataplane/protocol/converter.ts';
 import { changed, changes, DIALECTS, lineEnd, places, streams, text } from './arbitrary-streams.ts';
 import { assertCutAlike, byEvent, openStream, recordings, replay } from './replay.ts';
 
@@ -123,7 +123,7 @@ const conversations = {
 };
 /** What was held back until then comes out. */
 const ENDS = { Anthropic: anthropicEvent({ type: 'message_stop' }), OpenAI: 'data: [DONE]\n\n' };
-const notes = fc.constantFrom<AnswerNotes>({}, { customTools:
+const notes = fc.constantFrom<ConversionNotes>({}, { customTools:
   new Set(['custom']) }, { legacyFunctions: true }, { toolNames: new Map([['renamed', 'of the client']]) });
 const cutOff = fc.option(fc.nat(4000));
 
@@ -146,7 +146,7 @@ for (const dialect of DIALECTS) {
 
 for (const upstream of DIALECTS) {
   const assertSame = (
-    bytes: Buffer, cuts: readonly number[], request: { wantsStreamUsage?: boolean; notes?: AnswerNotes } = {},
+    bytes: Buffer, cuts: readonly number[], request: { wantsStreamUsage?: boolean; notes?: ConversionNotes } = {},
   ): void =>
     assertCutAlike(() => openStream(clientOf(upstream), upstream, request), bytes, cuts);
 

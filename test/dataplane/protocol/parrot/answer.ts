@@ -2,7 +2,7 @@
  * The Parrot's answers as chat completions: whole ones, and streams of words that end with their figures.
  */
 import type {
-  AnswerContext, ConvertedResponse, Meter, StreamEnd, StreamRequest,
+  ResponseContext, ConvertedResponse, Meter, StreamEnd, StreamRequest,
 } from '../../../../dataplane/protocol/converter.ts';
 import { failStream } from '../../../../dataplane/protocol/stream-errors.ts';
 import type { EventHandler } from '../../../../dataplane/protocol/event-stream.ts';
@@ -13,12 +13,12 @@ import { DONE } from '../../../../dataplane/protocol/openai/done.ts';
 import { readStreamError } from '../../../../dataplane/protocol/provider-errors.ts';
 import { writeEvent } from '../../../../dataplane/protocol/sse.ts';
 import type { SseEvent } from '../../../../dataplane/protocol/sse.ts';
-import { fillUsage, meterOf, NOTHING_REPORTED, readTokenCount } from '../../../../dataplane/protocol/usage.ts';
+import { fillUsage, meterOf, UNREPORTED_USAGE, readTokenCount } from '../../../../dataplane/protocol/usage.ts';
 
 /** Figures are not believed as they come: readTokenCount takes only those that a call can have. */
 function meter(counts: unknown, outputBytes: number): Meter {
   const { heard, said } = isRecord(counts) ? counts : {};
-  return meterOf({ ...NOTHING_REPORTED, input: readTokenCount(heard), output: readTokenCount(said) }, outputBytes);
+  return meterOf({ ...UNREPORTED_USAGE, input: readTokenCount(heard), output: readTokenCount(said) }, outputBytes);
 }
 
 function writeUsage(metered: Meter, estimatedInputTokens: number): JsonRecord {
@@ -27,7 +27,7 @@ function writeUsage(metered: Meter, estimatedInputTokens: number): JsonRecord {
 }
 
 /** Throws SyntaxError where it is no answer. */
-export function convertResponse(body: Uint8Array, answer?: AnswerContext): ConvertedResponse {
+export function convertResponse(body: Uint8Array, answer?: ResponseContext): ConvertedResponse {
   const { said, bird, counts } = parseObject(body);
   if (typeof said !== 'string') throw new SyntaxError('the answer says nothing');
   const metered = meter(counts, utf8Bytes(said));

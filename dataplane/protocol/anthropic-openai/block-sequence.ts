@@ -1,7 +1,8 @@
 /**
- * Orders pieces of text, thinking and tool calls as Anthropic's clients require: blocks with contiguous indexes, one
- * open at a time, each closed once. Text and thinking are closed by whatever follows. A tool call stays open until the
- * end, because the provider may continue it; meanwhile pieces of other blocks wait. Events are returned as text.
+ * Orders pieces of text, thinking and tool calls as Anthropic's clients require: block indexes are contiguous, one
+ * block is open at a time, and each is closed once. The next block closes a text or thinking block. A tool call stays
+ * open until the stream ends, because the provider may continue it; pieces of other blocks are queued meanwhile.
+ * Methods return the text of the events to send.
  */
 import { toToolUseId } from '../tool-ids.ts';
 
@@ -18,8 +19,8 @@ interface Segment {
   readonly key: unknown;
   id: string;
   name: string;
-  /** Text that has not been sent yet. */
-  waiting: string;
+  /** Text that is queued. */
+  pending: string;
   /** The start of its delta events; undefined: the block is not open yet. */
   delta: string | undefined;
   index: number;
@@ -29,11 +30,11 @@ export interface BlockOptions {
   /** Prefix of generated ids, for calls without one. */
   readonly idPrefix: string;
   /** The client's name of a tool, by the name that was sent. */
-  readonly nameOf: (name: string) => string;
+  readonly clientName: (name: string) => string;
 }
 
 export class BlockSequence {
-  /** The first is open or about to be opened; the others wait. */
+  /** The first is open or about to be opened; the others are queued. */
   readonly #segments: Segment[] = [];
   readonly #options: BlockOptions;
   #nextIndex = 0;
@@ -51,9 +52,9 @@ export class BlockSequence {
   addText(kind: 'text' | 'thinking', text: string): string {
     const last = this.#segments.at(-1);
     // the usual case: the block is open
-    if (last?.kind === kind && last.delta !== undefined && last.waiting === '') return writeDelta(last.delta, text);
-    if (last?.kind === kind) last.waiting += text;
-    else this.#segments.push({ kind, key: undefined, id: '', name: '', waiting: text, delta: undefined, index: -1 });
+    if (last?.kind === kind && last.delta !== undefined && last.pending === '') return writeDelta(last.delta, text);
+    if (last?.kind === kind) last.pending += text;
+    else this.#segments.push({ kind, key: undefined, id: '', name: '', pending: text, delta: undefined, index: -1 });
     return this.#drain();
   }
 
@@ -67,15 +68,15 @@ export class BlockSequence {
       segment.id = piece.id ?? segment.id;
       if (segment.name === '') segment.name = piece.name ?? '';
     }
-    segment.waiting += piece.text;
+    segment.pending += piece.text;
     return this.#drain();
   }
 
-  /** Sends everything that waits, and ends every block. */
+  /** Writes everything that is queued, and closes every block. */
   close(): string {
     let events = '';
     for (let segment = this.#segments.shift(); segment; segment = this.#segments.shift())
-      events += this.#write(segment) + stop(segment);
+      events += this.#write(segment) + writeStop(segment);
     return events;
   }
 
@@ -87,7 +88,7 @@ export class BlockSequence {
       : tools.findLast((segment) => segment.key === key && (key !== undefined || segment.id === id));
     if (known && (id === undefined || known.id === id || known.id.startsWith(this.#options.idPrefix))) return known;
     const segment: Segment = {
-      kind: 'tool', key, id: id ?? `${this.#options.idPrefix}${this.#tools}`, name: '', waiting: '', delta: undefined,
+      kind: 'tool', key, id: id ?? `${this.#options.idPrefix}${this.#tools}`, name: '', pending: '', delta: undefined,
       index: -1,
     };
     this.#tools++;
@@ -95,7 +96,7 @@ export class BlockSequence {
     return segment;
   }
 
-  /** Sends what can be sent of the first segment, and of the next ones once it is closed. */
+  /** Writes as much of the queue as one open block at a time allows. */
   #drain(): string {
     let events = '';
     for (let first = this.#segments[0]; first; first = this.#segments[0]) {
@@ -103,7 +104,7 @@ export class BlockSequence {
       if (first.kind === 'tool' && first.name === '') break;
       events += this.#write(first);
       if (first.kind === 'tool' || this.#segments.length === 1) break;
-      events += stop(first);
+      events += writeStop(first);
       this.#segments.shift();
     }
     return events;
@@ -111,9 +112,9 @@ export class BlockSequence {
 
   #write(segment: Segment): string {
     const opening = segment.delta === undefined ? this.#open(segment) : '';
-    const { delta, waiting } = segment;
-    segment.waiting = '';
-    return waiting === '' || delta === undefined ? opening : opening + writeDelta(delta, waiting);
+    const { delta, pending } = segment;
+    segment.pending = '';
+    return pending === '' || delta === undefined ? opening : opening + writeDelta(delta, pending);
   }
 
   #open(segment: Segment): string {
@@ -127,7 +128,7 @@ export class BlockSequence {
   #empty({ kind, id, name }: Segment): string {
     if (kind === 'text') return '{"type":"text","text":""}';
     if (kind === 'thinking') return '{"type":"thinking","thinking":"","signature":""}';
-    return JSON.stringify({ type: 'tool_use', id: toToolUseId(id), name: this.#options.nameOf(name), input: {} });
+    return JSON.stringify({ type: 'tool_use', id: toToolUseId(id), name: this.#options.clientName(name), input: {} });
   }
 }
 
@@ -141,7 +142,7 @@ function writeDelta(delta: string, text: string): string {
   return `${delta}${JSON.stringify(text)}}}\n\n`;
 }
 
-function stop({ index }: Segment): string {
+function writeStop({ index }: Segment): string {
   return `${eventStart('content_block_stop', index)}}\n\n`;
 }
 
