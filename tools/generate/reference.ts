@@ -4,10 +4,12 @@ import type { KindSchema, PrinterColumn, SchemaNode } from '#crds/kind-schema.ts
 
 const HEAD = `# API reference
 
-The kinds of \`modelgateway.dev/v1alpha1\`, all namespaced. The same fields, defaults, bounds and rules hold in a cluster, for
-\`mgw run --config\` and for \`mgw validate\`. \`kubectl get modelgateway\` lists objects of all kinds, \`kubectl explain\` shows this text.
+The kinds of \`modelgateway.dev/v1alpha1\`, all namespaced. The same fields, defaults, bounds and rules hold in a
+cluster, for \`mgw run --config\` and for \`mgw validate\`. \`kubectl get modelgateway\` lists objects of all kinds,
+\`kubectl explain\` shows this text.
 
-Money and ratios are decimal strings, in quotes; money is in USD. Rules marked *on change* compare with the object as it was.
+Money and ratios are decimal strings, in quotes; money is in USD. Rules marked *on change* compare with the object as it
+was.
 
 This page is generated from \`crds/*.yaml\` and \`crds/schema/conditions.ts\`.
 `;
