@@ -5,7 +5,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { modelNames } from './cases.ts';
-import { startPinned, untilSaid } from './pinned.ts';
+import { SERVER_FLAGS, startPinned, untilSaid } from './pinned.ts';
 import type { PinnedProcess } from './pinned.ts';
 
 interface GatewaySetup {
@@ -50,10 +50,8 @@ export async function startGateway({
   writeObjects(config, [...platform(mockUrl, size.models), ...tenants(size.keys, size.accounts)]);
   const startedAt = performance.now();
   const started = startPinned([
-    process.execPath, ...nodeFlags, program, 'run', '--config', config, '--data', join(
-      folder, 'data',
-    ), '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0',
-    ...ledgerUrl === undefined ? [] : ['--ledger', ledgerUrl],
+    process.execPath, ...SERVER_FLAGS, ...nodeFlags, program, 'run', '--config', config, '--data', join(folder, 'data'),
+    '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', ...ledgerUrl === undefined ? [] : ['--ledger', ledgerUrl],
   ], { core, outputFile: join(folder, 'gateway.log') });
   const [, url = '', adminUrl = ''] =
     await untilSaid(started, (output) => /"address":"(http:\S+?)","admin":"(http:\S+?)"/.exec(output) ?? undefined);

@@ -6,6 +6,9 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { inheritedEnvironment } from '../support/cli.ts';
 
+/** What the chart and the systemd unit start a proxy with; gateway and floor run alike. */
+export const SERVER_FLAGS = ['--max-semi-space-size=64'];
+
 export interface PinnedProcess {
   readonly pid: number;
   /** What it has written to standard output so far. */

@@ -3,7 +3,7 @@
  * floor.
  */
 import { join } from 'node:path';
-import { startPinned, untilSaid } from './pinned.ts';
+import { SERVER_FLAGS, startPinned, untilSaid } from './pinned.ts';
 import type { PinnedProcess } from './pinned.ts';
 import { readPort } from './ready.ts';
 
@@ -17,11 +17,11 @@ interface ScriptPlace {
 export const ANY_KEY = `sk-${'0'.repeat(48)}`;
 
 /** It is not ready yet; whoever starts it ends it. */
-export function startScript(name:
-  | 'mock' | 'floor', args: readonly string[], { core, folder }: ScriptPlace): PinnedProcess {
-  return startPinned([
-    process.execPath, join(import.meta.dirname, `${name}.ts`), ...args,
-  ], { core, outputFile: join(folder, `${name}.log`) });
+export function startScript(
+  name: 'mock' | 'floor', args: readonly string[], { core, folder }: ScriptPlace,
+): PinnedProcess {
+  const command = [process.execPath, ...SERVER_FLAGS, join(import.meta.dirname, `${name}.ts`), ...args];
+  return startPinned(command, { core, outputFile: join(folder, `${name}.log`) });
 }
 
 /** Resolves once it listens. Rejects where it ends before. */

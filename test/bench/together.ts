@@ -180,9 +180,9 @@ function tableOf(subjects: readonly Subject[]): string {
   ]) + subjects.map(({ title, serverPid, rounds }) => {
     const share = medianRatio(rounds, floor?.rounds ?? [], (round) => round.requestsPerSecond);
     return line([
-      title, shown(
-        median(rounds.map(({ cpu }) => cpu)), 1,
-      ), shown(median(rounds.map(({ mainThread }) => mainThread)), 1),
+      title, shown(median(rounds.map(({ cpu }) => cpu)), 1), shown(
+        median(rounds.map(({ mainThread }) => mainThread)), 1,
+      ),
       shown(medianRatio(rounds, floor?.rounds ?? [], ({ cpu }) => cpu), 2), shown(share && share * 100, 0),
       shown(medianRatio(rounds, first?.rounds ?? [], ({ cpu }) => cpu), 3), serverPid === undefined ? '' : shown(
         median(rounds.map(({ server }) => server)), 1,

@@ -32,9 +32,10 @@ describe('mgw dataplane', { timeout: 60_000 }, () => {
     await using folder = await tempFolder({ 'cache.key': 'a secret that is long enough to be one' });
     await using server = await testDistribution();
     const cached = ['--config-cache', join(folder.path, 'cache'), '--config-cache-key', join(folder.path, 'cache.key')];
-    const flags = ['dataplane', '--insecure-xds', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--data', join(
-      folder.path, 'data',
-    ), ...cached];
+    const flags = [
+      'dataplane', '--insecure-xds', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--data',
+      join(folder.path, 'data'), ...cached,
+    ];
     await using cli = startMgw(flags, { env: { MGW_XDS: `127.0.0.1:${server.port}` } });
     const { sdk, admin } = await addresses(cli);
     assert.equal(await statusOf(`${admin}/readyz`), 503);

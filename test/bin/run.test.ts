@@ -262,9 +262,10 @@ describe('mgw run, at the start', () => {
   it('takes its ledger from elsewhere', async () => {
     await using folder = await tempFolder();
     const path = join(folder.path, 'books', 'own.db');
-    await using cli = startMgw(['run', '--config', QUICKSTART, '--data', join(
-      folder.path, 'data',
-    ), '--ledger', `file:${path}`, '--ledger-sync', 'full', ...FREE_PORTS]);
+    await using cli = startMgw([
+      'run', '--config', QUICKSTART, '--data', join(folder.path, 'data'), '--ledger', `file:${path}`, '--ledger-sync',
+      'full', ...FREE_PORTS,
+    ]);
     await addressOf(cli);
     assert.match(
       cli.stdout(),

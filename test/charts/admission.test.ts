@@ -191,9 +191,10 @@ describe('admission', { skip: missing ?? false }, () => {
       const group = { apiVersion: API, kind:
         'Group', metadata: { name: 'g' }, spec: { displayName: KEY.slice(0, 40), routes: [{ routeSelector: {} }] } };
       for (const [namespace, plural, object, words] of [
-        ['team-a', 'accounts', account(
-          'leak', { grants: [{ name: 'first', usd: '1', reason: `for ${KEY}` }] },
-        ), /spec\.grants holds what looks like a key/],
+        [
+          'team-a', 'accounts', account('leak', { grants: [{ name: 'first', usd: '1', reason: `for ${KEY}` }] }),
+          /spec\.grants holds what looks like a key/,
+        ],
         [NAMESPACE, 'groups', group, /spec\.displayName holds what looks like a key/],
         [NAMESPACE, 'modelroutes', route, /baseUrl with a credential in it/],
       ] as const) {

@@ -77,9 +77,10 @@ describe('docs/kubernetes.md', { skip: missing ?? false }, () => {
 
   it('leads to a first call that is billed, and to a revocation', async () => {
     mgw('demo-provider', '--listen', `127.0.0.1:${ports['provider']}`);
-    mgw('operator', '--kubeconfig', join(
-      folder, 'kubeconfig',
-    ), '--insecure-xds', '--xds-listen', `127.0.0.1:${ports['xds']}`, '--admin', `127.0.0.1:${ports['operator']}`);
+    mgw(
+      'operator', '--kubeconfig', join(folder, 'kubeconfig'), '--insecure-xds', '--xds-listen',
+      `127.0.0.1:${ports['xds']}`, '--admin', `127.0.0.1:${ports['operator']}`,
+    );
     mgw(
       'dataplane', '--insecure-xds', '--xds', `127.0.0.1:${ports['xds']}`, '--listen', `127.0.0.1:${ports['sdk']}`,
       '--admin', `127.0.0.1:${ports['proxy']}`, '--data', join(folder, 'data'),

@@ -226,9 +226,10 @@ describe('the groups to choose from', () => {
       spec: { type: 'Automatic', priceRatio:
         '2', allowedNamespaces: { from: 'All' }, members: members.map((member) => ({ name: member })) },
     });
-    const { browser } = keysStand({ world: createWorld([...PLATFORM, automatic(
-      'smart', ['auto-a', 'economy'],
-    ), automatic('plain', ['economy']), keyManifest('team-a', 'k')]) });
+    const { browser } = keysStand({ world: createWorld([
+      ...PLATFORM, automatic('smart', ['auto-a', 'economy']), automatic('plain', ['economy']),
+      keyManifest('team-a', 'k'),
+    ]) });
     const { markup } = await (await browser(ANNA)).get('/keys/new');
     assert.match(markup, /value="smart"[\s\S]*?× 1 to 1\.6/);
     assert.match(markup, /value="plain"[\s\S]*?× 1</);

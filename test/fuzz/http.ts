@@ -100,9 +100,9 @@ const METHODS = [
 const DICTIONARY = [
   '\r\n', '\n', '\r', '\r\n\r\n', '\r\n ', '\r\n\t', '\0', ':', 'Content-Length: 0\r\n', 'Content-Length: 5\r\n', 'content-length: -1\r\n', 'content-length: 99999999\r\n', 'Transfer-Encoding: chunked\r\n', 'Transfer-Encoding : chunked\r\n', 'Transfer-Encoding: xchunked\r\n', 'Transfer-Encoding: chunked, identity\r\n',
   'transfer-encoding: gzip, chunked\r\n', ' HTTP/1.0\r\n', ' HTTP/0.9\r\n', ' HTTP/2.0\r\n', ' HTTP/1.1\r\n', '0\r\n\r\n', 'ffffffffffffffff\r\n', '5;ext="\r\n', '-1\r\n', 'Host:\r\n', 'Host: a\r\nHost: b\r\n', 'Expect: 100-continue\r\n', 'Connection: close\r\n', '%00', '%', '../', 'GET / HTTP/1.1\r\nHost: x\r\n\r\n', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
-  '\xff\xfe', ` ${'x'.repeat(9000)}`, `x-big: ${'y'.repeat(20_000)}\r\n`, 'x-many: 1\r\n'.repeat(
-    3000,
-  ), 'a: b\r\n'.repeat(300),
+  '\xff\xfe', ` ${'x'.repeat(
+    9000,
+  )}`, `x-big: ${'y'.repeat(20_000)}\r\n`, 'x-many: 1\r\n'.repeat(3000), 'a: b\r\n'.repeat(300),
 ].map((word) => Buffer.from(word, 'latin1'));
 /** Requests hidden in others: no provider may ever see this model. */
 const HIDDEN = Buffer.from(`POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ` +
@@ -147,9 +147,9 @@ function request(random: Random): Request {
   const right = version === 'HTTP/1.1' && ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'].includes(method) &&
     !headers.some((header) => /^(?:connection|upgrade|http2)|^host: other/i.test(header)) && target !== 'gateway:443' &&
       target !== '*';
-  return { bytes: Buffer.concat([
-    Buffer.from(`${method} ${target} ${version}\r\n${framed.headers.join('\r\n')}\r\n\r\n`, 'latin1'), framed.body,
-  ]), right };
+  return { bytes: Buffer.concat([Buffer.from(`${method} ${target} ${version}\r\n${framed.headers.join(
+    '\r\n',
+  )}\r\n\r\n`, 'latin1'), framed.body]), right };
 }
 
 function keyHeaders(random: Random): string[] {
@@ -282,7 +282,7 @@ function checkAnswer({ status, headers, body, whole }: HttpAnswer, target: strin
   if (headers.get('x-request-id') === undefined || headers.get('request-id') === undefined)
     throw new Error(`${status} without a request id`);
   if (target === undefined || error.code === 'bad_request') return;
-  const wanted = ANTHROPIC_PATH.test(target.replace('%6d', 'm')) ? 'Anthropic' : 'OpenAI';
+  const wanted = ANTHROPIC_PATH.test(target.replace(/%6d/i, 'm')) ? 'Anthropic' : 'OpenAI';
   if (error.dialect !== wanted)
     throw new Error(`${target} was answered in ${error.dialect}'s dialect: ${text.slice(0, 300)}`);
 }

@@ -4,7 +4,7 @@
  * ends; the pieces are what it sends.
  */
 import { gzipSync } from 'node:zlib';
-import { HELD_ANSWER_BYTES } from '../../dataplane/pipeline/relay.ts';
+import { MAX_BUFFERED_BYTES } from '../../dataplane/pipeline/relay.ts';
 import { KEYS } from '../support/manifests.ts';
 import type { Reply } from '../support/mock-provider.ts';
 import type { FuzzCase, FuzzSession, Fuzzer } from './fuzzer.ts';
@@ -193,7 +193,7 @@ async function runCase(scene: Scene, id: string, call: Call): Promise<void> {
   if (text.includes('internal_error')) throw new Error(`a defect was answered: ${text.slice(0, 300)}`);
   if (response.status >= 400) checkError(text, client);
   else if (isEventStream(response) && stream) checkStream(text, client);
-  else if (text.length <= HELD_ANSWER_BYTES) checkWhole(text, client); // a larger one passes unread
+  else if (text.length <= MAX_BUFFERED_BYTES) checkWhole(text, client); // a larger one passes unread
 }
 
 const OWN_FAILURES = new Set([502, 503, 529]);

@@ -294,9 +294,10 @@ describe('tools', () => {
     }));
     const whole = anthropicStream([], { toolUses: uses, usage: { input_tokens: 50, output_tokens: 30 } }).steps;
     // message_start, and per call its start, its one delta, its stop
-    const steps = [...whole.slice(0, 2), ...fragments(
-      0, ['', '{"ci', 'ty": "Os', 'lo"}'],
-    ), whole[3]!, whole[4]!, ...fragments(1, ['{"city"', ':"São Paulo"}']), ...whole.slice(6)];
+    const steps = [
+      ...whole.slice(0, 2), ...fragments(0, ['', '{"ci', 'ty": "Os', 'lo"}']), whole[3]!, whole[4]!,
+      ...fragments(1, ['{"city"', ':"São Paulo"}']), ...whole.slice(6),
+    ];
     world.anthropic.script({ ...anthropicStream(), steps });
     const pieces: string[] = [];
     const message = await client.messages.stream({ ...HELLO, tools: [WEATHER] }).on('inputJson', (piece) =>

@@ -162,9 +162,10 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
   });
   it('custom tools, whole and streamed', async () => {
     const uses = [{ id: 'toolu_9', name: 'shell', input: { input: 'ls -l "é"' } }];
-    world.anthropic.script(anthropicMessage({ toolUses: uses }), anthropicStream(
-      [], { toolUses: uses },
-    ), anthropicMessage({ content: 'Done.' }));
+    world.anthropic.script(
+      anthropicMessage({ toolUses: uses }), anthropicStream([], { toolUses: uses }),
+      anthropicMessage({ content: 'Done.' }),
+    );
     const asks = { ...HELLO, tools: [{ type: 'custom' as const, custom: { name: 'shell', description: 'Runs it.' } }] };
     const call = { id: 'toolu_9', type: 'custom', custom: { name: 'shell', input: 'ls -l "é"' } } as const;
     const { choices: [first] } = await openai.chat.completions.create(asks);
@@ -181,9 +182,10 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
     await books.check(...Array.from({ length: 3 }, () => paid(10n * CLAUDE.input + CLAUDE.output)));
   });
   it('older functions', async () => {
-    world.anthropic.script(anthropicMessage({ toolUses: [USES[0]!] }), anthropicStream(
-      [], { toolUses: [USES[0]!] },
-    ), anthropicMessage({ content: 'Cold.' }));
+    world.anthropic.script(
+      anthropicMessage({ toolUses: [USES[0]!] }), anthropicStream([], { toolUses: [USES[0]!] }),
+      anthropicMessage({ content: 'Cold.' }),
+    );
     const asks = {
       ...HELLO, functions: [{ name: 'get_weather', parameters: SCHEMA }], function_call: { name: 'get_weather' },
     };

@@ -49,9 +49,10 @@ async function endpoint(): Promise<{ url: string; ca: string; token: string }> {
 }
 
 try {
-  if (kind) await run('kind', ['create', 'cluster', '--name', KIND_CLUSTER, '--config', join(
-    ROOT, 'test/cluster/kind.yaml',
-  ), '--kubeconfig', kubeconfig, '--wait', '120s']);
+  if (kind) await run('kind', [
+    'create', 'cluster', '--name', KIND_CLUSTER, '--config', join(ROOT, 'test/cluster/kind.yaml'), '--kubeconfig',
+    kubeconfig, '--wait', '120s',
+  ]);
   const file = join(folder, 'cluster.json');
   await writeFile(file, JSON.stringify(await endpoint()), { mode: 0o600 });
   const tests = spawn(process.execPath, [

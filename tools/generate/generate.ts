@@ -17,7 +17,6 @@ import { providerText } from './provider-doc.ts';
 import { referenceText } from './reference.ts';
 import { protobufTexts } from './protobuf.ts';
 import { typesText } from './types.ts';
-import { wrapMarkdown } from './wrap.ts';
 
 /** A generated file: its path from the project's root, and what it should hold. */
 export interface Generated {
@@ -35,11 +34,11 @@ export async function generateAll(): Promise<Generated[]> {
   const kinds = loadKinds(await readCrdTexts());
   return [
     { path: 'crds/schema/types.gen.ts', text: typesText(kinds) },
-    { path: 'docs/reference.md', text: wrapMarkdown(referenceText(kinds, await readExamples(kinds))) },
-    { path: 'docs/errors.md', text: wrapMarkdown(errorsText()) },
-    { path: 'docs/metrics.md', text: wrapMarkdown(metricsText()) },
-    { path: 'docs/protocols.md', text: wrapMarkdown(protocolsText()) },
-    { path: 'docs/adding-a-provider.md', text: wrapMarkdown(await providerText(ROOT)) },
+    { path: 'docs/reference.md', text: referenceText(kinds, await readExamples(kinds)) },
+    { path: 'docs/errors.md', text: errorsText() },
+    { path: 'docs/metrics.md', text: metricsText() },
+    { path: 'docs/protocols.md', text: protocolsText() },
+    { path: 'docs/adding-a-provider.md', text: await providerText(ROOT) },
     { path: DESIGN, text: withLayoutTable(await readFile(new URL(DESIGN, ROOT), 'utf8')) },
     ...await crdTemplates(),
     ...(await Promise.all(CHARTS.map(chartTexts))).flat(),
@@ -63,7 +62,7 @@ async function chartTexts(chart: string): Promise<Generated[]> {
   const values = readValues(await read('values.yaml'));
   return [
     { path: `charts/${chart}/values.schema.json`, text: schemaText(values) },
-    { path: `charts/${chart}/README.md`, text: wrapMarkdown(chartReadme(await read('Chart.yaml'), values)) },
+    { path: `charts/${chart}/README.md`, text: chartReadme(await read('Chart.yaml'), values) },
   ];
 }
 

@@ -2,6 +2,7 @@
 import * as toOpenAI from '../../dataplane/protocol/anthropic-openai/table.ts';
 import type { Handling, KindTable, ObjectTable, ValueTable } from '../../dataplane/protocol/field-table.ts';
 import * as toAnthropic from '../../dataplane/protocol/openai-anthropic/table.ts';
+import { wrapMarkdown } from './wrap.ts';
 
 type Table = ObjectTable | KindTable | ValueTable;
 
@@ -35,7 +36,7 @@ them.
 
 /** The page, as it is kept in docs/. */
 export function protocolsText(): string {
-  return [
+  return wrapMarkdown([
     HEAD,
     '## OpenAI clients on providers of Anthropic\'s protocol\n',
     '### What the client sends\n', ...toAnthropic.REQUEST_TABLES.map(section),
@@ -43,7 +44,7 @@ export function protocolsText(): string {
     '## Anthropic clients on providers of OpenAI\'s protocol\n',
     '### What the client sends\n', ...toOpenAI.REQUEST_TABLES.map(section),
     '### What the client gets\n', ...toOpenAI.ANSWER_TABLES.map(section),
-  ].join('\n');
+  ].join('\n'));
 }
 
 function section(table: Table): string {

@@ -1,6 +1,7 @@
 /** docs/reference.md: every kind with an example, its fields, bounds, defaults and rules, out of the schemas. */
 import { CONDITIONS, REASONS, type ConditionRow } from '#crds/conditions.ts';
 import type { KindSchema, PrinterColumn, SchemaNode } from '#crds/kind-schema.ts';
+import { wrapMarkdown } from './wrap.ts';
 
 const HEAD = `# API reference
 
@@ -26,9 +27,9 @@ export function referenceText(kinds: readonly KindSchema[], examples: ReadonlyMa
   const sections = kinds.flatMap((kind) => kindSection(kind, examples.get(kind.kind), shared));
   const sharedSections =
     [...shared].flatMap(([name, node]) => [`## ${name}`, '', ...objectSection(name, node, { kind: name, shared })]);
-  return [
+  return wrapMarkdown([
     HEAD, ...kinds.map(({ kind }) => `- ${link(kind)}`), '', ...sections, ...sharedSections, ...conditionSections(),
-  ].join('\n');
+  ].join('\n'));
 }
 
 interface Place {

@@ -4,50 +4,40 @@ const COLUMNS = 120;
 /** Words that Markdown takes for a list, a heading or a quotation where a line begins with them. */
 const MARKER = /^(?:[-*+>#|]|\d+[.)]$)/;
 const ITEM = /^\s*(?:[-*+]|\d+[.)])\s+/;
+const FIXED = /^\s*(?:$|\||#|<)/;
 
 /** The text with every paragraph and list item filled anew that has a line over 120 columns. */
 export function wrapMarkdown(text: string): string {
-  const lines: string[] = [];
-  let block: string[] = [];
-  let isCode = false;
-  const flush = (): void => {
-    lines.push(...fill(block));
-    block = [];
-  };
-  for (const line of text.split('\n')) {
-    const isFence = line.trimStart().startsWith('```');
-    if (isFence) isCode = !isCode;
-    if (isCode || isFence || isFixed(line)) {
-      flush();
-      lines.push(line);
-    } else {
-      if (ITEM.test(line)) flush();
-      block.push(line);
-    }
+  // a block of code, or one line
+  const parts = text.match(/^ *```[^]*?^ *```.*$|^.*$/gm) ?? [];
+  const blocks: string[][] = [];
+  for (const part of parts) {
+    const block = blocks.at(-1);
+    if (block === undefined || !continues(part, block)) blocks.push([part]);
+    else block.push(part);
   }
-  flush();
-  return lines.join('\n');
+  return blocks.flatMap(fill).join('\n');
 }
 
-function isFixed(line: string): boolean {
-  return line.trim() === '' || /^\s*(?:\||#|<)/.test(line);
+/** Whether the line goes on with the paragraph or list item above it. */
+function continues(line: string, block: readonly string[]): boolean {
+  return [line, block.at(-1) ?? ''].every(isProse) && !ITEM.test(line);
+}
+
+function isProse(part: string): boolean {
+  return !part.includes('```') && !FIXED.test(part);
 }
 
 function fill(block: readonly string[]): readonly string[] {
-  if (!block.some((line) => line.length > COLUMNS)) return block;
+  if (!block.every(isProse) || !block.some((line) => line.length > COLUMNS)) return block;
   const prefix = ITEM.exec(block[0] ?? '')?.[0] ?? '';
   const indent = ' '.repeat(prefix.length);
-  const words = wordsOf(block.join('\n').slice(prefix.length));
   const lines: string[] = [];
   let line = prefix.trimEnd();
-  for (const word of words) {
+  for (const word of wordsOf(block.join('\n').slice(prefix.length))) {
     const longer = line === '' ? word : `${line} ${word}`;
-    if (longer.length <= COLUMNS) {
-      line = longer;
-    } else {
-      lines.push(line);
-      line = indent + word;
-    }
+    if (longer.length > COLUMNS) lines.push(line);
+    line = longer.length > COLUMNS ? indent + word : longer;
   }
   return [...lines, line];
 }

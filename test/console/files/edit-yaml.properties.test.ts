@@ -23,9 +23,9 @@ const scalar = fc.oneof(fc.constantFrom(
   'line\nbreak', '@at', '0x1f', '2027-01-01',
 ), fc.integer({ min: -5, max: 1_000_000 }), fc.boolean());
 const value: fc.Arbitrary<Json> = fc.letrec<{ value: Json }>((tie) => ({
-  value: fc.oneof({ maxDepth: 3 }, scalar, fc.array(
-    tie('value'), { maxLength: 3 },
-  ), fc.dictionary(fc.constantFrom('x', 'y', 'z'), tie('value'), { maxKeys: 3, noNullPrototype: true })),
+  value: fc.oneof({ maxDepth: 3 }, scalar, fc.array(tie('value'), { maxLength: 3 }), fc.dictionary(
+    fc.constantFrom('x', 'y', 'z'), tie('value'), { maxKeys: 3, noNullPrototype: true },
+  )),
 })).value;
 
 /** How a person might have written a field of a spec. */

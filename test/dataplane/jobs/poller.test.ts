@@ -38,7 +38,7 @@ class Scene {
         this.looks.push(`${each.jobId}@${this.nowMs / 1000}`);
         return this.poll(each, signal);
       },
-      finish: (each, end) => {
+      recordEnd: (each, end) => {
         this.ends.push(`${each.jobId} ${end}`);
         this.dueMs.delete(each);
         return Promise.resolve();
@@ -50,7 +50,7 @@ class Scene {
         this.#tick = () => { before(); tick(); };
         return () => { this.#tick = before; };
       },
-      onTrouble: (error, each) => void this.troubles.push(`${each?.jobId ?? 'ledger'}: ${String(error)}`),
+      onError: (error, each) => void this.troubles.push(`${each?.jobId ?? 'ledger'}: ${String(error)}`),
     });
   }
 

@@ -33,9 +33,8 @@ function scene() {
   };
   const read = () => ask()();
   const hold = (callId: string, { key = KEYS[0], account = ACCOUNTS[0], nowMs = NOON_MS } = {}): PendingHold => {
-    const { pending } = placeHold(balances, holdRequest(
-      callId, 10n, { origin: { ...origin(callId), keyUid: key ?? '', account: account ?? '' } },
-    ), nowMs);
+    const { pending } = placeHold(balances, holdRequest(callId, 10n, { origin: { ...origin(callId), keyUid: key ??
+      '', account: account ?? '' } }), nowMs);
     assert.ok(pending);
     confirmHold(balances, pending);
     return pending;

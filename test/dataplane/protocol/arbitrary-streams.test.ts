@@ -65,9 +65,10 @@ const anthropicRest = fc.constantFrom(
 );
 
 const openaiChunk = (delta: string, more = ''): string => `data: {"id":"c","created":1700000000,"model":"m","choices":[{"index":0,"delta":${delta},"finish_reason":null}]${more}}\n\n`;
-const callStart = fc.tuple(fc.constantFrom('"index":0,', '"index":1,', ''), fc.constantFrom(
-  '"id":"call_1",', '"id":"call_2",', '',
-), fc.constantFrom('"name":"plain",', '"name":"renamed",', ''), fc.constantFrom('', '{', '{}'))
+const callStart = fc.tuple(
+  fc.constantFrom('"index":0,', '"index":1,', ''), fc.constantFrom('"id":"call_1",', '"id":"call_2",', ''),
+  fc.constantFrom('"name":"plain",', '"name":"renamed",', ''), fc.constantFrom('', '{', '{}'),
+)
   .map(([index, id, name, value]) =>
     openaiChunk(`{"tool_calls":[{${index}${id}"type":"function","function":{${name}"arguments":"${value}"}}]}`));
 const callPieces = fc.constantFrom(

@@ -208,9 +208,9 @@ test('no stream makes a converter throw', () => {
   const streams = fc.array(
     fc.oneof(anyEvent, fc.constantFrom('data: [DONE]\n\n', '\r\r', ': c\n\n', 'event: error\n')), { maxLength: 8 },
   );
-  fc.assert(fc.property(streams, fc.boolean(), fc.array(
-    fc.nat(300), { maxLength: 4 },
-  ), (events, wantsStreamUsage, places) => {
+  fc.assert(fc.property(streams, fc.boolean(), fc.array(fc.nat(300), { maxLength: 4 }), (
+    events, wantsStreamUsage, places,
+  ) => {
     const bytes = Buffer.from(events.join(''));
     for (const client of DIALECTS) for (const upstream of DIALECTS) {
       const first = replay(openStream(client, upstream, { wantsStreamUsage }), [bytes]);

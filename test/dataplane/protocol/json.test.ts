@@ -54,9 +54,8 @@ test('an empty object gains members, and one that loses all of them is empty', (
 });
 
 test('an edit is what the same change to the parsed value is', () => {
-  fc.assert(fc.property(spaced, fc.dictionary(
-    fc.string(), fc.option(fc.jsonValue(), { nil: undefined }), { maxKeys: 4 },
-  ), (text, changes) => {
+  fc.assert(fc.property(spaced, fc.dictionary(fc.string(), fc.option(fc.jsonValue(), { nil: undefined }), { maxKeys:
+    4 }), (text, changes) => {
     const parsed = Object.entries(JSON.parse(text) as Record<string, unknown>);
     const edits =
       new Map([...parsed.slice(0, 2).map(([name]) => [name, changes[name]] as const), ...Object.entries(changes)]);

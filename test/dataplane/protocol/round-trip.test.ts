@@ -145,9 +145,9 @@ test('an Anthropic conversation, to OpenAI\'s protocol and back', () => {
     output_config: optional(schema.map((each) => ({ format: { type: 'json_schema', schema: each } }))), service_tier:
       optional(fc.constant('standard_only')), stream: fc.constantFrom(true, undefined),
   });
-  fc.assert(fc.property(rounds, settings, fc.constantFrom(
-    undefined, 'auto', 'any', 'none', 'tool',
-  ), fc.boolean(), (all, rest, type, single) => {
+  fc.assert(fc.property(rounds, settings, fc.constantFrom(undefined, 'auto', 'any', 'none', 'tool'), fc.boolean(), (
+    all, rest, type, single,
+  ) => {
     const set = plain(rest);
     const named = type === 'tool' ? { type, name: set.tools?.[0]?.name } : { type };
     const request = plain({
@@ -179,9 +179,9 @@ test('an Anthropic answer, to OpenAI\'s protocol and back', () => {
       ? []
       : [{ type: 'text', text }]), ...calls.map((call) => ({ type: 'tool_use', ...call, id: legal(call.id) })),
   ]);
-  fc.assert(fc.property(content, fc.constantFrom(
-    'end_turn', 'max_tokens',
-  ), fc.tuple(tokens, tokens, tokens, tokens), (blocks, reason, [read, written, fresh, output]) => {
+  fc.assert(fc.property(content, fc.constantFrom('end_turn', 'max_tokens'), fc.tuple(tokens, tokens, tokens, tokens), (
+    blocks, reason, [read, written, fresh, output],
+  ) => {
     const calls = blocks.some(({ type }) => type === 'tool_use');
     const answer = {
       id: 'msg_x', type: 'message', role: 'assistant', model: 'm', content: blocks, stop_reason: calls &&

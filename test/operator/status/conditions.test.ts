@@ -57,9 +57,9 @@ describe('conditions', () => {
         'Accepted', '2026-11-21T12:00:00Z', 2,
       ], ['Programmed', '2026-11-21T12:00:01Z', 2], ['Ready', '2026-11-21T12:00:01Z', 2],
     ]);
-    const other = mergeConditions(second, conditionsOf(
-      { ...findings, notReady: { reason: 'Disabled', message: 'x' } }, PROGRAMMED,
-    ), { generation: 3, nowMs: NOW_MS + 2000 });
+    const other = mergeConditions(second, conditionsOf({ ...findings, notReady: {
+      reason: 'Disabled', message: 'x',
+    } }, PROGRAMMED), { generation: 3, nowMs: NOW_MS + 2000 });
     assert.deepEqual(other.map(({ lastTransitionTime }) =>
       lastTransitionTime), ['2026-11-21T12:00:00Z', '2026-11-21T12:00:01Z', '2026-11-21T12:00:02Z']);
   });

@@ -58,9 +58,9 @@ describe('what a call costs', () => {
   });
 
   test('at base prices is what a group of ratio 1 pays', () => {
-    fc.assert(fc.property(price, fc.constantFrom(
-      'Token', 'Request',
-    ), tokens, count, (figures, quotaType, consumed, generations) => {
+    fc.assert(fc.property(price, fc.constantFrom('Token', 'Request'), tokens, count, (
+      figures, quotaType, consumed, generations,
+    ) => {
       const { cacheWrite1hRatioE9, ratioBaseUsdE9, ...rest } = figures;
       const row: PricingRow = {
         ...rest, modelName: 'm', vendor: 'v', quotaType, ratioBaseE9: ratioBaseUsdE9, enabledGroups: [],

@@ -1,24 +1,24 @@
-/** Passes a provider's answer about a video to the client: a small one whole, a video's content piece by piece. */
+/** Sends a provider's response about a video to the client: a description whole, the video's content as a stream. */
 import { GatewayError } from '../errors.ts';
 import type { ClientReply } from '../pipeline/context.ts';
 import { responseHeaders } from '../upstream/headers.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { UpstreamResponse } from '../upstream/upstream.ts';
-import type { SmallAnswer } from './videos.ts';
+import type { BufferedResponse } from './videos.ts';
 
-const NOTHING = Buffer.alloc(0);
+const NO_BYTES = Buffer.alloc(0);
 
-/** Returns the status. */
-export function sendSmall(reply: ClientReply, { response, body }: SmallAnswer): number {
+/** Returns the HTTP status. */
+export function sendBuffered(reply: ClientReply, { response, body }: BufferedResponse): number {
   reply.send(response.status, { 'content-type': 'application/json', ...responseHeaders(response.headers) }, body);
   return response.status;
 }
 
 /**
- * Passes content on as fast as the client takes it, with its length where the provider says it. Returns the status;
- * throws upstream_error where the provider breaks off.
+ * Streams content at the client's pace, with a content-length where the provider sends one. Returns the HTTP status;
+ * throws upstream_error where the provider closes the connection early.
  */
-export async function passContent(
+export async function streamContent(
   reply: ClientReply, { status, headers, body }: UpstreamResponse, headOnly: boolean,
 ): Promise<number> {
   const length = headers['content-length'];
@@ -34,6 +34,6 @@ export async function passContent(
     if (!(error instanceof UpstreamFailure) || error.kind === 'Aborted') throw error;
     throw new GatewayError('upstream_error', 'The provider broke off before the end of the video. Try again.');
   }
-  reply.end(NOTHING);
+  reply.end(NO_BYTES);
   return status;
 }

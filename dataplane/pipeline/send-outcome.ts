@@ -1,13 +1,13 @@
 /**
- * What the client still gets once its call is in the books: a whole response with its cost, the last event of a stream,
- * or the error in its dialect.
+ * Completes the response after the settlement: a whole response with its cost, the last event of a stream, or the error
+ * in the client's dialect.
  */
 import { formatDecimal } from '../snapshot/decimal.ts';
 import type { SettleResult } from '../ledger/ledger.ts';
 import type { CallRecord, ClientReply, PipelineDeps } from './context.ts';
-import type { Settled } from './settle.ts';
+import type { SettledCall } from './settle.ts';
 
-/** What the client saw in the end. */
+/** The status and the error that the client saw. */
 export interface ReplyStatus {
   readonly httpStatus: number;
   readonly errorCode: string | undefined;
@@ -16,13 +16,16 @@ export interface ReplyStatus {
 /** The status in logs of a client that left before it got one. */
 const CLIENT_CLOSED_REQUEST = 499;
 
-/** Sends the rest. Returns what the client saw. */
-export function finishReply({ clock }: PipelineDeps, record: CallRecord, { outcome, result }: Settled): ReplyStatus {
+/** Sends the rest of the response. */
+export function sendOutcome(
+  { clock }: PipelineDeps, record: CallRecord, { outcome, result }: SettledCall,
+): ReplyStatus {
   const { reply } = record.received;
   switch (outcome.kind) {
     case 'Buffered':
       record.firstByteAt = clock.monotonicMs();
-      reply.send(outcome.status, { ...outcome.headers, ...costHeaders(result) }, outcome.body);
+      if (result) addCostHeaders(outcome.headers, result);
+      reply.send(outcome.status, outcome.headers, outcome.body);
       return { httpStatus: outcome.status, errorCode: undefined };
     case 'Streamed':
       reply.end(outcome.last);
@@ -42,13 +45,10 @@ function statusSeen({ started }: ClientReply): number {
   return started ? 200 : CLIENT_CLOSED_REQUEST;
 }
 
-/** The call's cost, and what is left under the key's limit: only on responses that waited for the settlement. */
-function costHeaders(result: SettleResult | undefined): Record<string, string> {
-  if (!result) return {};
-  const { record, keyRemainingNanoUsd } = result;
-  return {
-    'x-modelgateway-cost-usd': formatDecimal(record.costNanoUsd, 2),
-    'x-modelgateway-remaining-usd': keyRemainingNanoUsd === null ? 'Unlimited' : formatDecimal(keyRemainingNanoUsd, 2),
-    ...record.usageSource === 'Estimated' ? { 'x-modelgateway-usage': 'estimated' } : {},
-  };
+/** Adds the call's cost and what remains under the key's limit. */
+function addCostHeaders(headers: Record<string, string>, result: SettleResult): void {
+  const { record, keyRemainingNanoUsd: remaining } = result;
+  headers['x-modelgateway-cost-usd'] = formatDecimal(record.costNanoUsd, 2);
+  headers['x-modelgateway-remaining-usd'] = remaining === null ? 'Unlimited' : formatDecimal(remaining, 2);
+  if (record.usageSource === 'Estimated') headers['x-modelgateway-usage'] = 'estimated';
 }

@@ -1,10 +1,10 @@
 /**
- * One exchange with a job's provider: free of charge, but under thresholds, and only with the channel that made the
- * job. Failures become the same errors as those of calls.
+ * One request about a job to the channel that created it. It costs nothing, but takes concurrency slots. Its failures
+ * become the same errors as those of calls.
  */
 import { GatewayError } from '../errors.ts';
 import type { SlotLimit } from '../ledger/ledger.ts';
-import { readRefusal } from '../pipeline/attempt.ts';
+import { readErrorResponse } from '../pipeline/attempt.ts';
 import type { AttemptFailure } from '../pipeline/attempt.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
 import { attemptsError, keyIsFull, verdictOf } from '../pipeline/failures.ts';
@@ -15,24 +15,24 @@ import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { UpstreamRequest, UpstreamResponse } from '../upstream/upstream.ts';
 import type { JobChannel } from './job-channel.ts';
 
-export type ExchangeDeps = Pick<PipelineDeps, 'ledger' | 'upstreams' | 'clock' | 'warn'>;
+export type JobRequestDeps = Pick<PipelineDeps, 'ledger' | 'upstreams' | 'clock' | 'warn'>;
 
-export interface JobExchange {
+export interface JobRequest {
   /** Owner of the slots: a request id, or a poll's own id. */
   readonly callId: string;
   readonly model: string;
   readonly at: JobChannel;
   readonly request: UpstreamRequest;
-  /** What was tried is added here. */
+  /** Receives the report of this attempt. */
   readonly attempts: AttemptReport[];
 }
 
-/** An answer that describes a job is small. */
+/** A response that describes a job is smaller. */
 const MAX_BYTES = 1024 * 1024;
 
 /** Takes the slots, runs the work and releases the slots. Throws rate_limit_exceeded where one of them is full. */
 export async function withSlots<T>(
-  { ledger }: Pick<ExchangeDeps, 'ledger'>, callId: string, slots: readonly SlotLimit[], work: () => Promise<T>,
+  { ledger }: Pick<JobRequestDeps, 'ledger'>, callId: string, slots: readonly SlotLimit[], work: () => Promise<T>,
 ): Promise<T> {
   if (slots.length === 0) return work();
   try {
@@ -53,8 +53,8 @@ function channelIsFull(): GatewayError {
  * Resolves with the provider's 2xx response. Throws GatewayError, or UpstreamFailure (Aborted) where the signal was
  * aborted.
  */
-export async function ask(deps: ExchangeDeps, exchange: JobExchange): Promise<UpstreamResponse> {
-  const { at, request, attempts } = exchange;
+export async function sendToChannel(deps: JobRequestDeps, job: JobRequest): Promise<UpstreamResponse> {
+  const { at, request, attempts } = job;
   const startedAt = deps.clock.monotonicMs();
   const { id: channel, protocol } = at.target;
   const report = (outcome: string): void => {
@@ -64,17 +64,19 @@ export async function ask(deps: ExchangeDeps, exchange: JobExchange): Promise<Up
     const response = await deps.upstreams.send(at.target, request);
     report(response.status < 300 ? 'ok' : `status_${response.status}`);
     if (response.status >= 200 && response.status < 300) return response;
-    throw refusal(deps, exchange, await readRefusal(response));
+    throw requestError(deps, job, await readErrorResponse(response));
   } catch (error) {
     if (!(error instanceof UpstreamFailure)) throw error;
     report(error.kind.toLowerCase());
     if (error.kind === 'Aborted') throw error;
-    throw refusal(deps, exchange, { kind: 'Broken', failure: error.kind });
+    throw requestError(deps, job, { kind: 'Broken', failure: error.kind });
   }
 }
 
-function refusal({ warn, clock }: ExchangeDeps, { at, model }: JobExchange, result: AttemptFailure): GatewayError {
-  if (result.kind === 'Refused' && (result.status === 404 || result.status === 410)) return videoGone();
+function requestError(
+  { warn, clock }: JobRequestDeps, { at, model }: JobRequest, result: AttemptFailure,
+): GatewayError {
+  if (result.kind === 'Refused' && (result.status === 404 || result.status === 410)) return videoNotFound();
   const failed: FailedAttempts = { count: 1, last: result, rateLimited: [] };
   const verdict = verdictOf(result);
   if (result.kind === 'Refused') {
@@ -85,21 +87,21 @@ function refusal({ warn, clock }: ExchangeDeps, { at, model }: JobExchange, resu
   return attemptsError(failed, model);
 }
 
-function videoGone(): GatewayError {
+function videoNotFound(): GatewayError {
   return new GatewayError('not_found', 'The provider has no such video any more: it was deleted, or has expired.');
 }
 
 /**
  * The whole body of a small response. Throws GatewayError, or UpstreamFailure (Aborted) where the signal was aborted.
  */
-export async function readSmall({ body }: UpstreamResponse): Promise<Buffer> {
+export async function readWholeBody({ body }: UpstreamResponse): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   let size = 0;
   try {
     for await (const piece of body) {
       pieces.push(piece);
       size += piece.length;
-      if (size > MAX_BYTES) throw notAVideo();
+      if (size > MAX_BYTES) throw invalidJobResponse();
     }
   } catch (error) {
     if (!(error instanceof UpstreamFailure) || error.kind === 'Aborted') throw error;
@@ -108,7 +110,7 @@ export async function readSmall({ body }: UpstreamResponse): Promise<Buffer> {
   return Buffer.concat(pieces, size);
 }
 
-/** For an answer that does not describe a job. */
-export function notAVideo(): GatewayError {
+/** The error for a response that does not describe a job. */
+export function invalidJobResponse(): GatewayError {
   return new GatewayError('upstream_error', 'The provider answered something that is not about a video. Try again.');
 }
