@@ -1,6 +1,6 @@
 /**
  * The composition root of the data plane: ledger, state, upstreams, pipeline, HTTP server and admin port, from start to
- * drain. It gets its configuration by apply or install, and does not know where that comes from.
+ * drain. Its configuration comes through apply or install, from a file, an operator or a test.
  */
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,7 +10,7 @@ import type { Admin } from './admin/server.ts';
 import { every, SYSTEM_CLOCK } from './clock.ts';
 import type { Clock, Timers } from './clock.ts';
 import { recordJobEnd } from './jobs/record-job-end.ts';
-import { pollJob } from './jobs/poll.ts';
+import { pollJob } from './jobs/channel-request.ts';
 import { startPoller } from './jobs/poller.ts';
 import type { Poller } from './jobs/poller.ts';
 import { CallMap } from './ledger/call-map.ts';
@@ -50,7 +50,7 @@ export interface DataplaneOptions {
   readonly ledger: Ledger;
   readonly log: Logger;
   readonly maxBodyBytes: number;
-  /** Limit of all request bodies that are held at a time. Default: 256 MiB, or two of the largest. */
+  /** Limit of all request bodies that are in memory at a time. Default: 256 MiB, or two of the largest. */
   readonly maxBufferedBytes?: number;
   readonly version: string;
   /** Node's `process`, for its memory and CPU in the metrics. */
@@ -62,7 +62,7 @@ export interface DataplaneOptions {
   /** Further parts of /config_dump, by name; they must hold no secret. */
   readonly dump?: Readonly<Record<string, () => unknown>>;
   readonly clock?: Clock;
-  /** Those of Node where they are absent. */
+  /** Default: Node's timers. */
   readonly timers?: Partial<Timers>;
 }
 
@@ -83,12 +83,12 @@ export interface Dataplane {
    * Reports not ready from now on. Calls are still served, and each response closes its connection, until load
    * balancers and callers have left.
    */
-  leave(): void;
+  startDraining(): void;
   /** Refuses calls on new connections. Resolves when all calls have ended and everything but the ledger is closed. */
   drain(): Promise<void>;
 }
 
-/** Resolves once both ports answer. Rejects where one of them cannot be had. */
+/** Resolves once both ports answer. Rejects if one of them cannot be opened. */
 export async function startDataplane(options: DataplaneOptions): Promise<Dataplane> {
   const { log, ledger, clock = SYSTEM_CLOCK } = options;
   const timers = { every, withTimeout, ...options.timers };
@@ -125,7 +125,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   });
   await server.listen(options.listen);
   const { tls, adminPort } = await listenFurther(options, server.server, admin).catch(async (error: unknown) => {
-    // a port that cannot be had must not leave another one open
+    // if one port cannot be opened, the others are closed again
     await Promise.all([server.close(), admin.close()]);
     throw error;
   });
@@ -152,12 +152,12 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     port: portOf(server.addresses()),
     adminPort,
     ...tls ? { tls } : {},
-    leave: () => shutdown.startDraining(),
+    startDraining: () => shutdown.startDraining(),
     async drain() {
       shutdown.startDraining();
       shutdown.refuseNewConnections();
       await poller.stop();
-      // here and not in a hook of the server, which would be given ten seconds
+      // not in a fastify hook, which would time out after ten seconds
       await inFlight.ended();
       await Promise.all([server.close(), tls?.close()]);
       leases.stop();
@@ -222,7 +222,7 @@ interface PollingOptions extends Pick<Timers, 'every'> {
   readonly ready: () => boolean;
 }
 
-/** Finds out how jobs end although their clients do not ask. */
+/** Polls running jobs, so that they are billed even if their clients never ask for the result. */
 function pollJobs(deps: PipelineDeps, { log, every, ready }: PollingOptions): Poller {
   return startPoller({
     ledger: deps.ledger,

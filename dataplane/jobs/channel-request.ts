@@ -2,8 +2,9 @@
  * One request about a job to the channel that created it. It costs nothing, but takes concurrency slots. Its failures
  * become the same errors as those of calls.
  */
+import { randomUUID } from 'node:crypto';
 import { GatewayError } from '../errors.ts';
-import type { SlotLimit } from '../ledger/ledger.ts';
+import type { JobRecord, JobState, SlotLimit } from '../ledger/ledger.ts';
 import { readErrorResponse } from '../pipeline/attempt.ts';
 import type { AttemptFailure } from '../pipeline/attempt.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
@@ -13,6 +14,7 @@ import type { AttemptReport } from '../telemetry/call-report.ts';
 import { readRetryAfter } from '../upstream/retry.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { UpstreamRequest, UpstreamResponse } from '../upstream/upstream.ts';
+import { channelOf, channelRemoved } from './job-channel.ts';
 import type { JobChannel } from './job-channel.ts';
 
 export type JobRequestDeps = Pick<PipelineDeps, 'ledger' | 'upstreams' | 'clock' | 'warn'>;
@@ -113,4 +115,23 @@ export async function readWholeBody({ body }: UpstreamResponse): Promise<Buffer>
 /** The error for a response that does not describe a job. */
 export function invalidJobResponse(): GatewayError {
   return new GatewayError('upstream_error', 'The provider answered something that is not about a video. Try again.');
+}
+
+/**
+ * Asks a job's provider for its state when no client asks.
+ * @throws GatewayError where the channel is gone or full, or the provider fails.
+ */
+export async function pollJob(
+  deps: Pick<PipelineDeps, 'state' | 'ledger' | 'upstreams' | 'clock' | 'warn'>, job: JobRecord, signal: AbortSignal,
+): Promise<JobState> {
+  const at = channelOf(deps.state.get(), job);
+  if (!at) throw channelRemoved();
+  const callId = `poll_${randomUUID()}`;
+  return withSlots(deps, callId, at.slots, async () => {
+    const response = await sendToChannel(deps, {
+      callId, model: job.origin.model, at, attempts: [],
+      request: { method: 'GET', path: at.videos.path(job.jobId), headers: {}, body: undefined, stream: false, signal },
+    });
+    return at.videos.read(await readWholeBody(response)).state;
+  });
 }

@@ -24,7 +24,7 @@ const HEADERS_TIMEOUT_MS = 60_000;
 const REQUEST_TIMEOUT_MS = 300_000;
 const MAX_PARAM_LENGTH = 1024;
 
-/** The server, not yet listening. Whoever closes it waits for `deps.inFlight` first. */
+/** Builds the server, which does not listen yet. The caller waits for `deps.inFlight` before it closes the server. */
 export function buildServer(deps: ServerDeps): FastifyInstance {
   const onError = (error: Error, request: FastifyRequest, reply: FastifyReply): void => {
     // fastify refuses some paths and methods itself, on a bare request that no hook has seen
@@ -83,7 +83,7 @@ function readBodies(app: FastifyInstance, deps: ServerDeps): void {
   });
 }
 
-/** What every request begins with. While the process drains, each answer closes its connection. */
+/** Runs first for every request. While the process drains, each answer closes its connection. */
 function beginRequest({ clock, shutdown }: ServerDeps, request: FastifyRequest, reply: FastifyReply): void {
   trackResponse(request.socket, reply.raw);
   request.arrivedAt = clock.monotonicMs();

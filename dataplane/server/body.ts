@@ -113,7 +113,7 @@ class BodyBuffer {
     return undefined;
   }
 
-  /** Hands the bytes over: the message lives as long as its answer, and this buffer with its listeners. */
+  /** Gives up the buffer, because the message's listeners keep this object until the response is sent. */
   toBody(): RequestBody {
     const [buffer, budget] = [this.#buffer, this.#budget];
     this.#buffer = NO_BYTES;

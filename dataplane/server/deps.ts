@@ -1,4 +1,4 @@
-/** What the HTTP edge works with, and what it notes on a request. */
+/** The dependencies of the HTTP edge, and the properties that it adds to a fastify request. */
 import type { GatewayError } from '../errors.ts';
 import type { CountDeps } from '../pipeline/count-tokens.ts';
 import type { AttemptReport, EndpointName } from '../telemetry/call-report.ts';
@@ -8,7 +8,7 @@ import type { InFlight } from './in-flight.ts';
 
 export interface ServerDeps extends CountDeps {
   readonly maxBodyBytes: number;
-  /** Of all request bodies together that are held at a time. */
+  /** Limit of all request bodies that are in memory at a time. */
   readonly maxBufferedBytes: number;
   /** False until the first configuration is in force: no key is known yet. */
   readonly configured: () => boolean;
@@ -26,7 +26,7 @@ declare module 'fastify' {
     caller: Caller | undefined;
     /** Why the request was refused, or failed. */
     failure: GatewayError | undefined;
-    /** Attempts at providers, on endpoints that ask some. */
+    /** Attempts at providers, on endpoints that call any. */
     attempts: AttemptReport[] | undefined;
   }
   interface FastifyContextConfig {

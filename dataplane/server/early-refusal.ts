@@ -1,4 +1,4 @@
-/** What is refused before a body is read: nobody uploads in vain, and nobody without a key fills the memory. */
+/** Refuses requests before their bodies are read, which saves useless uploads and memory. */
 import type { FastifyRequest } from 'fastify';
 import { GatewayError } from '../errors.ts';
 import { authenticateHeaders } from '../pipeline/authenticate.ts';

@@ -33,7 +33,7 @@ function isHighSurrogate(unit: number): boolean {
 }
 
 /** The texts as far as `length` reaches, the last one cut. */
-export function firstOf(texts: readonly string[], length: number): string[] {
+export function truncateTexts(texts: readonly string[], length: number): string[] {
   const first: string[] = [];
   let left = length;
   for (const text of texts) {

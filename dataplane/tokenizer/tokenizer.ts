@@ -4,8 +4,8 @@
  * a token is taken for four bytes.
  */
 import { Worker } from 'node:worker_threads';
-import type { CountAnswer } from './messages.ts';
-import { firstOf } from './slices.ts';
+import type { CountReply } from './messages.ts';
+import { truncateTexts } from './slices.ts';
 
 export interface Tokenizer {
   /** Tokens of the texts together, as a current vocabulary of OpenAI has them (o200k_base). Never rejects. */
@@ -21,13 +21,13 @@ export interface TokenizerOptions {
 }
 
 interface Waiting {
-  readonly answered: (answer: CountAnswer | undefined) => void;
+  readonly answered: (answer: CountReply | undefined) => void;
 }
 
 /** Of one question; what is beyond is taken to be like what is before. In UTF-16 units. */
-const MOST_LENGTH = 1_000_000;
+const MAX_LENGTH = 1_000_000;
 /** Questions that wait for the thread; one takes half a second at most. */
-const MOST_WAITING = 16;
+const MAX_WAITING = 16;
 const IDLE_MS = 60_000;
 const UNITS_PER_TOKEN = 4;
 
@@ -53,7 +53,7 @@ export function createTokenizer({ onFault, idleMs = IDLE_MS }: TokenizerOptions)
   const start = (): Worker => {
     const started = new Worker(new URL('./worker.ts', import.meta.url));
     started.unref();
-    started.on('message', (answer: CountAnswer) => {
+    started.on('message', (answer: CountReply) => {
       waiting.get(answer.id)?.answered(answer);
       waiting.delete(answer.id);
       if (waiting.size === 0) rest(started);
@@ -62,8 +62,8 @@ export function createTokenizer({ onFault, idleMs = IDLE_MS }: TokenizerOptions)
     started.on('exit', () => end(started));
     return started;
   };
-  const ask = (texts: readonly string[]): Promise<CountAnswer | undefined> => {
-    if (closed || waiting.size >= MOST_WAITING) return Promise.resolve(undefined);
+  const ask = (texts: readonly string[]): Promise<CountReply | undefined> => {
+    if (closed || waiting.size >= MAX_WAITING) return Promise.resolve(undefined);
     const id = ++latest;
     const to = worker ??= start();
     clearTimeout(idle);
@@ -77,7 +77,7 @@ export function createTokenizer({ onFault, idleMs = IDLE_MS }: TokenizerOptions)
     async count(texts) {
       const length = texts.reduce((sum, text) => sum + text.length, 0);
       if (length === 0) return 0;
-      const answer = await ask(firstOf(texts, MOST_LENGTH));
+      const answer = await ask(truncateTexts(texts, MAX_LENGTH));
       if (!answer || answer.length === 0) return Math.ceil(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) / UNITS_PER_TOKEN);
       return Math.ceil(answer.tokens * length / answer.length);
     },

@@ -4,16 +4,16 @@
  */
 import { parentPort } from 'node:worker_threads';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import type { CountAnswer, CountRequest } from './messages.ts';
+import type { CountReply, CountRequest } from './messages.ts';
 import { slicesOf } from './slices.ts';
 
 /** For one request. */
-const MOST_MS = 500;
+const MAX_MS = 500;
 /** Words such as <|endoftext|> are text here, not signs. */
 const PLAIN = { disallowedSpecial: new Set<string>() };
 
-function count({ id, texts }: CountRequest): CountAnswer {
-  const endsAt = performance.now() + MOST_MS;
+function count({ id, texts }: CountRequest): CountReply {
+  const endsAt = performance.now() + MAX_MS;
   let tokens = 0;
   let length = 0;
   for (const slice of slicesOf(texts)) {

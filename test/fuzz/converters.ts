@@ -9,7 +9,7 @@ import { readChatFacts as readAnthropic } from '../../dataplane/protocol/anthrop
 import { RequestFault } from '../../dataplane/protocol/call-facts.ts';
 import type { ChatFacts, Dialect } from '../../dataplane/protocol/call-facts.ts';
 import type { AnswerNotes, StreamRequest } from '../../dataplane/protocol/converter.ts';
-import { converterFor } from '../../dataplane/protocol/converters.ts';
+import { converterFor } from '../../dataplane/protocol/providers.ts';
 import { readChatFacts as readOpenAI } from '../../dataplane/protocol/openai/facts.ts';
 import { parseBody } from '../../dataplane/protocol/parse-body.ts';
 import { recordings, replay, TESTDATA } from '../dataplane/protocol/replay.ts';

@@ -4,7 +4,7 @@
 import { GatewayError } from '../../errors.ts';
 import { readChatFacts as readAnthropic } from '../../protocol/anthropic/facts.ts';
 import type { ChatFacts, Dialect, UnboundedUse } from '../../protocol/call-facts.ts';
-import { converterFor } from '../../protocol/converters.ts';
+import { converterFor } from '../../protocol/providers.ts';
 import { boundInput, estimateInput } from '../../protocol/estimate.ts';
 import { readChatFacts as readOpenAI } from '../../protocol/openai/facts.ts';
 import type { Candidate } from '../../state/state.ts';

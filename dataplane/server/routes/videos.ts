@@ -1,4 +1,4 @@
-/** What a key asks about its videos, which cost nothing any more: their state, their content, their deletion. */
+/** Status, content and deletion of a key's videos. These requests are free; the video was billed when it was made. */
 import type { FastifyInstance } from 'fastify';
 import { sendBuffered, streamContent } from '../../jobs/respond.ts';
 import { deleteVideo, downloadVideo, retrieveVideo } from '../../jobs/videos.ts';

@@ -56,7 +56,7 @@ describe('price list over HTTP', () => {
 
   test('views that are not kept have a tenth of the time, and the others are always to be had', () => {
     let nowMs = 0;
-    const limit = createRenderBudget(() => nowMs++ * 50); // whatever is rendered takes 50 ms
+    const limit = createRenderBudget({ monotonicMs: () => nowMs++ * 50 }); // whatever is rendered takes 50 ms
     const asked = (search: string): PricingAnswer => {
       const answer =
         answerPricing({ path: '/pricing', search, accept: 'text/html', ifNoneMatch: undefined }, sampled, { limit });

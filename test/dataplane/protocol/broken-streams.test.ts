@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Dialect } from '../../../dataplane/protocol/call-facts.ts';
-import { converterFor } from '../../../dataplane/protocol/converters.ts';
+import { converterFor } from '../../../dataplane/protocol/providers.ts';
 import { RequestFault } from '../../../dataplane/protocol/call-facts.ts';
 import { readChatFacts as readAnthropicFacts } from '../../../dataplane/protocol/anthropic/facts.ts';
 import { readChatFacts as readOpenAiFacts } from '../../../dataplane/protocol/openai/facts.ts';

@@ -8,7 +8,7 @@ import { readChatFacts as readAnthropicFacts } from '../../../dataplane/protocol
 import { RequestFault } from '../../../dataplane/protocol/call-facts.ts';
 import type { Dialect } from '../../../dataplane/protocol/call-facts.ts';
 import type { RequestPlan } from '../../../dataplane/protocol/converter.ts';
-import { converterFor } from '../../../dataplane/protocol/converters.ts';
+import { converterFor } from '../../../dataplane/protocol/providers.ts';
 import { readChatFacts as readOpenAiFacts } from '../../../dataplane/protocol/openai/facts.ts';
 import { parseBody } from '../../../dataplane/protocol/parse-body.ts';
 import { assertGolden, indent, pretty } from './golden.ts';

@@ -10,7 +10,7 @@ import { describe, test } from 'node:test';
 import * as toOpenAI from '../../../dataplane/protocol/anthropic-openai/table.ts';
 import { RequestFault } from '../../../dataplane/protocol/call-facts.ts';
 import type { Dialect } from '../../../dataplane/protocol/call-facts.ts';
-import { converterFor } from '../../../dataplane/protocol/converters.ts';
+import { converterFor } from '../../../dataplane/protocol/providers.ts';
 import type { Handling, KindTable, ObjectTable } from '../../../dataplane/protocol/field-table.ts';
 import * as toAnthropic from '../../../dataplane/protocol/openai-anthropic/table.ts';
 

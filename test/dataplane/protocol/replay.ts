@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Dialect } from '../../../dataplane/protocol/call-facts.ts';
 import type { Meter, StreamConverter, StreamRequest } from '../../../dataplane/protocol/converter.ts';
-import { converterFor } from '../../../dataplane/protocol/converters.ts';
+import { converterFor } from '../../../dataplane/protocol/providers.ts';
 
 const FIXTURES = join(import.meta.dirname, '../../fixtures');
 export const TESTDATA = join(import.meta.dirname, '../../../dataplane/protocol/testdata');

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Dialect } from '../../../dataplane/protocol/call-facts.ts';
-import { converterFor } from '../../../dataplane/protocol/converters.ts';
+import { converterFor } from '../../../dataplane/protocol/providers.ts';
 
 type Fields = Record<string, unknown>;
 

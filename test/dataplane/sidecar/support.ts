@@ -12,9 +12,10 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { pollFiles } from '../../../dataplane/polled-files.ts';
+import { SYSTEM_CLOCK } from '../../../dataplane/clock.ts';
 import { connectFleet } from '../../../dataplane/sidecar/fleet.ts';
-import type { Fleet } from '../../../dataplane/sidecar/fleet.ts';
-import { holdKey } from '../../../dataplane/sidecar/key.ts';
+import type { FleetConnection } from '../../../dataplane/sidecar/fleet.ts';
+import { createMountedKey } from '../../../dataplane/sidecar/key.ts';
 import { createSidecarMetrics } from '../../../dataplane/sidecar/metrics.ts';
 import { startSidecar } from '../../../dataplane/sidecar/sidecar.ts';
 import type { Sidecar } from '../../../dataplane/sidecar/sidecar.ts';
@@ -40,7 +41,7 @@ export async function makeCertificates(): Promise<Certificates> {
 export interface TestSidecar {
   readonly url: string;
   readonly port: number;
-  readonly fleet: Fleet;
+  readonly fleet: FleetConnection;
   readonly sidecar: Sidecar;
   readonly logs: readonly string[];
   /** The value of a metric, by its name with labels. */
@@ -61,12 +62,12 @@ export async function startTestSidecar(url: string, key: string | undefined, aut
     'trace' }, new Writable({ write(chunk: Buffer, _encoding, done) { logs.push(chunk.toString()); done(); } }));
   const fleet = connectFleet({ url });
   fleet.trust(authority);
-  const holder = holdKey(keyFile);
+  const holder = createMountedKey(keyFile);
   const files = await pollFiles({ paths: [keyFile], onRead: ([text]) => holder.take(text) });
   const metrics = createSidecarMetrics({ version: 'test', process, key: holder, fleet });
-  const sidecar = await startSidecar({ fleet, key: holder, metrics, log, listen: {
-    host: '127.0.0.1', port: 0,
-  }, monotonicMs: () => performance.now(), random: () => 0 });
+  const sidecar = await startSidecar({
+    fleet, key: holder, metrics, log, listen: { host: '127.0.0.1', port: 0 }, clock: SYSTEM_CLOCK, random: () => 0,
+  });
   return {
     url: `http://127.0.0.1:${sidecar.port}`, port: sidecar.port, fleet, sidecar, logs,
     page: () => metrics.registry.metrics(),

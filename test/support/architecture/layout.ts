@@ -88,9 +88,9 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
     'web/pricing/price-list.ts', 'web/pricing/price-rows.ts', 'dataplane/snapshot', 'dataplane/protocol/call-facts.ts',
     'dataplane/protocol/providers.ts', 'dataplane/upstream/upstream.ts', ...LEDGER_CONTRACT,
   ] },
-  'dataplane/xds': {
-    may: ['dataplane/snapshot', 'dataplane/state'], packages: ['@grpc/grpc-js', '@bufbuild/protobuf', 'pino'],
-  },
+  'dataplane/xds': { may: ['dataplane/clock.ts', 'dataplane/snapshot', 'dataplane/state'], packages: [
+    '@grpc/grpc-js', '@bufbuild/protobuf', 'pino',
+  ] },
   'dataplane/telemetry': { may: ['dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino', 'prom-client'] },
   'dataplane/admin': { may: ['dataplane/listen.ts'] },
   'dataplane/pipeline': {
@@ -108,8 +108,9 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/tokenizer': { may: [], packages: ['gpt-tokenizer'] },
   'dataplane/server': {
     may: [
-      'web', 'dataplane/errors.ts', 'dataplane/listen.ts', 'dataplane/jobs', 'dataplane/snapshot', 'dataplane/state',
-      'dataplane/protocol', 'dataplane/pipeline', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT,
+      'web', 'dataplane/clock.ts', 'dataplane/errors.ts', 'dataplane/listen.ts', 'dataplane/jobs', 'dataplane/snapshot',
+      'dataplane/state', 'dataplane/protocol', 'dataplane/pipeline', 'dataplane/telemetry/call-report.ts',
+      ...LEDGER_CONTRACT,
     ],
     packages: ['fastify'],
   },
@@ -118,7 +119,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   // configuration
   'dataplane/sidecar': {
     may: [
-      'dataplane/admin', 'dataplane/polled-files.ts', 'dataplane/errors.ts', 'dataplane/listen.ts', 'dataplane/node-http.ts',
+      'dataplane/admin', 'dataplane/clock.ts', 'dataplane/polled-files.ts', 'dataplane/errors.ts', 'dataplane/listen.ts', 'dataplane/node-http.ts',
       'dataplane/server/expect.ts', 'dataplane/server/in-flight.ts', 'dataplane/server/malformed.ts', 'dataplane/server/open-responses.ts',
       'dataplane/server/reply-error.ts', 'dataplane/server/request-id.ts', 'dataplane/upstream/address.ts', 'dataplane/telemetry',
     ],

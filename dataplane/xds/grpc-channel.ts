@@ -6,7 +6,7 @@
 import { readFile } from 'node:fs/promises';
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
 
-export interface ChannelOptions {
+export interface GrpcChannelOptions {
   /** "host:port"; a host with several addresses (a headless Service) is any of them. */
   readonly addresses: readonly string[];
   /** Undefined: plaintext, and no token; for tests and for one machine. */
@@ -15,7 +15,7 @@ export interface ChannelOptions {
   readonly keepaliveMs?: number;
 }
 
-export interface Channel {
+export interface GrpcChannel {
   readonly client: Client;
   readonly metadata: Metadata;
   readonly address: string;
@@ -26,7 +26,7 @@ const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 const SHUFFLED = JSON.stringify({ loadBalancingConfig: [{ pick_first: { shuffleAddressList: true } }] });
 
 /** A channel for the `attempt`th connection; it connects with its first call. */
-export async function openChannel(options: ChannelOptions, attempt: number): Promise<Channel> {
+export async function openGrpcChannel(options: GrpcChannelOptions, attempt: number): Promise<GrpcChannel> {
   const { addresses, secure, keepaliveMs = KEEPALIVE_MS } = options;
   const address = addresses[attempt % addresses.length];
   if (address === undefined) throw new Error('there is no address to connect to');
