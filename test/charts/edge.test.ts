@@ -7,9 +7,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { parse } from 'yaml';
+import { freePort } from '../support/free-port.ts';
 import { needHelm, renderedObjects } from '../support/helm.ts';
 import type { Rendered } from '../support/helm.ts';
 import { CHART, ROOT, TESTDATA, renderAll } from './situations.ts';
@@ -28,10 +31,9 @@ const situation = (name: string) => ({ name, valuesFile: join(TESTDATA, `${name}
 /** Stands in for Envoy's admin port. */
 async function adminServer(onRequest: (
   method: string, url: string,
-) => void): Promise<AsyncDisposable & { readonly port: number }> {
+) => string): Promise<AsyncDisposable & { readonly port: number }> {
   const server = createServer(({ method = '', url = '' }, response) => {
-    onRequest(method, url);
-    response.end('OK\n');
+    response.end(onRequest(method, url));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -44,6 +46,18 @@ async function adminServer(onRequest: (
       await once(server, 'close');
     },
   };
+}
+
+/** Asks as the kubelet does, once the container listens. */
+async function openHook(port: number): Promise<{ readonly answer: Promise<string> }> {
+  for (;;) {
+    const socket = connect({ port, host: '127.0.0.1' });
+    const connected = await once(socket, 'connect').then(() => true, () => false);
+    socket.destroy();
+    if (connected) break;
+    await delay(20);
+  }
+  return { answer: fetch(`http://127.0.0.1:${port}/drained`).then((response) => response.text()) };
 }
 
 describe('the edge', { skip: helm.skip }, () => {
@@ -64,26 +78,38 @@ describe('the edge', { skip: helm.skip }, () => {
     }
   });
 
-  it('tells Envoy to close its connections when its pod ends', async () => {
-    const ended: string[] = [];
-    await using server = await adminServer((method, url) => { ended.push(`${method} ${url}`); });
+  it('tells Envoy to close its connections when its pod ends, and its hook when the last one is closed', async () => {
+    const asked: string[] = [];
+    const active = [2, 1, 0];
+    await using server = await adminServer((method, url) => {
+      asked.push(`${method} ${url.split('?')[0]}`);
+      if (!url.startsWith('/stats')) return 'OK\n';
+      return JSON.stringify({ stats: [
+        { name: 'http.admin.downstream_cx_active', value: 1 },
+        { name: 'http.model-gateway.downstream_cx_active', value: active.shift() ?? 0 },
+      ] });
+    });
+    const port = await freePort();
     const script =
       (await readFile(join(CHART, 'edge-drain.mjs'), 'utf8')).replace('127.0.0.1:9901', `127.0.0.1:${server.port}`);
-    const child = spawn(process.execPath, [
-      '--input-type=module', '--eval', `${script}\nprocess.stdout.write('begun');`,
-    ], { stdio: ['ignore', 'pipe', 'inherit'] });
-    await once(child.stdout, 'data');
-    assert.deepEqual(ended, []);
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+      stdio: 'inherit', env: { ...process.env, PORT: String(port), GRACE_MS: '0' },
+    });
+    const hook = await openHook(port);
+    assert.deepEqual(asked, []);
     child.kill('SIGTERM');
-    assert.deepEqual(await once(child, 'exit'), [0, null]);
-    assert.deepEqual(ended, ['POST /drain_listeners?graceful&skip_exit']);
+    const exited = once(child, 'exit');
+    assert.equal(await hook.answer, 'drained\n');
+    assert.deepEqual(await exited, [0, null]);
+    assert.deepEqual(asked, ['POST /drain_listeners', 'GET /stats', 'GET /stats', 'GET /stats']);
   });
 
   it('lets streams end before Envoy does', async () => {
     const objects = await renderAll(helm, situation('edge-with-tls'));
-    const { terminationGracePeriodSeconds, containers: [{ lifecycle }] } =
+    const { terminationGracePeriodSeconds, containers: [{ lifecycle }, { ports }] } =
       objects.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'llm-edge').spec.template.spec;
-    assert.ok(lifecycle.preStop.sleep.seconds > 1800);
-    assert.ok(terminationGracePeriodSeconds > lifecycle.preStop.sleep.seconds);
+    assert.deepEqual(lifecycle.preStop.httpGet, { path: '/drained', port: 'drained' });
+    assert.deepEqual(ports, [{ name: 'drained', containerPort: 9902 }]);
+    assert.ok(terminationGracePeriodSeconds > 1800);
   });
 });

@@ -1,6 +1,6 @@
 /** The life of a release on a real API server, without nodes: install, upgrade, uninstall, install again. */
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -63,6 +63,7 @@ describe('a release', { skip: missing ?? false }, () => {
     assert.doesNotMatch(notes, /not installed/);
     made = await password();
     assert.equal(Buffer.from(made, 'base64').toString().length, 40);
+    assert.equal((await deployment()).spec.replicas, 3, 'the autoscaler\'s minimum');
   });
 
   it('keeps the ledger\'s password when it is upgraded, and the number that the autoscaler chose', async () => {
@@ -82,6 +83,20 @@ describe('a release', { skip: missing ?? false }, () => {
     const before = await deployment();
     await helmDoes('upgrade', 'model-gateway', CHART, '--reset-then-reuse-values');
     assert.equal((await deployment()).metadata.generation, before.metadata.generation);
+  });
+
+  it('restarts no pod when only the chart\'s version changes', async () => {
+    const newer = join(folder, 'newer');
+    await cp(CHART, newer, { recursive: true });
+    const about = await readFile(join(newer, 'Chart.yaml'), 'utf8');
+    await writeFile(join(newer, 'Chart.yaml'), about.replace(/^version: .*$/m, 'version: 99.0.0'));
+    const templates = async () => Promise.all(['deployments/model-gateway', 'statefulsets/model-gateway-valkey'].map(
+      async (path) => (await client.call('GET', `/apis/apps/v1/namespaces/${NAMESPACE}/${path}`)).body.spec.template,
+    ));
+    const before = await templates();
+    await helmDoes('upgrade', 'model-gateway', newer, '--reset-then-reuse-values');
+    assert.match((await deployment()).metadata.labels['helm.sh/chart'], /99\.0\.0/);
+    assert.deepEqual(await templates(), before);
   });
 
   it('leaves definitions and objects when it is uninstalled', async () => {
