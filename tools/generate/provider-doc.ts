@@ -8,7 +8,7 @@ const HEAD = `# Adding a provider
 
 A channel's \`protocol\` names the kind of its provider. A kind is one folder under \`dataplane/protocol/\` and a line
 in \`providers.ts\`; nothing else in the gateway asks which kind it has before it. Routing, retries, money, metering,
-time-outs and streams to slow clients are the same for all. OpenAI-compatible providers need no folder: they are
+timeouts and streams to slow clients are the same for all. OpenAI-compatible providers need no folder: they are
 channels of \`protocol: OpenAI\` with their own \`baseUrl\`.
 
 ## What a kind says of itself
