@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { createBalances, NO_LOG } from '#ledger/balances.ts';
+import { createBalances, NO_MOVEMENT_LOG } from '#ledger/balances.ts';
 import type { Balances, MovementLog, SettledCall } from '#ledger/balances.ts';
 import { JournalEncoder } from '#ledger/embedded/journal-encoder.ts';
 import { encodeHeader } from '#ledger/embedded/journal-format.ts';
@@ -59,7 +59,7 @@ class Disk {
 
   read(nowMs: number): Balances {
     const balances = createBalances();
-    assert.equal(balances.log, NO_LOG);
+    assert.equal(balances.log, NO_MOVEMENT_LOG);
     for (const bytes of [...this.#segments, this.#bytes]) {
       const { bytes: end, torn, damaged } = readFrames(bytes, replayInto(balances, nowMs));
       assert.deepEqual({ end, torn, damaged }, { end: bytes.length, torn: false, damaged: false });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { changesCheckpointed, changesSince, createBalances } from '../../../dataplane/ledger/balances.ts';
+import { markCheckpointed, changesSince, createBalances } from '../../../dataplane/ledger/balances.ts';
 import {
   confirmHold, placeHold, readKeySpending, settleCall, withdrawHold,
 } from '../../../dataplane/ledger/ledger-core.ts';
@@ -67,7 +67,7 @@ describe('whose spending has changed', () => {
     assert.deepEqual(read(), ONE);
     assert.deepEqual(read(), ONE);
     settleCall(balances, settlement('a', 4n), NOON_MS);
-    changesCheckpointed(balances);
+    markCheckpointed(balances);
     assert.deepEqual(read(), ONE);
     assert.deepEqual(read(), NOBODY);
   });
@@ -77,11 +77,11 @@ describe('whose spending has changed', () => {
     read();
     hold('a');
     settleCall(balances, settlement('a', 4n), NOON_MS);
-    changesCheckpointed(balances);
+    markCheckpointed(balances);
     hold('b', { key: 'key-2' });
     settleCall(balances, settlement('b', 4n), NOON_MS);
     assert.deepEqual(read(), { keys: ['key-1', 'key-2'], accounts: ['team/a'] });
-    changesCheckpointed(balances);
+    markCheckpointed(balances);
     assert.equal(balances.changedKeys.size + balances.changedAccounts.size, 0);
   });
 
@@ -89,7 +89,7 @@ describe('whose spending has changed', () => {
     const { balances, ask, read, hold, assertKnown } = scene();
     hold('a');
     settleCall(balances, settlement('a', 4n), NOON_MS);
-    changesCheckpointed(balances);
+    markCheckpointed(balances);
     const readAll = ask();
     const pending = hold('b');
     readAll();
@@ -109,7 +109,7 @@ describe('whose spending has changed', () => {
       for (const [index, { do: what, key, account }] of steps.entries()) {
         if (what === 'hold')
           inFlight.push(hold(`call-${index}`, { key: KEYS[key], account: ACCOUNTS[account], nowMs: NOON_MS + index }));
-        if (what === 'file') changesCheckpointed(balances);
+        if (what === 'file') markCheckpointed(balances);
         if (what === 'read') {
           read();
           assertKnown();

@@ -12,7 +12,7 @@ import { createClient } from '@redis/client';
 import fc from 'fast-check';
 import type { Limits, QuotaPeriod, SlotLimit } from '#ledger/ledger.ts';
 import {
-  admitOperation, bookOperation, encodeBatch, holdOperation, progressOperation, seeOperation, settleOperation, takeOperation,
+  admitOperation, settleHeldOperation, encodeBatch, holdOperation, progressOperation, limitsOperation, settleOperation, takeOperation,
 } from '#ledger/valkey/operations.ts';
 import type { Operation } from '#ledger/valkey/operations.ts';
 import { parseReplies, parseReply } from '#ledger/valkey/replies.ts';
@@ -92,7 +92,7 @@ const booking = fc.record({ id: callId, cost: amount, moved: fc.boolean(), wante
   id, cost, moved, wanted,
 }) => {
   const settled = { ...settlement(id, cost), origin: originOf(id, 'm') };
-  return bookOperation(settled, originOf(id, moved ? 'other' : 'm'), wanted.map((each) => each.id));
+  return settleHeldOperation(settled, originOf(id, moved ? 'other' : 'm'), wanted.map((each) => each.id));
 });
 const others = fc.oneof(
   fc.record({ id: callId, cost: amount }).map(({ id, cost }) =>
@@ -104,7 +104,7 @@ const others = fc.oneof(
     ({ name: 'give', args: [id, ...wanted.map((each) => each.id)] })),
   fc.record({ id: callId, again: fc.constantFrom('', '1') }).map(({ id, again }) =>
     ({ name: 'keep', args: ['key/x', again, id] })),
-  fc.record({ id: callId, measure: limits }).map(({ id, measure }) => seeOperation(originOf(id, 'm'), measure)),
+  fc.record({ id: callId, measure: limits }).map(({ id, measure }) => limitsOperation(originOf(id, 'm'), measure)),
   fc.constantFrom('reap', 'usage', 'key', 'account').map((name) =>
     ({ name, args: [{ reap: '50', usage: 'a', key: 'key-1', account: 'team/a' }[name] ?? ''] })),
 );
@@ -196,7 +196,7 @@ describe('a batch', { skip: valkey.skip }, async () => {
     return admitOperation(request, wanted);
   };
   const bookingOf = (id: string, wanted: readonly SlotLimit[]): Operation =>
-    bookOperation({
+    settleHeldOperation({
       ...settlement(id, 5n), origin: originOf(id, 'm'), progress: progress(5n),
     }, originOf(id, 'm'), wanted.map((each) => each.id));
 
@@ -314,7 +314,7 @@ describe('a batch', { skip: valkey.skip }, async () => {
       if (usual) assert.equal((await ask(holding('before', 0n)))[0], 'held');
       assert.deepEqual((await ask(holding('a', held))).slice(0, 2), ['held', String(held)]);
       if (credit < most) assert.deepEqual(await ask(holding('b', most)), ['short', 'Account', String(credit - held)]);
-      assert.deepEqual((await ask(bookOperation(
+      assert.deepEqual((await ask(settleHeldOperation(
         { ...settlement('a', cost), origin: originOf('a', 'm'), progress: progress(cost) }, originOf('a', 'm'), [],
       ))).slice(2, 4), [String(cost), String(cost)]);
       assert.deepEqual(await ask({ name: 'account', args: ['team/a'] }), ['account', String(cost), '0']);

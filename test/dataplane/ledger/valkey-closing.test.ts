@@ -9,8 +9,8 @@ import { hold } from '#ledger/valkey/admission.ts';
 import { Instance } from '#ledger/valkey/instance.ts';
 import { openJournal } from '#ledger/valkey/journal.ts';
 import type { PendingSettlement } from '#ledger/valkey/journal.ts';
-import { openLink } from '#ledger/valkey/link.ts';
-import type { Link } from '#ledger/valkey/link.ts';
+import { openConnection } from '#ledger/valkey/connection.ts';
+import type { ValkeyConnection } from '#ledger/valkey/connection.ts';
 import { parseValkeyUrl } from '#ledger/valkey/location.ts';
 import { ARGUMENT_END } from '#ledger/valkey/operations.ts';
 import { settle } from '#ledger/valkey/settlements.ts';
@@ -30,16 +30,18 @@ function fault(error: unknown): never {
 }
 
 /** A process of the fleet, whose closing is in the test's hands. `over`: its way to the server. */
-async function joinFleet(server: ValkeyServer, dataDir: string, over: (link: Link) => Partial<Link> = () =>
-  ({})): Promise<Instance> {
+async function joinFleet(
+  server: ValkeyServer, dataDir: string, over: (connection: ValkeyConnection) => Partial<ValkeyConnection> = () => ({}),
+): Promise<Instance> {
   const location = parseValkeyUrl(server.url);
-  const link = openLink(location);
+  const connection = openConnection(location);
   const journal = await openJournal({ folder: join(dataDir, 'ledger-journal'), onFault: fault });
   const settings = {
     ...PATIENT, instance: randomUUID(), keepMs: DAY_MS, records: 100, lenient: false, clock: undefined,
   };
   const instance = new Instance({
-    location, link: { ...link, ...over(link) }, settings, journal, onEvent: () => undefined, refill: undefined,
+    location, connection: { ...connection, ...over(connection) }, settings, journal, onEvent: () => undefined,
+    refill: undefined,
   });
   instance.start();
   await eventually('it is ready', () => instance.health().ok);
@@ -50,7 +52,7 @@ async function joinFleet(server: ValkeyServer, dataDir: string, over: (link: Lin
 async function leftIn(dataDir: string): Promise<readonly PendingSettlement[]> {
   const journal = await openJournal({ folder: join(dataDir, 'ledger-journal'), onFault: fault });
   await journal.close();
-  return journal.left;
+  return journal.undelivered;
 }
 
 /** The next process on the folder, once the call's record has its 50 nano-USD. */
@@ -150,9 +152,9 @@ describe('a ledger that is closed', { skip: valkey.skip }, () => {
     const server = await start();
     const dataDir = await dataFolder();
     const adopting = Promise.withResolvers<void>();
-    const first = await joinFleet(server, dataDir, (link) => ({
+    const first = await joinFleet(server, dataDir, (connection) => ({
       run: (base, batch) => {
-        if (!batch.includes('adopt')) return link.run(base, batch);
+        if (!batch.includes('adopt')) return connection.run(base, batch);
         adopting.resolve();
         return new Promise(() => undefined);
       },
@@ -174,9 +176,9 @@ describe('an answer that is lost', { skip: valkey.skip }, () => {
     test(`to the step ${lost}: the settlement counts once`, async () => {
       const server = await start();
       let dropped = 0;
-      const first = await joinFleet(server, await dataFolder(), (link) => ({
+      const first = await joinFleet(server, await dataFolder(), (connection) => ({
         async run(base, batch) {
-          const reply = await link.run(base, batch);
+          const reply = await connection.run(base, batch);
           if (batch.includes(`${ARGUMENT_END}${lost}${ARGUMENT_END}`) && dropped++ === 0)
             throw new Error('the connection is gone');
           return reply;

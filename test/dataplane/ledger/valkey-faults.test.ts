@@ -306,7 +306,7 @@ describe('the ledger on Valkey, when things break', { skip: valkey.skip }, () =>
     const journal =
       await openJournal({ folder: join(dataDir, 'ledger-journal'), onFault: (error) => assert.fail(String(error)) });
     await journal.close();
-    assert.deepEqual(journal.left, []);
+    assert.deepEqual(journal.undelivered, []);
   });
 
   test('functions that the server has forgotten are loaded again; a user who may not have any uses the script', async () => {

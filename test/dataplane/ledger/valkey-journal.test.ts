@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { openJournal } from '#ledger/valkey/journal.ts';
-import type { SettlementJournal, JournalPart, PendingSettlement } from '#ledger/valkey/journal.ts';
+import type { SettlementJournal, BucketScope, PendingSettlement } from '#ledger/valkey/journal.ts';
 
 let folder: string;
 let nowMs: number;
@@ -22,7 +22,7 @@ const reply = (callId: string, account = 'team/a'): string[] => ['settled', acco
 const refill = (callId: string, account = 'team/a') =>
   ({ name: 'refill', args: [callId, 'key-1', account, 'rest', 'job', '5', 'route/channel', ''] });
 const JOB = ['job', '5', 'route/channel'];
-const part = (over: Partial<JournalPart> = {}): JournalPart =>
+const part = (over: Partial<BucketScope> = {}): BucketScope =>
   ({ base: '{mgw0}:', epoch: 'epoch-1', accepts: () => true, ...over });
 const all = part();
 
@@ -43,7 +43,7 @@ describe('the journal', () => {
     first.addDropped('b');
     await first.close();
     const second = await open();
-    assert.deepEqual(second.left, [pending('c')]);
+    assert.deepEqual(second.undelivered, [pending('c')]);
     assert.deepEqual(await second.refills(all), [refill('a')]);
     await second.close();
     assert.equal(statSync(join(folder, 'current.jsonl')).mode & 0o077, 0);
@@ -71,7 +71,7 @@ describe('the journal', () => {
     const kept = (await journal.refills(all)).map(({ args: [id] }) => id);
     assert.ok(kept.includes('d') && !kept.includes('b') && !kept.includes('a'), kept.join());
     await journal.close();
-    assert.deepEqual((await open().then(async (next) => (await next.close(), next))).left, [pending('waiting')]);
+    assert.deepEqual((await open().then(async (next) => (await next.close(), next))).undelivered, [pending('waiting')]);
   });
 
   test('writes what comes while it writes, and more than it has room for', async () => {
@@ -89,8 +89,10 @@ describe('the journal', () => {
     writeFileSync(join(folder, 'previous.jsonl'), '\n["C","req_1",["settled","team-a/team-a","req_1","key-1","1795176000000","[\\"auto-a\\",\\"m\\",\\"r/c\\",\\"ns/p@1\\"]","[10,1,2,3,30,\\"Provider\\"]","30","0","Succeeded","1234","30","70","1","30","30","30","30","20777","24322"],["","0","r/c"]]\n');
     writeFileSync(join(folder, 'current.jsonl'), '\n["P",{"callId":"req_2","account":"team-a/team-a","adopt":{"name":"adopt","args":["req_2"]},"settle":{"name":"settle","args":["req_2","5"]}}]\n["P",{"callId":"req_3","account":"team-a/team-a","adopt":{"name":"adopt","args":[]},"settle":{"name":"settle","args":[]}}]\n["D","req_3"]\n');
     const journal = await open();
-    assert.deepEqual(journal.left, [{ callId: 'req_2', account:
-      'team-a/team-a', adopt: { name: 'adopt', args: ['req_2'] }, settle: { name: 'settle', args: ['req_2', '5'] } }]);
+    assert.deepEqual(journal.undelivered, [{
+      callId: 'req_2', account: 'team-a/team-a', adopt: { name: 'adopt', args: ['req_2'] },
+      settle: { name: 'settle', args: ['req_2', '5'] },
+    }]);
     assert.deepEqual(await journal.refills(all), [{
       name: 'refill',
       args: [
@@ -107,18 +109,18 @@ describe('the journal', () => {
     await first.close();
     appendFileSync(join(folder, 'current.jsonl'), '["C","a",["settl');
     const second = await open();
-    assert.deepEqual(second.left, [pending('a')]);
+    assert.deepEqual(second.undelivered, [pending('a')]);
     second.addSettled(reply('a'), JOB);
     await second.close();
     const third = await open();
-    assert.deepEqual(third.left, []);
+    assert.deepEqual(third.undelivered, []);
     assert.deepEqual(await third.refills(all), [refill('a')]);
     await third.close();
     assert.ok(readFileSync(join(folder, 'current.jsonl'), 'utf8').endsWith('\n'));
   });
 
   test('knows which settlements are not older than an epoch, also after its files took turns and in the next process', async () => {
-    const since = async (journal: SettlementJournal, over: Partial<JournalPart>): Promise<string[]> => (
+    const since = async (journal: SettlementJournal, over: Partial<BucketScope>): Promise<string[]> => (
       (await journal.refills(part(over))).filter(({ args }) => args.at(-1) === '1').map(({ args: [id = ''] }) => id)
     );
     const journal = await open();
@@ -198,7 +200,7 @@ describe('the journal', () => {
     await journal.close();
     const next = await open();
     await next.close();
-    assert.deepEqual(next.left, [pending('b')]);
+    assert.deepEqual(next.undelivered, [pending('b')]);
   });
 
   test('a turn that failed between its two steps loses nothing, and is made up for', async (context) => {
@@ -233,7 +235,7 @@ describe('the journal', () => {
     assert.deepEqual((await journal.refills(all)).at(-1), refill('f'));
     assert.ok(!(await journal.refills(all)).some(({ args: [id] }) => id === 'a'));
     await journal.close();
-    assert.deepEqual((await open().then(async (next) => (await next.close(), next))).left, [pending('waiting')]);
+    assert.deepEqual((await open().then(async (next) => (await next.close(), next))).undelivered, [pending('waiting')]);
   });
 
   test('says so where something comes when it is closed', async () => {

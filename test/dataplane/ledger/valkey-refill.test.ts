@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, describe, test } from 'node:test';
 import { Bucket } from '#ledger/valkey/bucket.ts';
-import { openLink } from '#ledger/valkey/link.ts';
+import { openConnection } from '#ledger/valkey/connection.ts';
 import { bucketBases, parseValkeyUrl } from '#ledger/valkey/location.ts';
 import type { KnownKey } from '#ledger/valkey/refill.ts';
 import { refillOperations } from '#ledger/valkey/refill.ts';
@@ -58,16 +58,17 @@ describe('a store that lost something', { skip: valkey.skip }, async () => {
     where: Place, told: readonly Operation[], work: (bucket: Bucket, instance: string) => Promise<void>,
   ): Promise<void> => {
     const location = parseValkeyUrl(urlOf(where));
-    const link = openLink(location);
+    const connection = openConnection(location);
     const instance = randomUUID();
     // the clock stands still while it is filled
     let nowMs = NOON_MS;
     const opened = Promise.withResolvers<void>();
     const bucket = new Bucket({
-      link, base: bucketBases(location)[0] ?? assert.fail(),
-      settings: { ...PATIENT, keepMs:
-        DAY_MS, records: 100, lenient: false, instance, refillMs: 1_000, clock: () => nowMs },
-      contribute: async () => told,
+      connection, base: bucketBases(location)[0] ?? assert.fail(),
+      settings: {
+        ...PATIENT, keepMs: DAY_MS, records: 100, lenient: false, instance, refillMs: 1_000, clock: () => nowMs,
+      },
+      collectRestores: async () => told,
       onRejoined: () => { nowMs += 2_000; },
       onState: (state) => (state === 'Open' ? opened.resolve() : undefined),
     });
@@ -77,14 +78,14 @@ describe('a store that lost something', { skip: valkey.skip }, async () => {
       await work(bucket, instance);
     } finally {
       bucket.close();
-      link.close();
+      connection.close();
     }
   };
 
   /** Of account, key, day and month: all the same here. */
   const spent = async (bucket: Bucket): Promise<number> => {
-    const [, account] = await bucket.ask({ name: 'account', args: [ACCOUNT] });
-    const [, , , total, , day, , month] = await bucket.ask({ name: 'key', args: ['key-1'] });
+    const [, account] = await bucket.execute({ name: 'account', args: [ACCOUNT] });
+    const [, , , total, , day, , month] = await bucket.execute({ name: 'key', args: ['key-1'] });
     assert.deepEqual([total, month], [account, account]);
     assert.ok(Number(day) <= Number(total));
     return Number(account);
@@ -92,8 +93,8 @@ describe('a store that lost something', { skip: valkey.skip }, async () => {
 
   const spend = async (bucket: Bucket, id: string, cost: bigint): Promise<void> => {
     const request = holdRequest(id, cost);
-    assert.equal((await bucket.ask(holdOperation(request)))[0], 'held');
-    assert.equal((await bucket.ask(settleOperation(settlement(id, cost), [])))[0], 'settled');
+    assert.equal((await bucket.execute(holdOperation(request)))[0], 'held');
+    assert.equal((await bucket.execute(settleOperation(settlement(id, cost), [])))[0], 'settled');
   };
 
   test('is what it was after the latest settlement that is known', () => withBucket(place(), [
@@ -101,12 +102,12 @@ describe('a store that lost something', { skip: valkey.skip }, async () => {
   ], async (bucket) => {
     assert.equal(await spent(bucket), 100);
     // a journal that comes late: one that is in there already, and one that is not
-    await bucket.ask(refill('c', { cost: 3, n: 9, spent: 90 }));
+    await bucket.execute(refill('c', { cost: 3, n: 9, spent: 90 }));
     assert.equal(await spent(bucket), 100);
-    await bucket.ask(refill('d', { cost: 7, n: 12, spent: 107 }));
+    await bucket.execute(refill('d', { cost: 7, n: 12, spent: 107 }));
     assert.equal(await spent(bucket), 107);
     // once each
-    await bucket.ask(refill('d', { cost: 7, n: 12, spent: 107 }));
+    await bucket.execute(refill('d', { cost: 7, n: 12, spent: 107 }));
     assert.equal(await spent(bucket), 107);
   }));
 
@@ -114,9 +115,9 @@ describe('a store that lost something', { skip: valkey.skip }, async () => {
     bucket,
   ) => {
     await spend(bucket, 'new', 4n);
-    await bucket.ask(refill('a', { cost: 5, n: 10, spent: 95 }));
+    await bucket.execute(refill('a', { cost: 5, n: 10, spent: 95 }));
     assert.equal(await spent(bucket), 99);
-    await bucket.ask(refill('b', { cost: 6, n: 11, spent: 101 }));
+    await bucket.execute(refill('b', { cost: 6, n: 11, spent: 101 }));
     assert.equal(await spent(bucket), 105);
   }));
 
@@ -125,14 +126,14 @@ describe('a store that lost something', { skip: valkey.skip }, async () => {
     for (const told of [[...statuses(70n), ...journal], [...journal, ...statuses(70n)]])
       await withBucket(place(), told, async (bucket) => assert.equal(await spent(bucket), 70));
     await withBucket(place(), statuses(70n), async (bucket) => {
-      await bucket.ask(refill('a', { cost: 5, n: 10, spent: 60 }));
+      await bucket.execute(refill('a', { cost: 5, n: 10, spent: 60 }));
       assert.equal(await spent(bucket), 70);
-      await bucket.ask(refill('b', { cost: 15, n: 11, spent: 75 }));
+      await bucket.execute(refill('b', { cost: 15, n: 11, spent: 75 }));
       assert.equal(await spent(bucket), 75);
     });
     await withBucket(place(), [...statuses(50n), ...journal], async (bucket) => {
       assert.equal(await spent(bucket), 60);
-      await bucket.ask(refill('c', { cost: 5, n: 12, spent: 65 }));
+      await bucket.execute(refill('c', { cost: 5, n: 12, spent: 65 }));
       assert.equal(await spent(bucket), 65);
     });
   });
@@ -142,7 +143,7 @@ describe('a store that lost something', { skip: valkey.skip }, async () => {
       await withBucket(place(), told, async (bucket) => {
         await spend(bucket, 'kept', 9n);
         const before = await spent(bucket);
-        await bucket.ask(refill('lost', { cost: 7, n: 12, spent: before + 7, since: true }));
+        await bucket.execute(refill('lost', { cost: 7, n: 12, spent: before + 7, since: true }));
         assert.equal(await spent(bucket), before + 7);
       });
     }
@@ -155,7 +156,7 @@ describe('a store that lost something', { skip: valkey.skip }, async () => {
     await server.command('HDEL', `${base}e`, 'id');
     await withBucket(where, [], async (bucket) => {
       assert.equal(await spent(bucket), 90);
-      await bucket.ask(refill('lost', { cost: 7, n: 2, spent: 97 }));
+      await bucket.execute(refill('lost', { cost: 7, n: 2, spent: 97 }));
       assert.equal(await spent(bucket), 97);
     });
   });
@@ -164,21 +165,23 @@ describe('a store that lost something', { skip: valkey.skip }, async () => {
     const where = place();
     return withBucket(where, [], async (first, instance) => {
       const request = holdRequest('a', 60n, { progress: progress(20n) });
-      await first.ask(holdOperation(request));
+      await first.execute(holdOperation(request));
       await withBucket(where, [], async (second) => {
         await declareDead(where, instance);
-        const [, told = ''] = await second.ask({ name: 'reap', args: ['10'] });
+        const [, told = ''] = await second.execute({ name: 'reap', args: ['10'] });
         assert.match(told, /Abandoned/);
         assert.equal(await spent(second), 20);
         // what the reaper's own journal says of it is nothing new
-        assert.deepEqual(await second.ask(refill('a', { cost: 20, n: 1, spent: 20, status: 'Abandoned' })), ['known']);
+        assert.deepEqual(
+          await second.execute(refill('a', { cost: 20, n: 1, spent: 20, status: 'Abandoned' })), ['known'],
+        );
         for (let round = 0; round < 2; round++) {
-          await second.ask(refill('a', { cost: 50, n: 1, spent: 50 }));
+          await second.execute(refill('a', { cost: 50, n: 1, spent: 50 }));
           assert.equal(await spent(second), 50);
         }
-        const { record } = parseRecord(await second.ask({ name: 'usage', args: ['a'] }));
+        const { record } = parseRecord(await second.execute({ name: 'usage', args: ['a'] }));
         assert.deepEqual([record.status, record.costNanoUsd], ['Succeeded', 50n]);
-        assert.deepEqual(await second.ask({ name: 'account', args: [ACCOUNT] }), ['account', '50', '0']);
+        assert.deepEqual(await second.execute({ name: 'account', args: [ACCOUNT] }), ['account', '50', '0']);
       });
     });
   });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { Bucket } from '#ledger/valkey/bucket.ts';
-import { Unanswered } from '#ledger/valkey/replies.ts';
+import { OutcomeUnknown } from '#ledger/valkey/replies.ts';
 import { PATIENT } from './valkey-subject.ts';
 
 const BEAT = { name: 'beat', args: [] };
@@ -18,12 +18,12 @@ async function withBucket(
     base: '{b}:', settings: {
       ...PATIENT, timeoutMs, keepMs: 1, records: 1, lenient: false, instance: 'one', clock: undefined,
     },
-    link: {
+    connection: {
       run: (_base, batch) =>
         (batch.includes('beat') ? new Promise((resolve) => { batches.push(resolve); }) : Promise.resolve('ok')),
       read: () => assert.fail(), command: () => assert.fail(), lastFailure: () => '', close: () => undefined,
     },
-    contribute: async () => [], onRejoined: () => undefined,
+    collectRestores: async () => [], onRejoined: () => undefined,
     onState: (state) => (state === 'Open' ? opened.resolve() : undefined),
   });
   bucket.start();
@@ -46,8 +46,8 @@ describe('a bucket', () => {
   it('refuses what is not answered in time, and says that it may have been done', () => withBucket(50, async (
     bucket, batches,
   ) => {
-    const asked = bucket.ask(BEAT);
-    await assert.rejects(asked, Unanswered);
+    const asked = bucket.execute(BEAT);
+    await assert.rejects(asked, OutcomeUnknown);
     assert.equal(batches.length, 1);
     // what comes then counts no more
     batches[0]?.('ok\x1eok');
@@ -57,17 +57,17 @@ describe('a bucket', () => {
   it('refuses what it never sent as something that was not done', () => withBucket(50, async (bucket) => {
     // two batches are on their way
     for (let n = 0; n < 2; n++) {
-      bucket.askUntilAnswered(BEAT).catch(() => undefined);
+      bucket.executeUntilAnswered(BEAT).catch(() => undefined);
       await turn();
     }
-    await assert.rejects(bucket.ask(BEAT), (error) => error instanceof LedgerUnavailable &&
-      !(error instanceof Unanswered));
+    await assert.rejects(bucket.execute(BEAT), (error) => error instanceof LedgerUnavailable &&
+      !(error instanceof OutcomeUnknown));
   }));
 
   it('gives what it was asked its time after the process stood still', () => withBucket(100, async (
     bucket, batches,
   ) => {
-    const asked = bucket.ask(BEAT);
+    const asked = bucket.execute(BEAT);
     await turn();
     standStill(300);
     await turn();

@@ -82,7 +82,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/listen.ts': { may: [] },
   'dataplane/snapshot': { may: [], packages: ['@bufbuild/protobuf'] },
   'dataplane/protocol': { may: [] },
-  'dataplane/ledger': { may: ['dataplane/snapshot'], packages: ['@redis/client'] },
+  'dataplane/ledger': { may: ['dataplane/clock.ts', 'dataplane/snapshot'], packages: ['@redis/client'] },
   'dataplane/upstream': { may: [], packages: ['undici'] },
   'dataplane/state': { may: [
     'web/pricing/price-list.ts', 'web/pricing/price-rows.ts', 'dataplane/snapshot', 'dataplane/protocol/call-facts.ts',

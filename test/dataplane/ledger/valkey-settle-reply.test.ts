@@ -7,13 +7,13 @@ import { after, describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { HoldRequest, Limits, Settlement } from '#ledger/ledger.ts';
 import { Bucket } from '#ledger/valkey/bucket.ts';
-import { openLink } from '#ledger/valkey/link.ts';
+import { openConnection } from '#ledger/valkey/connection.ts';
 import { bucketBases, parseValkeyUrl } from '#ledger/valkey/location.ts';
 import {
-  admitOperation, ARGUMENT_END, bookOperation, encodeBatch, holdOperation, settleOperation,
+  admitOperation, ARGUMENT_END, settleHeldOperation, encodeBatch, holdOperation, settleOperation,
 } from '#ledger/valkey/operations.ts';
 import type { HeldCall, Operation } from '#ledger/valkey/operations.ts';
-import { expandBooked, parseRecord } from '#ledger/valkey/replies.ts';
+import { expandSettleReply, parseRecord } from '#ledger/valkey/replies.ts';
 import type { Reply } from '#ledger/valkey/replies.ts';
 import { startValkey, valkey } from '../../support/valkey.ts';
 import { DAY_MS, holdRequest, NOON_MS, origin, progress, settlement, slot } from './calls.ts';
@@ -40,7 +40,7 @@ function encoded(operation: Operation): Operation {
 }
 
 function heldCall(request: HoldRequest, [day, month]: readonly [string, string]): HeldCall {
-  return { request, heldNanoUsd: request.amountNanoUsd, progress: request.progress, day, month, doubtful: false };
+  return { request, heldNanoUsd: request.amountNanoUsd, progress: request.progress, day, month, isUncertain: false };
 }
 
 /** What somebody else may have chosen. */
@@ -77,8 +77,9 @@ describe('an operation as text', () => {
       };
       const heldOrigin = moved ? { ...request.origin, channel: `${request.origin.channel}-other` } : request.origin;
       const operations = [
-        holdOperation(request), admitOperation(request, slots), bookOperation(settled, heldOrigin, slots.map(({ id }) =>
-          id)),
+        holdOperation(request), admitOperation(request, slots), settleHeldOperation(
+          settled, heldOrigin, slots.map(({ id }) => id),
+        ),
         settleOperation(settled, slots.map(({ id }) => id)),
       ];
       const decoded = decode(encodeBatch([], operations));
@@ -100,7 +101,7 @@ describe('an operation as text', () => {
     const both = encoded(admitOperation(call, [slot('Key', 'one', 2), slot('Channel', 'r/c', 1)]));
     assert.deepEqual(both.args, ['4', 'key/one', '2', 'channel/r/c', '1', ...held.args]);
     const settled = settlement('a', 5n, { progress: progress(5n), origin: call.origin });
-    assert.deepEqual(encoded(bookOperation(settled, call.origin, ['key/one'])).args, [
+    assert.deepEqual(encoded(settleHeldOperation(settled, call.origin, ['key/one'])).args, [
       'a', '5', '[10,1,2,3,5,"Partial"]', '', 'Succeeded', '1234', 'key/one',
     ]);
   });
@@ -113,10 +114,10 @@ describe('an operation as text', () => {
   it('names the route that the call has now', () => {
     const other = { ...call.origin, catalog: 'model-gateway/anthropic@2' };
     const settled = settlement('a', 5n, { origin: other });
-    assert.equal(bookOperation(settled, call.origin, []).args[3], JSON.stringify([
+    assert.equal(settleHeldOperation(settled, call.origin, []).args[3], JSON.stringify([
       other.group, other.model, other.channel, other.catalog,
     ]));
-    assert.equal(bookOperation(settled, other, []).args[3], '');
+    assert.equal(settleHeldOperation(settled, other, []).args[3], '');
   });
 });
 
@@ -129,14 +130,14 @@ describe('a short reply', { skip: valkey.skip }, async () => {
     server, prefix: `b${randomUUID().slice(0, 8)}`, query: '',
   }): Promise<void> => {
     const location = parseValkeyUrl(urlOf(place));
-    const link = openLink(location);
+    const connection = openConnection(location);
     const settings = {
       keepMs: DAY_MS, records: 100, lenient: false, ...PATIENT, instance: randomUUID(), clock: () => NOON_MS,
     };
     const opened = Promise.withResolvers<void>();
     const bucket = new Bucket({
-      link, base: bucketBases(location)[0] ??
-        assert.fail(), settings, contribute: async () => [], onRejoined: () => undefined,
+      connection, base: bucketBases(location)[0] ??
+        assert.fail(), settings, collectRestores: async () => [], onRejoined: () => undefined,
       onState: (state) => (state === 'Open' ? opened.resolve() : undefined),
     });
     bucket.start();
@@ -145,18 +146,18 @@ describe('a short reply', { skip: valkey.skip }, async () => {
       await test(bucket);
     } finally {
       bucket.close();
-      link.close();
+      connection.close();
     }
   };
 
   const hold = async (bucket: Bucket, request: HoldRequest): Promise<readonly [day: string, month: string]> => {
-    const [word, , day = '', month = ''] = await bucket.ask(holdOperation(request));
+    const [word, , day = '', month = ''] = await bucket.execute(holdOperation(request));
     assert.equal(word, 'held');
     return [day, month];
   };
 
   const book = (bucket: Bucket, settled: Settlement, heldOrigin = settled.origin): Promise<Reply> =>
-    bucket.ask(bookOperation(settled, heldOrigin, []));
+    bucket.execute(settleHeldOperation(settled, heldOrigin, []));
 
   const moved = origin('a', { group: 'vip', channel: 'other/backup', catalog: 'model-gateway/other@7' });
   const huge = 9_000_000_000n * 10n ** 9n;
@@ -180,17 +181,17 @@ describe('a short reply', { skip: valkey.skip }, async () => {
       const asked: typeof told = {};
       await withBucket(async (bucket) => {
         await hold(bucket, request);
-        const reply = await bucket.ask(settleOperation(settled, []));
+        const reply = await bucket.execute(settleOperation(settled, []));
         assert.equal(reply[0], 'settled');
-        Object.assign(told, { reply, kept: await bucket.ask({ name: 'usage', args: ['a'] }) });
+        Object.assign(told, { reply, kept: await bucket.execute({ name: 'usage', args: ['a'] }) });
       });
       await withBucket(async (bucket) => {
         const held = heldCall(request, await hold(bucket, request));
         const reply = await book(bucket, settled, request.origin);
         assert.equal(reply[0], 'booked');
-        Object.assign(
-          asked, { reply: expandBooked(reply, held, settled), kept: await bucket.ask({ name: 'usage', args: ['a'] }) },
-        );
+        Object.assign(asked, {
+          reply: expandSettleReply(reply, held, settled), kept: await bucket.execute({ name: 'usage', args: ['a'] }),
+        });
       });
       assert.deepEqual(asked, told);
     });
@@ -226,11 +227,11 @@ describe('a short reply', { skip: valkey.skip }, async () => {
       const [failed, held] = await Promise.allSettled([book(bucket, settlement('a', 30n)), hold(bucket, other)]);
       assert.equal(failed.status, 'rejected');
       assert.equal(held.status, 'fulfilled');
-      assert.deepEqual(await bucket.ask({ name: 'account', args: ['team-a/team-a'] }), ['account', '0', '85']);
-      assert.deepEqual((await bucket.ask({ name: 'usage', args: ['a'] }))[0], 'running');
+      assert.deepEqual(await bucket.execute({ name: 'account', args: ['team-a/team-a'] }), ['account', '0', '85']);
+      assert.deepEqual((await bucket.execute({ name: 'usage', args: ['a'] }))[0], 'running');
       await server.command('DEL', `${base}s:team-a/team-a`);
       assert.equal((await book(bucket, settlement('a', 30n)))[0], 'booked');
-      assert.deepEqual(await bucket.ask({ name: 'account', args: ['team-a/team-a'] }), ['account', '30', '5']);
+      assert.deepEqual(await bucket.execute({ name: 'account', args: ['team-a/team-a'] }), ['account', '30', '5']);
       // a settled call is kept for a while, a hold as long as it lasts
       assert.ok(Number(await server.command('PTTL', `${base}c:a`)) > 0);
       assert.equal(Number(await server.command('PTTL', `${base}c:b`)), -1);

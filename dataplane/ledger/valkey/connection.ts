@@ -1,6 +1,6 @@
 /**
- * The connection to the server or the Cluster, and how the ledger's script is run on it. It reconnects by itself, for
- * ever; whatever is asked meanwhile fails at once.
+ * The connection to the server or the Cluster, which runs the ledger's script. It reconnects for ever; commands fail at
+ * once while it is disconnected.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -9,16 +9,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient, createCluster } from '@redis/client';
 import type { ValkeyLocation } from './location.ts';
 
-export interface Link {
-  /** Runs a batch on a bucket; resolves with the reply once as many replicas have it as the location asks for. */
+export interface ValkeyConnection {
+  /** Runs a batch; resolves with the reply when the configured number of replicas have it. */
   run(base: string, batch: string): Promise<unknown>;
-  /** The same, for a user who may only read. */
+  /** Runs a batch that only reads, as a user with read permissions may. */
   read(base: string, batch: string): Promise<unknown>;
-  /** Any other command on a key. */
+  /** Runs another read command on a key. */
   command(key: string, args: readonly string[]): Promise<unknown>;
-  /** The latest failure to connect, in words; empty since it has answered. */
+  /** The latest error, for operators; empty after a successful command. */
   lastFailure(): string;
-  /** Ends the connection; what is on its way is lost. */
+  /** Closes the connection; commands in flight are lost. */
   close(): void;
 }
 
@@ -28,21 +28,21 @@ type Send = (key: string, args: readonly string[], readonly: boolean) => Promise
 const SOURCE = readFileSync(join(import.meta.dirname, 'ledger.lua'), 'utf8');
 const SCRIPT = `${SOURCE}\nreturn main(KEYS, ARGV)\n`;
 const SCRIPT_SHA = createHash('sha1').update(SCRIPT).digest('hex');
-/** Content is the version: data planes of different versions use different functions on the same data. */
+/** Named by its content: data planes of different versions use different functions on the same data. */
 const FUNCTION = `mgw_${SCRIPT_SHA.slice(0, 16)}`;
 const LIBRARY = `#!lua name=${FUNCTION}\n${SOURCE}\nredis.register_function('${FUNCTION}', main)\n`;
 
 const CONNECT_MS = 2_000;
 const PING_MS = 500;
-/** A connection that is silent for so long is given up. */
+/** A connection that is silent for so long is closed. */
 const SILENT_MS = 3_000;
 const RECONNECT_MS = 500;
 const WAIT_MS = 200;
-/** No timeout per command: a server that takes nothing is given up like one that is silent. */
+/** No timeout per command: the connection is closed if the server is silent. */
 const COMMAND_OPTIONS = { timeout: 0 };
 
 /** Connects in the background. */
-export function openLink(location: ValkeyLocation): Link {
+export function openConnection(location: ValkeyLocation): ValkeyConnection {
   let lastFailure = '';
   const onError = (error: unknown): void => { lastFailure = messageOf(error); };
   const connection = location.cluster ? openCluster(location, onError) : openServer(location, onError);
@@ -68,8 +68,8 @@ export function openLink(location: ValkeyLocation): Link {
   };
 }
 
-/** Runs batches as a function of the server; as a script where it has no functions for this user. */
-function createRunner(send: Send): Link['run'] {
+/** Runs batches as a server function, or as a script if the server has no functions for this user. */
+function createRunner(send: Send): ValkeyConnection['run'] {
   let hasFunctions = true;
   return async (base, batch) => {
     if (hasFunctions) {
@@ -84,7 +84,7 @@ function createRunner(send: Send): Link['run'] {
   };
 }
 
-/** Loads the library where the server does not have it. */
+/** Loads the library if the server does not have it. */
 async function callFunction(send: Send, base: string, batch: string): Promise<unknown> {
   const command = ['FCALL', FUNCTION, '1', base, batch];
   try {
@@ -93,7 +93,7 @@ async function callFunction(send: Send, base: string, batch: string): Promise<un
     if (!messageOf(error).includes('Function not found')) throw error;
   }
   await send(base, ['FUNCTION', 'LOAD', LIBRARY], false).catch((error: unknown) => {
-    // another process was faster
+    // another process has loaded it
     if (!messageOf(error).includes('already exists')) throw error;
   });
   return send(base, command, false);
@@ -105,7 +105,7 @@ interface Evaluation {
   readonly readonly: boolean;
 }
 
-/** As a script: nothing needs to be there before, and a user who may only read can run it. */
+/** Runs a batch as a script, which needs no library and works for a user with read permissions. */
 async function evaluate(send: Send, { base, batch, readonly }: Evaluation): Promise<unknown> {
   const suffix = readonly ? '_RO' : '';
   try {
@@ -124,7 +124,7 @@ function socketOf(location: ValkeyLocation) {
   const { tls, caFile } = location;
   const options = {
     connectTimeout: CONNECT_MS, socketTimeout: SILENT_MS, noDelay: true,
-    // at once first, then ever more slowly; with jitter, so that a fleet does not come back in step
+    // exponential backoff with jitter, so that a fleet does not reconnect in step
     reconnectStrategy: (retries: number) => Math.min(RECONNECT_MS, 20 * 2 ** retries) * (0.5 + Math.random() / 2),
   };
   return tls ? { ...options, tls: true as const, ...(caFile !== undefined && { ca: readFileSync(caFile) }) } : options;
@@ -153,7 +153,7 @@ function openServer(location: ValkeyLocation, onError: (error: unknown) => void)
   const socket = { ...connection.socket, host: server.host, port: server.port };
   const client = createClient({ ...connection, socket, database: location.database });
   client.on('error', onError);
-  // it rejects only where it is closed before it was connected
+  // it rejects only if it is closed before it is connected
   client.connect().catch(onError);
   return { send: (_key, args) => client.sendCommand(args), close: () => client.destroy() };
 }
@@ -169,7 +169,7 @@ function openCluster(location: ValkeyLocation, onError: (error: unknown) => void
   const options = { RESP: 2 as const, commandOptions: COMMAND_OPTIONS, rootNodes, defaults: connection };
   const make = () => createCluster(options).on('error', onError);
   let cluster: ReturnType<typeof make> | undefined;
-  // the client looks for nodes that are lost later, but not at the start
+  // the client reconnects to lost nodes, but does not repeat its first connection
   const connect = async (): Promise<void> => {
     for (;;) {
       const next = make();
