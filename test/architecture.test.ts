@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import type { Source, Violation } from './support/architecture/facts.ts';
 import { DESCRIPTIONS, LAYOUT, PURE } from './support/architecture/layout.ts';
 import { checkSources } from './support/architecture/rules.ts';

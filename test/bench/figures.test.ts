@@ -1,6 +1,6 @@
 /** The bench's arithmetic: what it says must be right even though no test measures anything. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { streamChunks, wholeAnswer } from './answers.ts';
 import { callOf, CASES, chooseCases, EVENTS_PER_STREAM, groupCases, QUICK_CASES } from './cases.ts';
 import { median, medianRatio, percentile, quantilesOf, slopeOf } from './figures.ts';

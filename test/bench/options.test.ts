@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { describe, test } from 'vitest';
 import { parseBenchOptions } from './options.ts';
 
 const NONSENSE: readonly [flags: readonly string[], said: string][] = [

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { afterAll, describe, it } from 'vitest';
 import { startMgw } from '../support/cli.ts';
 
 describe('compiled modules', () => {
   const folder = mkdtempSync(join(tmpdir(), 'mgw-compiled-'));
-  after(() => rmSync(folder, { recursive: true }));
+  afterAll(() => rmSync(folder, { recursive: true }));
 
   it('are kept where NODE_COMPILE_CACHE says', async () => {
     const kept = join(folder, 'kept');

@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { describe, it } from 'node:test';
 import { join } from 'node:path';
+import { describe, it } from 'vitest';
 import { configOf, numberedKey } from '../dataplane/xds/support.ts';
 import { testDistribution } from '../operator/xds/support.ts';
 import { mgw, startMgw, tempFolder } from '../support/cli.ts';

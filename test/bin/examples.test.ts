@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { mgw, tempFolder } from '../support/cli.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');

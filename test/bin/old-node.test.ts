@@ -6,8 +6,8 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
 import { promisify } from 'node:util';
+import { describe, it } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
 const MGW = join(ROOT, 'bin/mgw.js');

@@ -5,8 +5,8 @@ import { existsSync } from 'node:fs';
 import { cp, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
 import { promisify } from 'node:util';
+import { describe, it } from 'vitest';
 import { mgw, startMgw, tempFolder } from '../support/cli.ts';
 import type { RunningCli } from '../support/cli.ts';
 

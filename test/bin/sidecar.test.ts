@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, describe, it } from 'node:test';
+import { afterEach, describe, it } from 'vitest';
 import { mgw, startMgw, tempFolder } from '../support/cli.ts';
 import { freePort } from '../support/free-port.ts';
 import { until } from '../cluster/support.ts';

@@ -1,7 +1,7 @@
 /** `mgw usage` on both ledgers: filters and formats. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { openEmbeddedLedger } from '#ledger/embedded.ts';
 import type { Ledger } from '#ledger/ledger.ts';
 import { openValkeyLedger } from '#ledger/valkey.ts';
@@ -40,7 +40,7 @@ let server: ValkeyServer | undefined;
 const ledgers: Ledger[] = [];
 const places: { name: string; flags: string[] }[] = [];
 
-before(async () => {
+beforeAll(async () => {
   folder = await tempFolder();
   const file = await openEmbeddedLedger({ path: `${folder.path}/ledger.db` });
   ledgers.push(file);
@@ -53,7 +53,7 @@ before(async () => {
   await fill(shared);
   places.push({ name: 'Valkey', flags: ['--ledger', server.url] });
 });
-after(async () => {
+afterAll(async () => {
   for (const ledger of ledgers) await ledger.close();
   await server?.[Symbol.asyncDispose]();
   await folder[Symbol.asyncDispose]();
@@ -73,8 +73,7 @@ async function whenThere(flags: readonly string[]): Promise<Line[]> {
 
 describe('mgw usage', () => {
   for (const place of ['a file', 'Valkey']) {
-    it(`tells of each call in ${place}, also while it is in use, and filters`, { skip: place === 'Valkey' &&
-      valkey.skip }, async () => {
+    it.skipIf(place === 'Valkey' && valkey.skip)(`tells of each call in ${place}, also while it is in use, and filters`, async () => {
       const flags = places.find(({ name }) => name === place)?.flags ?? [];
       const lines = await whenThere(flags);
       assert.deepEqual(lines.map(({ id, cost_usd, created_at }) => [id, cost_usd, created_at]).toSorted((

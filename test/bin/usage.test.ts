@@ -1,7 +1,7 @@
 /** Help, and command lines that are wrong: exit code 64, with a message that says what would be right. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
 import { InvalidArgumentError } from 'commander';
+import { describe, it } from 'vitest';
 import { parseAddress, parseBytes, parseLedger, parseNamespace, urlOf, withoutUnset } from '../../bin/options.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import { mgw } from '../support/cli.ts';

@@ -1,7 +1,7 @@
 /** `mgw validate` on folders that are right and folders that are not. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { mgw, tempFolder } from '../support/cli.ts';
 
 const EXAMPLES = join(import.meta.dirname, '..', '..', 'docs', 'examples');

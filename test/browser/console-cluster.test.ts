@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { afterAll, beforeAll, describe, test } from 'vitest';
 import { openValkeyLedger } from '#ledger/valkey.ts';
 import { PATIENT } from '../dataplane/ledger/valkey-subject.ts';
 import { DOES_ALL, EDITS_KEYS, makePerson, SEES_KEYS } from '../cluster/people.ts';
@@ -28,7 +28,7 @@ const chromium = await need('chromium');
 const missing = await kubeApiserverMissing() ?? (chromium.skip || valkey.skip || false);
 const TEAMS = ['research', 'support'];
 
-describe('the console of a cluster in a browser', { skip: missing }, () => {
+describe.skipIf(missing)('the console of a cluster in a browser', () => {
   let folder: Awaited<ReturnType<typeof tempFolder>>;
   let cluster: Cluster;
   let store: ValkeyServer;
@@ -77,7 +77,7 @@ describe('the console of a cluster in a browser', { skip: missing }, () => {
       fetch(`${url}/sign-in`).then(({ status }) => status, () => 0), (status) => status === 200);
   }
 
-  before(async () => {
+  beforeAll(async () => {
     folder = await tempFolder();
     [cluster, store] = await Promise.all([startCluster(TEAMS), startValkey()]);
     await startFleet();
@@ -87,7 +87,7 @@ describe('the console of a cluster in a browser', { skip: missing }, () => {
     })) tokens.set(name, await makePerson(cluster, name, roles));
     stage = await openStage(chromium.path, join(folder.path, 'pictures'));
   });
-  after(async () => {
+  afterAll(async () => {
     try {
       await stage?.close();
     } finally {

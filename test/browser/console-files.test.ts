@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict';
 import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, test } from 'vitest';
 import { openEmbeddedLedger } from '#ledger/embedded.ts';
 import { startMgw, tempFolder } from '../support/cli.ts';
 import type { RunningCli } from '../support/cli.ts';
@@ -20,7 +20,7 @@ import {
 
 const chromium = await need('chromium');
 
-describe('the console of one machine in a browser', { skip: chromium.skip }, () => {
+describe.skipIf(chromium.skip)('the console of one machine in a browser', () => {
   let folder: Awaited<ReturnType<typeof tempFolder>>;
   let demo: RunningCli;
   let gateway: RunningCli;
@@ -36,7 +36,7 @@ describe('the console of one machine in a browser', { skip: chromium.skip }, () 
   const manifest = (name: string): Promise<string> => readFile(manifestPath(name), 'utf8');
   const at = (path: string) => (address: URL): boolean => address.pathname === path;
 
-  before(async () => {
+  beforeAll(async () => {
     folder = await tempFolder();
     demo = startMgw(['demo-provider', '--listen', '127.0.0.1:0']);
     const [, demoUrl = ''] = await demo.until(/the demo provider answers on (\S+)/);
@@ -59,7 +59,7 @@ describe('the console of one machine in a browser', { skip: chromium.skip }, () 
     ({ page } = admin);
     await admin.context.grantPermissions(['clipboard-read', 'clipboard-write']);
   });
-  after(async () => {
+  afterAll(async () => {
     try {
       await stage?.close();
     } finally {

@@ -1,6 +1,6 @@
 /** A minute of chaos; and that the reconciliation sees what it is there to see. Longer: `npm run chaos`. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { seedOfRun } from '../promises/scene.ts';
 import { closeConnections } from './client.ts';
 import type { LedgerRecord } from './ledger-file.ts';
@@ -15,8 +15,8 @@ const randomSeed = seedOfRun();
 
 let world: World;
 let played: RoundResult;
-before(async () => { world = await openWorld(); });
-after(async () => {
+beforeAll(async () => { world = await openWorld(); });
+afterAll(async () => {
   await world.stop();
   closeConnections();
 });

@@ -1,6 +1,6 @@
 /** A minute of chaos on four gateways that share one Valkey. Longer: `node test/chaos/fleet.ts --minutes 10`. */
 import assert from 'node:assert/strict';
-import { after, describe, it } from 'node:test';
+import { afterAll, describe, it } from 'vitest';
 import { seedOfRun } from '../promises/scene.ts';
 import { valkey } from '../support/valkey.ts';
 import { closeConnections } from './client.ts';
@@ -8,8 +8,8 @@ import { playFleetRound } from './fleet-round.ts';
 
 const seed = seedOfRun();
 
-describe('a fleet in chaos', { skip: valkey.skip }, () => {
-  after(() => closeConnections());
+describe.skipIf(valkey.skip)('a fleet in chaos', () => {
+  afterAll(() => closeConnections());
 
   it(`nothing is overspent, lost or leaked (node test/chaos/fleet.ts --seed ${seed} --round 1)`, async () => {
     const { violations, evidence: { records, samples } } = await playFleetRound(seed, 1, true);

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { parse } from 'yaml';
 import { readCrdTexts } from '#crds/load.ts';
 import { until } from '../cluster/support.ts';
@@ -29,14 +29,14 @@ const INVALID = 422;
 
 const TENANT = [{ apiGroups: ['modelgateway.dev'], resources: ['*'], verbs: ['*'] }];
 
-describe('admission', { skip: missing ?? false }, () => {
+describe.skipIf(missing)('admission', () => {
   let server: KubeApiserver;
   let admin: KubeClient;
   let folder: string;
   const people = new Map<string, KubeClient>();
   const as = (name: string): KubeClient => people.get(name) ?? admin;
 
-  before(async () => {
+  beforeAll(async () => {
     server = await startKubeApiserver();
     admin = kubeClient(server);
     folder = await mkdtemp(join(tmpdir(), 'mgw-admission-'));
@@ -75,7 +75,7 @@ describe('admission', { skip: missing ?? false }, () => {
       'POST', `${at('team-a', 'apikeys')}?dryRun=All`, key('probe', 'standard', { annotations: { note: KEY } }),
     ), ({ status }) => status === INVALID);
   });
-  after(async () => {
+  afterAll(async () => {
     for (const each of people.values()) await each.close();
     await admin?.close();
     await server?.stop();

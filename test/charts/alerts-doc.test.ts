@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { it } from 'node:test';
+import { it } from 'vitest';
 import { parse } from 'yaml';
 import { CHART, ROOT } from './situations.ts';
 

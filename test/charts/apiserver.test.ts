@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { parse } from 'yaml';
 import { needHelm, renderedObjects, runHelm } from '../support/helm.ts';
 import type { Rendered } from '../support/helm.ts';
@@ -46,10 +46,10 @@ function pathOf({ apiVersion, kind, metadata }: Rendered): string {
   return `${base}${where}/${plural}`;
 }
 
-describe('before a real API server', { skip: missing ?? false }, () => {
+describe.skipIf(missing)('before a real API server', () => {
   let server: KubeApiserver;
   let client: KubeClient;
-  before(async () => {
+  beforeAll(async () => {
     server = await startKubeApiserver();
     client = kubeClient(server);
     for (const name of [NAMESPACE, 'team-a', 'team-b'])
@@ -66,7 +66,7 @@ describe('before a real API server', { skip: missing ?? false }, () => {
     }
     await installCrds(client, definitions);
   });
-  after(async () => {
+  afterAll(async () => {
     await client?.close();
     await server?.stop();
   });

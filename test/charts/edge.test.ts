@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { parse } from 'yaml';
 import { needHelm, renderedObjects } from '../support/helm.ts';
 import type { Rendered } from '../support/helm.ts';
@@ -46,7 +46,7 @@ async function adminServer(onRequest: (
   };
 }
 
-describe('the edge', { skip: helm.skip }, () => {
+describe.skipIf(helm.skip)('the edge', () => {
   it('has the bootstrap of the example', async () => {
     const example = renderedObjects(await readFile(join(ROOT, 'docs/examples/kubernetes/edge.yaml'), 'utf8'));
     assert.deepEqual(

@@ -2,7 +2,7 @@
  * What the chart tells the programs is what their command lines take: flags, environment variables and their values.
  */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { dataplaneCommand } from '../../bin/commands/dataplane.ts';
 import { operatorCommand } from '../../bin/commands/operator.ts';
 import { needHelm } from '../support/helm.ts';
@@ -44,7 +44,7 @@ function parsed(
   }
 }
 
-describe('every container\'s flags', { skip: helm.skip }, () => {
+describe.skipIf(helm.skip)('every container\'s flags', () => {
   for (const situation of situations) it(situation.name, async () => {
     const pods = podTemplates(await renderAll(helm, situation)).map(({ template }) => template.spec);
     const containers = pods.flatMap((spec) => spec.containers as Rendered[]);

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { parse } from 'yaml';
 import { freePort } from '../support/free-port.ts';
 import { until } from '../cluster/support.ts';
@@ -16,7 +16,7 @@ describe('the test of the chart', () => {
   let folder: string;
   let gateway: ChildProcess;
   let env: NodeJS.ProcessEnv;
-  before(async () => {
+  beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'mgw-helm-test-'));
     const [sdk, admin] = [await freePort(), await freePort()];
     gateway = spawn(process.execPath, [
@@ -27,7 +27,7 @@ describe('the test of the chart', () => {
     await until('it is ready', () =>
       fetch(`http://127.0.0.1:${admin}/readyz`).then(({ status }) => status, () => 0), (status) => status === 200);
   });
-  after(async () => {
+  afterAll(async () => {
     const ended = once(gateway, 'exit');
     gateway.kill('SIGTERM');
     await ended;

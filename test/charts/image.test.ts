@@ -7,8 +7,8 @@ import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { lintDockerfile, needHadolint } from '../support/image-lint.ts';
 import { readDockerfile } from '../support/image/dockerfile.ts';
 import { ROOT } from './situations.ts';
@@ -17,7 +17,7 @@ const run = promisify(execFile);
 const hadolint = await needHadolint();
 const { text, instructions, lastStage, copied, reachesBuild, compileScript } = await readDockerfile(ROOT);
 
-it('Hadolint finds nothing', { skip: hadolint.skip }, async () => {
+it.skipIf(hadolint.skip)('Hadolint finds nothing', async () => {
   assert.equal(await lintDockerfile(hadolint, join(ROOT, 'Dockerfile')), '');
 });
 
@@ -36,8 +36,7 @@ it('bases are named with a version, and the project\'s own is the package\'s', a
   assert.ok(text.includes(`docker build --tag model-gateway:${version} .`));
 });
 
-it('holds every library that Node.js is linked with', { skip: process.platform !== 'linux' &&
-  'only on Linux are they listed' }, async () => {
+it.skipIf(process.platform !== 'linux' && 'only on Linux are they listed')('holds every library that Node.js is linked with', async () => {
   const { stdout } = await run('ldd', [process.execPath]);
   const needed = [...stdout.matchAll(/^\s*(?:\/\S*\/)?([\w+-]+)\.so/gm)].map(([, name = '']) => name);
   // of the last stage's base: the packages libc6, libgcc-s1 and libstdc++6
@@ -60,14 +59,14 @@ it('the build is given what is copied, and no tests, secrets or data', () => {
 
 describe('with exactly these files', () => {
   let folder: string;
-  before(async () => {
+  beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'mgw-image-'));
     for (const path of copied) await cp(join(ROOT, path), join(folder, path), {
       recursive: true, filter: (source) => reachesBuild(relative(ROOT, source)),
     });
     await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   });
-  after(() => rm(folder, { recursive: true, force: true }));
+  afterAll(() => rm(folder, { recursive: true, force: true }));
   const env = { PATH: process.env['PATH'] };
 
   it('every program is loaded', async () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { before, describe, it } from 'node:test';
+import { beforeAll, describe, it } from 'vitest';
 import { parse } from 'yaml';
 import { needHelm } from '../support/helm.ts';
 import { findKubeScore, lint } from '../support/kube/kube-score.ts';
@@ -31,10 +31,10 @@ function explains({
   ) && new RegExp(words).test(finding.message) && new RegExp(`^(?:${situation || '.*'})$`).test(of);
 }
 
-describe('kube-score finds nothing unexplained', { skip: 'missing' in linter ? linter.missing : false }, () => {
+describe.skipIf('missing' in linter)('kube-score finds nothing unexplained', () => {
   const used = new Set<Explained>();
   let explained: Explained[];
-  before(async () => {
+  beforeAll(async () => {
     explained = parse(await readFile(join(import.meta.dirname, 'lint.yaml'), 'utf8'));
   });
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { it } from 'node:test';
+import { it } from 'vitest';
 import { parse } from 'yaml';
 import { METRICS } from '../../dataplane/telemetry/metric-table.ts';
 import { OPERATOR_METRICS } from '../../operator/metrics.ts';

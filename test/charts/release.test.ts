@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { parse } from 'yaml';
 import { readCrdTexts } from '#crds/load.ts';
 import { kubeconfigFor } from '../cluster/support.ts';
@@ -21,17 +21,17 @@ const missing = await kubeApiserverMissing() ?? (helm.skip || undefined);
 const ACCOUNT = { apiVersion: 'modelgateway.dev/v1alpha1', kind:
   'Account', metadata: { name: 'team-a', namespace: 'default' }, spec: { grants: [{ name: 'first', usd: '5' }] } };
 
-describe('a release', { skip: missing ?? false }, () => {
+describe.skipIf(missing)('a release', () => {
   let server: KubeApiserver;
   let client: KubeClient;
   let folder: string;
-  before(async () => {
+  beforeAll(async () => {
     server = await startKubeApiserver();
     client = kubeClient(server);
     folder = await mkdtemp(join(tmpdir(), 'mgw-release-'));
     await writeFile(join(folder, 'kubeconfig'), kubeconfigFor(server, server.token), { mode: 0o600 });
   });
-  after(async () => {
+  afterAll(async () => {
     await client?.close();
     await server?.stop();
     await rm(folder, { recursive: true, force: true });

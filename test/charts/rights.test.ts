@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { before, describe, it } from 'node:test';
+import { beforeAll, describe, it } from 'vitest';
 import { needHelm, renderedObjects } from '../support/helm.ts';
 import type { Rendered } from '../support/helm.ts';
 import { ROOT, readSituations, renderAll } from './situations.ts';
@@ -46,9 +46,9 @@ async function example(file: string): Promise<Record<string, string[]>> {
   );
 }
 
-describe('rights', { skip: helm.skip }, () => {
+describe.skipIf(helm.skip)('rights', () => {
   const rendered: Record<string, Rendered[]> = {};
-  before(async () => {
+  beforeAll(async () => {
     for (const situation of await readSituations()) rendered[situation.name] = await renderAll(helm, situation);
   });
   const of = (name: string): Rendered[] => rendered[name] ?? [];

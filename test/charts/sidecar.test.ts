@@ -3,7 +3,7 @@
  * pods call.
  */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { parseSidecarSettings } from '../../operator/webhook/settings.ts';
 import { needHelm } from '../support/helm.ts';
 import type { Rendered } from '../support/helm.ts';
@@ -19,7 +19,7 @@ function told(container: Rendered, flag: string): string {
   return value;
 }
 
-describe('the sidecar\'s chart', { skip: helm.skip }, () => {
+describe.skipIf(helm.skip)('the sidecar\'s chart', () => {
   assert.ok(situations.length >= 2);
   for (const situation of situations) it(situation.name, async () => {
     const objects = await renderAll(helm, situation);

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { glob, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { parse } from 'yaml';
 import { needHelm, renderedObjects, runHelm } from '../support/helm.ts';
 import { readValues } from '../../tools/generate/helm-values.ts';
@@ -26,7 +26,7 @@ function shown(text: string, { only }: Situation): string {
   return parts.map((part) => `---\n${part.replace(/[ \t]+$/gm, '')}`).join('');
 }
 
-describe('charts/model-gateway', { skip: helm.skip }, () => {
+describe.skipIf(helm.skip)('charts/model-gateway', () => {
   for (const situation of situations) it(`renders ${situation.name}`, async () => {
     const text = shown(await renderText(helm, situation), situation);
     for (const name of situation.only) assert.ok(text.includes(`templates/${name}.yaml`), `nothing of ${name}`);
@@ -84,7 +84,7 @@ const REFUSED: readonly [what: string, args: readonly string[], because: RegExp]
   ['a route to no Gateway', ['httpRoute.enabled=true'], /parentRefs/],
 ];
 
-describe('values that are refused', { skip: helm.skip }, () => {
+describe.skipIf(helm.skip)('values that are refused', () => {
   for (const [what, settings, because] of REFUSED) it(what, async () => {
     await assert.rejects(
       runHelm(helm, 'template', 'gw', CHART, ...settings.flatMap((each) => ['--set', each])), because,
@@ -92,7 +92,7 @@ describe('values that are refused', { skip: helm.skip }, () => {
   });
 });
 
-describe('docs/helm.md', { skip: helm.skip }, async () => {
+describe.skipIf(helm.skip)('docs/helm.md', async () => {
   const page = await readFile(join(ROOT, 'docs/helm.md'), 'utf8');
   const values = readValues(await readFile(join(CHART, 'values.yaml'), 'utf8'));
 
@@ -138,7 +138,7 @@ describe('docs/helm.md', { skip: helm.skip }, async () => {
   });
 });
 
-describe('charts/model-gateway-crds', { skip: helm.skip }, () => {
+describe.skipIf(helm.skip)('charts/model-gateway-crds', () => {
   it('holds the definitions, unchanged but for labels and annotations', async () => {
     const objects = renderedObjects(await runHelm(helm, 'template', 'crds', CRDS_CHART, '--namespace', NAMESPACE));
     assert.equal(objects.length, 5);

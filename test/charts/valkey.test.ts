@@ -7,8 +7,8 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
 import { createClient } from '@redis/client';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { until } from '../cluster/support.ts';
 import { needHelm } from '../support/helm.ts';
 import { freePort } from '../support/free-port.ts';
@@ -19,12 +19,12 @@ const helm = await needHelm();
 const valkey = await need('valkey');
 const PASSWORD = 'correct-horse-battery-staple';
 
-describe('the bundled Valkey', { skip: helm.skip || valkey.skip }, () => {
+describe.skipIf(helm.skip || valkey.skip)('the bundled Valkey', () => {
   let folder: string;
   let port: number;
   let server: ReturnType<typeof spawn>;
 
-  before(async () => {
+  beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'mgw-valkey-'));
     port = await freePort();
     const objects =
@@ -43,7 +43,7 @@ describe('the bundled Valkey', { skip: helm.skip || valkey.skip }, () => {
     ], { stdio: 'ignore', env: { PATH: `${join(folder, 'bin')}:${process.env['PATH']}` } });
     await until('it answers', () => ask(PASSWORD, ['PING']).catch(String), (answer) => answer === 'PONG');
   });
-  after(async () => {
+  afterAll(async () => {
     const ended = once(server, 'exit');
     server.kill('SIGTERM');
     await ended;

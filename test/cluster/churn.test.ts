@@ -2,7 +2,7 @@
  * A thousand objects made, changed and deleted: all statuses right in the end, no more writes than changes call for.
  */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { kubeApiserverMissing } from '../support/kube-apiserver.ts';
 import { SCENE, conditionsOf, isReady, runOperator, startCluster, until } from './support.ts';
 import type { Cluster, Live, Running } from './support.ts';
@@ -15,16 +15,16 @@ const LEASE = { durationMs: 15_000, renewWithinMs: 10_000, retryMs: 500 };
 const PATH = '/apis/modelgateway.dev/v1alpha1/namespaces/team-a/apikeys';
 const MERGE = 'application/merge-patch+json';
 
-describe('a thousand objects on a Kubernetes API server', { skip: missing ?? false }, () => {
+describe.skipIf(missing)('a thousand objects on a Kubernetes API server', () => {
   let cluster: Cluster;
   let run: Running;
-  before(async () => {
+  beforeAll(async () => {
     cluster = await startCluster();
     await cluster.apply(SCENE);
     run = runOperator(cluster, { lease: LEASE });
     await until('ci is ready', () => cluster.get('ApiKey', 'team-a', 'ci'), isReady);
   });
-  after(async () => {
+  afterAll(async () => {
     await run?.stop();
     await cluster?.stop();
   });

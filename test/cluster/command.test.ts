@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { mgw, tempFolder } from '../support/cli.ts';
 import { freePort } from '../support/free-port.ts';
 import { kubeconfigFor, until } from './support.ts';

@@ -3,7 +3,7 @@
  * it.
  */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { CONDITIONS } from '#crds/conditions.ts';
 import type { ConditionRow } from '#crds/conditions.ts';
 import type { Kind } from '#crds/types.gen.ts';
@@ -130,7 +130,7 @@ const EXPECTED: readonly [Kind, string, ...string[]][] = [
   ['PriceCatalog', 'z-half', 'Accepted=True PartiallyConflicted', 'Ready=False Conflicted'],
 ];
 
-describe('conditions on a Kubernetes API server', { skip: missing ?? false }, () => {
+describe.skipIf(missing)('conditions on a Kubernetes API server', () => {
   let cluster: Cluster;
   let run: Running;
   const fleet = new FakeFleet(0);
@@ -161,7 +161,7 @@ describe('conditions on a Kubernetes API server', { skip: missing ?? false }, ()
     },
   };
 
-  before(async () => {
+  beforeAll(async () => {
     cluster = await startCluster();
     await cluster.apply(SCENE);
     const secret = (name: string, entries: object) => cluster.admin.call('POST', '/api/v1/namespaces/team-a/secrets', {
@@ -178,7 +178,7 @@ describe('conditions on a Kubernetes API server', { skip: missing ?? false }, ()
     }
     run = runOperator(cluster, { proxies: fleet, ledger, waits: { settleMs: 300, spendingEveryMs: 30_000 } });
   });
-  after(async () => {
+  afterAll(async () => {
     await run?.stop();
     await cluster?.stop();
   });

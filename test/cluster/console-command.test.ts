@@ -7,7 +7,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { createAuthority, issueServing } from '../../operator/xds/certificate-authority.ts';
 import { kubeApiserverMissing } from '../support/kube-apiserver.ts';
 import { freePort } from '../support/free-port.ts';
@@ -24,14 +24,14 @@ interface Replica {
   readonly output: readonly string[];
 }
 
-describe('mgw operator --console', { skip: missing ?? false }, () => {
+describe.skipIf(missing)('mgw operator --console', () => {
   let cluster: Cluster;
   const replicas: Replica[] = [];
-  before(async () => {
+  beforeAll(async () => {
     cluster = await startCluster();
     await cluster.apply(SCENE);
   });
-  after(async () => {
+  afterAll(async () => {
     for (const { child } of replicas) {
       if (child.exitCode !== null || child.signalCode !== null) continue;
       const exited = once(child, 'exit');

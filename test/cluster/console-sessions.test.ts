@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { after, before, describe, it } from 'node:test';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { openClusterAccess } from '../../console/access/kubernetes.ts';
 import { startConsole } from '../../console/server.ts';
 import type { ConsoleServer } from '../../console/server.ts';
@@ -40,7 +40,7 @@ function withoutUnsaid(headers: OutgoingHttpHeaders): OutgoingHttpHeaders {
   return Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));
 }
 
-describe('sessions of tenants', { skip: missing ?? false }, () => {
+describe.skipIf(missing)('sessions of tenants', () => {
   let cluster: Cluster;
   let run: Running;
   let access: SharedAccess;
@@ -62,7 +62,7 @@ describe('sessions of tenants', { skip: missing ?? false }, () => {
     });
   }
 
-  before(async () => {
+  beforeAll(async () => {
     cluster = await startCluster();
     await cluster.apply(SCENE);
     await cluster.apply(TEAM_B);
@@ -74,7 +74,7 @@ describe('sessions of tenants', { skip: missing ?? false }, () => {
     access = openAccess({ kubeconfig: cluster.kubeconfig, nowMs: () => Date.now() });
     server = await start(sealingKeys);
   });
-  after(async () => {
+  afterAll(async () => {
     await server?.close();
     await run?.stop();
     await access?.close();

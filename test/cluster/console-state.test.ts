@@ -1,6 +1,6 @@
 /** What the replicas of a console remember together, on a real API server. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { AccessError } from '../../console/access/access.ts';
 import { openClusterState } from '../../console/access/cluster-state.ts';
 import type { ClusterState } from '../../console/access/cluster-state.ts';
@@ -17,7 +17,7 @@ const missing = await kubeApiserverMissing();
 const SECRET = `/api/v1/namespaces/${GATEWAY_NAMESPACE}/secrets/model-gateway-console-memory`;
 const log = { info: () => undefined, warn: () => undefined };
 
-describe('replicas of a console', { skip: missing ?? false }, () => {
+describe.skipIf(missing)('replicas of a console', () => {
   let cluster: Cluster;
   const clients: KubeClient[] = [];
   const states: ClusterState[] = [];
@@ -33,8 +33,8 @@ describe('replicas of a console', { skip: missing ?? false }, () => {
     return state;
   }
 
-  before(async () => { cluster = await startCluster(); });
-  after(async () => {
+  beforeAll(async () => { cluster = await startCluster(); });
+  afterAll(async () => {
     for (const state of states) await state.stop();
     for (const client of clients) await client.close();
     await cluster?.stop();

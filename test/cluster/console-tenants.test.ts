@@ -3,7 +3,7 @@
  * other.
  */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { openClusterAccess } from '../../console/access/kubernetes.ts';
 import { ROUTES } from '../../console/routes.ts';
 import { startConsole } from '../../console/server.ts';
@@ -36,7 +36,7 @@ const TAMPERED = { 'impersonate-user': 'admin', 'impersonate-group': 'system:mas
 
 interface Reply { readonly status: number; readonly text: string }
 
-describe('tenants at the console', { skip: missing ?? false }, () => {
+describe.skipIf(missing)('tenants at the console', () => {
   let cluster: Cluster;
   let run: Running;
   let access: SharedAccess;
@@ -76,7 +76,7 @@ describe('tenants at the console', { skip: missing ?? false }, () => {
     );
   }
 
-  before(async () => {
+  beforeAll(async () => {
     cluster = await startCluster();
     await cluster.apply(SCENE);
     await cluster.apply(OBJECTS);
@@ -97,7 +97,7 @@ describe('tenants at the console', { skip: missing ?? false }, () => {
         countingMeter(), copy: run.operator.copy, gatewayNamespace: GATEWAY_NAMESPACE, nowMs: () => Date.now() }),
     });
   });
-  after(async () => {
+  afterAll(async () => {
     await server?.close();
     await run?.stop();
     await access?.close();

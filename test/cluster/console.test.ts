@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { html } from '#web/html.ts';
 import type { ApiKey } from '#crds/types.gen.ts';
@@ -56,7 +56,7 @@ async function documentedRules(): Promise<readonly Rule[]> {
 
 interface Rule { readonly verbs: readonly string[]; readonly resources: readonly string[]; readonly apiGroups: readonly string[]; readonly resourceNames?: readonly string[] }
 
-describe('the console in a cluster', { skip: missing ?? false }, () => {
+describe.skipIf(missing)('the console in a cluster', () => {
   let cluster: Cluster;
   let run: Running;
   let server: SharedAccess;
@@ -94,7 +94,7 @@ describe('the console in a cluster', { skip: missing ?? false }, () => {
     return found;
   }
 
-  before(async () => {
+  beforeAll(async () => {
     cluster = await startCluster(['team-a', 'team-b', 'empty']);
     await cluster.apply(SCENE);
     await cluster.apply(MORE);
@@ -117,7 +117,7 @@ describe('the console in a cluster', { skip: missing ?? false }, () => {
       'test', meter, copy: run.operator.copy, gatewayNamespace: GATEWAY_NAMESPACE, nowMs: () => clockMs });
     await until('the copy', () => run.operator.copy.isComplete, (complete) => complete);
   });
-  after(async () => {
+  afterAll(async () => {
     await run?.stop();
     await server?.close();
     await cluster?.stop();

@@ -10,8 +10,8 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { OPERATOR_METRICS } from '../../operator/metrics.ts';
 import { freePort } from '../support/free-port.ts';
 import { kubeApiserverMissing, startKubeApiserver } from '../support/kube-apiserver.ts';
@@ -23,19 +23,19 @@ const missing = await kubeApiserverMissing() ?? (hasKubectl ? undefined : 'no ku
 const ROOT = join(import.meta.dirname, '../..');
 const run = promisify(execFile);
 
-describe('docs/kubernetes.md', { skip: missing ?? false }, () => {
+describe.skipIf(missing)('docs/kubernetes.md', () => {
   let server: KubeApiserver;
   let folder: string;
   const children: ChildProcess[] = [];
   const ports: Record<string, number> = {};
 
-  before(async () => {
+  beforeAll(async () => {
     server = await startKubeApiserver();
     folder = await mkdtemp(join(tmpdir(), 'mgw-docs-'));
     await writeFile(join(folder, 'kubeconfig'), kubeconfigFor(server, server.token));
     for (const name of ['xds', 'operator', 'proxy', 'sdk', 'provider']) ports[name] = await freePort();
   });
-  after(async () => {
+  afterAll(async () => {
     for (const child of children) {
       const exited = once(child, 'exit');
       child.kill('SIGTERM');

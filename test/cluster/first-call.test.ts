@@ -1,22 +1,22 @@
 /** The whole way on a real API server: what people apply reaches the proxies, and what is said of it is true. */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
-import { after, before, describe, it } from 'node:test';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { kubeApiserverMissing } from '../support/kube-apiserver.ts';
 import { SCENE, conditionsOf, isReady, runOperator, startCluster, until } from './support.ts';
 import type { Cluster, Running } from './support.ts';
 
 const missing = await kubeApiserverMissing();
 
-describe('an operator on a Kubernetes API server', { skip: missing ?? false }, () => {
+describe.skipIf(missing)('an operator on a Kubernetes API server', () => {
   let cluster: Cluster;
   let run: Running;
-  before(async () => {
+  beforeAll(async () => {
     cluster = await startCluster();
     run = runOperator(cluster);
     await run.operator.ready;
   });
-  after(async () => {
+  afterAll(async () => {
     await run?.stop();
     await cluster?.stop();
   });

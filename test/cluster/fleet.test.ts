@@ -9,7 +9,7 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { startXdsClient } from '../../dataplane/xds/client.ts';
 import { startDemoProvider } from '../../demo/provider.ts';
@@ -37,7 +37,7 @@ interface Proxy {
   readonly process: ChildProcess;
 }
 
-describe('a fleet of operators and proxies', { skip, timeout: 180_000 }, () => {
+describe.skipIf(skip)('a fleet of operators and proxies', { timeout: 180_000 }, () => {
   let cluster: Cluster;
   let folder: string;
   let ledger: ValkeyServer;
@@ -46,7 +46,7 @@ describe('a fleet of operators and proxies', { skip, timeout: 180_000 }, () => {
   let proxies: Proxy[] = [];
   const processes: ChildProcess[] = [];
 
-  before(async () => {
+  beforeAll(async () => {
     [cluster, ledger, provider, folder] = await Promise.all([
       startCluster(), startValkey(), startDemoProvider({
         host: '127.0.0.1', port: 0, tokenMs: 0, slowTokenMs: 0,
@@ -77,7 +77,7 @@ describe('a fleet of operators and proxies', { skip, timeout: 180_000 }, () => {
       'GET', '/api/v1/namespaces/model-gateway/configmaps/model-gateway-xds-ca',
     )).body.data['ca.crt']);
   });
-  after(async () => {
+  afterAll(async () => {
     await Promise.all(processes.map(endOf));
     await provider?.stop();
     await ledger?.[Symbol.asyncDispose]();

@@ -1,7 +1,7 @@
 /** Several replicas and interrupted ones: one writes, another goes on, and no step is lost or done twice. */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
-import { after, before, describe, it } from 'node:test';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { kubeApiserverMissing } from '../support/kube-apiserver.ts';
 import { FakeFleet } from './fake-fleet.ts';
 import { SCENE, isReady, runOperator, startCluster, until } from './support.ts';
@@ -11,13 +11,13 @@ const missing = await kubeApiserverMissing();
 /** More writes than one key needs from its making to its rotation. */
 const MOST_WRITES = 25;
 
-describe('replicas on a Kubernetes API server', { skip: missing ?? false }, () => {
+describe.skipIf(missing)('replicas on a Kubernetes API server', () => {
   let cluster: Cluster;
-  before(async () => {
+  beforeAll(async () => {
     cluster = await startCluster();
     await cluster.apply(SCENE);
   });
-  after(() => cluster?.stop());
+  afterAll(() => cluster?.stop());
 
   const apiKey = (namespace: string, name: string): Promise<Live> => cluster.get('ApiKey', namespace, name);
   const apply = (namespace: string, name: string, rotation = 1) => cluster.apply(

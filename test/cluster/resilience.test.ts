@@ -3,7 +3,7 @@
  * right.
  */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { openAccess } from '../../operator/kube/access.ts';
 import { createKubeClient } from '../../operator/kube/client.ts';
 import { SYSTEM_CLOCK } from '../../operator/kube/clock.ts';
@@ -17,14 +17,14 @@ const missing = await kubeApiserverMissing();
 const MERGE = 'application/merge-patch+json';
 const QUIET = { info: () => undefined, warn: () => undefined };
 
-describe('trouble with a Kubernetes API server', { skip: missing ?? false }, () => {
+describe.skipIf(missing)('trouble with a Kubernetes API server', () => {
   let cluster: Cluster;
   let run: Running;
-  before(async () => {
+  beforeAll(async () => {
     cluster = await startCluster();
     await cluster.apply(SCENE);
   });
-  after(async () => {
+  afterAll(async () => {
     await run?.stop();
     await cluster?.stop();
   });

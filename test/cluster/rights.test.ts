@@ -8,7 +8,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { freePort } from '../support/free-port.ts';
 import { kubeApiserverMissing } from '../support/kube-apiserver.ts';
@@ -28,11 +28,11 @@ const FOLDERS: Readonly<Record<string, string>> = {
 };
 
 for (const [file, watchNamespaces] of [['rbac.yaml', undefined], ['rbac-namespaced.yaml', ['team-a']]] as const) {
-  describe(`with the rights of ${file}`, { skip: missing ?? false }, () => {
+  describe.skipIf(missing)(`with the rights of ${file}`, () => {
     let cluster: Cluster;
     let kubeconfig: string;
     let run: Running | undefined;
-    before(async () => {
+    beforeAll(async () => {
       cluster = await startCluster();
       for (const document of parseAllDocuments(await readFile(join(EXAMPLES, file), 'utf8'))) {
         const object = document.toJS();
@@ -47,7 +47,7 @@ for (const [file, watchNamespaces] of [['rbac.yaml', undefined], ['rbac-namespac
       await writeFile(kubeconfig, kubeconfigFor(cluster.server, body.status.token));
       await cluster.apply(SCENE);
     });
-    after(async () => {
+    afterAll(async () => {
       await run?.stop();
       await cluster?.stop();
     });

@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
-import { after, before, describe, it } from 'node:test';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { kubeApiserverMissing } from '../support/kube-apiserver.ts';
 import { SCENE, conditionsOf, isReady, runOperator, startCluster, until } from './support.ts';
 import type { Cluster, Live, Running } from './support.ts';
@@ -13,16 +13,16 @@ const MERGE = 'application/merge-patch+json';
 const SECRETS = '/api/v1/namespaces/team-a/secrets';
 const API_KEYS = '/apis/modelgateway.dev/v1alpha1/namespaces/team-a/apikeys';
 
-describe('Secrets on a Kubernetes API server', { skip: missing ?? false }, () => {
+describe.skipIf(missing)('Secrets on a Kubernetes API server', () => {
   let cluster: Cluster;
   let run: Running;
-  before(async () => {
+  beforeAll(async () => {
     cluster = await startCluster(['team-a', 'team-b', 'other-gateway']);
     await cluster.apply(SCENE);
     run = runOperator(cluster);
     await until('ci is ready', () => apiKey('ci'), isReady);
   });
-  after(async () => {
+  afterAll(async () => {
     await run?.stop();
     await cluster?.stop();
   });

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { parse } from 'yaml';
 import { startMgw, tempFolder } from '../support/cli.ts';
 import type { RunningCli, TempFolder } from '../support/cli.ts';
@@ -26,13 +26,13 @@ const FOLDERS: Readonly<Record<string, string>> = {
   ClusterRole: 'clusterroles', ClusterRoleBinding: 'clusterrolebindings', Role: 'roles', RoleBinding: 'rolebindings',
 };
 
-describe('the sidecar\'s webhook', { skip: missing ?? helm.skip }, () => {
+describe.skipIf(missing ?? helm.skip)('the sidecar\'s webhook', () => {
   let cluster: Cluster;
   let operator: RunningCli | undefined;
   let folder: TempFolder;
   let ports: { xds: number; admin: number; webhook: number };
 
-  before(async () => {
+  beforeAll(async () => {
     folder = await tempFolder();
     cluster = await startCluster();
     const restricted = { 'pod-security.kubernetes.io/enforce': 'restricted' };
@@ -63,7 +63,7 @@ describe('the sidecar\'s webhook', { skip: missing ?? helm.skip }, () => {
       status, () => 0), (status) => status === 200);
     await until('the API server trusts the webhook', bundle, (pem) => pem.includes('BEGIN CERTIFICATE'));
   });
-  after(async () => {
+  afterAll(async () => {
     await operator?.[Symbol.asyncDispose]();
     await cluster?.stop();
     await folder?.[Symbol.asyncDispose]();

@@ -3,8 +3,8 @@
  * side.
  */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { describe, it } from 'vitest';
 import type { ApiKey, ApiKeySpec } from '#crds/types.gen.ts';
 import { AccessError } from '../../console/access/access.ts';
 import { formOfKey, newKeyForm, readKeyForm, specOfForm, timeOfInput, utcInput } from '../../console/forms/api-key.ts';

@@ -3,7 +3,7 @@
  * nothing is.
  */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import type { ApiKey } from '#crds/types.gen.ts';
 import { readinessOf } from '../../console/keys/key-facts.ts';
 import { KEY_COLUMNS, keysPath, parseKeysQuery, sortedBy } from '../../console/keys/keys-query.ts';

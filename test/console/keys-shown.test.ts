@@ -1,6 +1,6 @@
 /** A key is shown once, whichever replicas are asked for it, and never where that cannot be said for sure. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { AccessError } from '../../console/access/access.ts';
 import { localState } from '../../console/access/shared-state.ts';
 import { claimShowing, wasShown } from '../../console/keys/shown-keys.ts';

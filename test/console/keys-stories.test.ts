@@ -1,6 +1,6 @@
 /** What people do with keys, page by page, without scripts: create, see the key once, edit, rotate, switch, delete. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { AccessError } from '../../console/access/access.ts';
 import { createWorld, keyManifest } from '../support/console-access.ts';
 import { ANNA, BLIND, BOTH, keysStand, NOBODY, PLATFORM, READER } from './keys-stand.ts';

@@ -2,7 +2,7 @@
  * Whatever is put into addresses and forms: nobody reaches another tenant's keys, and nobody does what no form offers.
  */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { createWorld, keyManifest } from '../support/console-access.ts';
 import { ANNA, BEN, keysStand, PLATFORM, READER } from './keys-stand.ts';
 

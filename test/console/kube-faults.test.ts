@@ -1,6 +1,6 @@
 /** What the API server refuses, in words for the person who asked. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { accessErrorOf } from '../../console/access/kube-faults.ts';
 import { KubeError, KubeUnreachable } from '../../operator/kube/errors.ts';
 

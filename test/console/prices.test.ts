@@ -1,7 +1,7 @@
 /** Prices in the console: the same as a proxy shows, from the same objects. */
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { describe, test } from 'vitest';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { offerDollars } from '#web/pricing/dollars.ts';
 import { pricingJson } from '#web/pricing/json.ts';

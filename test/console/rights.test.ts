@@ -1,6 +1,6 @@
 /** What is asked of the API server about a person's rights, how often, and what follows from the answers. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { askRights, mapConcurrently } from '../../console/access/rights.ts';
 import { createTtlCache } from '../../console/access/ttl-cache.ts';
 import type { KubeRequest } from '../../operator/kube/client.ts';

@@ -1,6 +1,6 @@
 /** The console's edge: who gets in, what a form must carry, and what every answer says. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { html } from '#web/html.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { AccessError } from '../../console/access/access.ts';

@@ -5,7 +5,7 @@ import { request } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { afterAll, describe, it } from 'vitest';
 import { openTls } from '../../console/tls.ts';
 import { createAuthority, issueServing } from '../../operator/xds/certificate-authority.ts';
 
@@ -15,7 +15,7 @@ const authority = await createAuthority(NOW_MS, YEAR_MS);
 
 describe('TLS of the console', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'mgw-tls-'));
-  after(() => rm(folder, { recursive: true, force: true }));
+  afterAll(() => rm(folder, { recursive: true, force: true }));
 
   async function renew(name: string): Promise<void> {
     const { certificate, key } = await issueServing(authority, [name], { fromMs: NOW_MS, untilMs: NOW_MS + YEAR_MS });

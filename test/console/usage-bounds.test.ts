@@ -1,6 +1,6 @@
 /** What a book over a shared ledger takes in and keeps of accounts with very many calls, and who waits for whom. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { StreamId, StreamRecord } from '#ledger/valkey-reader.ts';
 import type { MirrorBounds } from '../../console/usage/valkey-book.ts';

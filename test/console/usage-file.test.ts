@@ -4,8 +4,8 @@ import { mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
 import fc from 'fast-check';
+import { afterAll, describe, it, onTestFinished, vi } from 'vitest';
 import { JOB_COLUMNS, SETTLED_COLUMNS, settledRow } from '#ledger/embedded/rows.ts';
 import { openFile } from '#ledger/embedded/schema.ts';
 import { openEmbeddedLedger } from '#ledger/embedded.ts';
@@ -17,7 +17,7 @@ import { ACCOUNTS, NOON_MS, asRefunded, checkBook, plannedCall, query, recordOf 
 import type { PlannedCall } from './usage-cases.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'mgw-book-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 let files = 0;
 const newPath = (): string => join(folder, `${files++}.db`);
 
@@ -141,10 +141,12 @@ describe('the book over a ledger\'s file', () => {
     book.close();
   });
 
-  it('opens a file that has come in another\'s place once', async (t) => {
+  it('opens a file that has come in another\'s place once', async () => {
     const path = newPath();
-    const { mock: prepared } = t.mock.method(DatabaseSync.prototype, 'prepare');
-    const opened = (): number => prepared.calls.filter(({ arguments: [sql] }) => sql.includes('GROUP BY')).length;
+    const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare');
+    onTestFinished(() => { prepare.mockRestore(); });
+    const { mock: prepared } = prepare;
+    const opened = (): number => prepared.calls.filter(([sql]) => sql.includes('GROUP BY')).length;
     const fill = (calls: number): void => {
       const db = openFile(path);
       for (let at = 0; at < calls; at++) settle(db, recordOf(SOME, `call-${at}`));

@@ -1,8 +1,8 @@
 /** The book over the fleet's shared ledger, on a real server. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, describe, it } from 'node:test';
 import fc from 'fast-check';
+import { afterAll, describe, it } from 'vitest';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { openValkeyReader } from '#ledger/valkey-reader.ts';
 import type { UsageRecord } from '#ledger/usage-record.ts';
@@ -17,10 +17,10 @@ import type { PlannedCall } from './usage-cases.ts';
 const LIMITS = { accountCreditNanoUsd: 9_000_000_000_000_000_000n };
 
 if (valkey.skip) {
-  describe('the book over a shared ledger', { skip: valkey.skip }, () => undefined);
+  it.skip('the book over a shared ledger');
 } else {
   const server = await startValkey();
-  after(() => server[Symbol.asyncDispose]());
+  afterAll(() => server[Symbol.asyncDispose]());
   const open = async (over: string = '') => {
     const url = `${server.url}?prefix=b${randomUUID().slice(0, 8)}${over}`;
     const ledger = await openValkeyLedger({ url, dataDir: undefined, over: { ...PATIENT, clock: () => NOON_MS } });

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
-import { after, before, describe, test } from 'node:test';
 import type { BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, test } from 'vitest';
 import type { UsageRecord } from '#ledger/usage-record.ts';
 import { axeFaults, noteComplaints, overflow, suiteBrowser } from '../support/browser.ts';
 import { need } from '../support/needs.ts';
@@ -15,13 +15,13 @@ const DESK = { width: 1280, height: 900 };
 const PHONE = { width: 360, height: 740 };
 const HOSTILE = '<img src=x onerror="document.title=\'broken\'">';
 
-describe('the Wallet in a browser', { skip: chromium.skip }, () => {
+describe.skipIf(chromium.skip)('the Wallet in a browser', () => {
   const records: UsageRecord[] = [];
   const browser = suiteBrowser(chromium.path);
   let stand: WalletStand;
   let url = '';
 
-  before(async () => {
+  beforeAll(async () => {
     stand = walletStand(usageBook(records), [accountManifest('team-a', 'x'.repeat(60), [{
       name: 'y'.repeat(63), usd: '8999999999.999999999', reason: HOSTILE + 'z'.repeat(200),
     }])]);
@@ -31,7 +31,7 @@ describe('the Wallet in a browser', { skip: chromium.skip }, () => {
     await stand.app.listen({ host: '127.0.0.1', port: 0 });
     url = `http://127.0.0.1:${(stand.app.server.address() as AddressInfo).port}`;
   });
-  after(() => stand.app.close());
+  afterAll(() => stand.app.close());
 
   async function open(path: string, options: BrowserContextOptions = {}): Promise<Page> {
     const page = await browser.open({ viewport: DESK, timezoneId: 'Asia/Tokyo', ...options });

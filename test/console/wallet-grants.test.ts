@@ -1,6 +1,6 @@
 /** Granting credit: for whom, with which refusals, and never over somebody else's change. */
 import assert from 'node:assert/strict';
-import { after, afterEach, beforeEach, describe, test } from 'node:test';
+import { afterAll, afterEach, beforeEach, describe, test } from 'vitest';
 import type { Account } from '#crds/types.gen.ts';
 import { AccessError } from '../../console/access/access.ts';
 import { emptyGrantForm, faultsOfGrant, faultsOfRefusedGrant, parseGrantForm } from '../../console/wallet/grants.ts';
@@ -21,7 +21,7 @@ function fields(more: Record<string, string> = {}): Record<string, string> {
 
 beforeEach(() => { stand = walletStand(undefined); });
 afterEach(() => stand.app.close());
-after(() => stand.app.close());
+afterAll(() => stand.app.close());
 
 describe('granting credit', () => {
   test('adds a grant to those that are there', async () => {

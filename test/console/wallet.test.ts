@@ -1,6 +1,6 @@
 /** The Wallet's pages: what they show, to whom, and how much of it. */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { afterAll, beforeAll, describe, test } from 'vitest';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { usageCsvHead, usageCsvRow } from '#ledger/usage-record-csv.ts';
 import type { UsageRecord } from '#ledger/usage-record.ts';
@@ -26,7 +26,7 @@ function idsIn(markup: string): string[] {
   return [...markup.matchAll(/class="mono">([^<]*)</g)].map(([, id = '']) => id);
 }
 
-before(() => {
+beforeAll(() => {
   stand = walletStand(book);
   ci = stand.world.apiKey('team-a', 'ci').metadata.uid ?? '';
   app = stand.world.apiKey('team-a', 'app').metadata.uid ?? '';
@@ -39,7 +39,7 @@ before(() => {
     call('req_theirs', stand.world.apiKey('team-b', 'theirs').metadata.uid ?? '', { account: 'team-b/main' }),
   );
 });
-after(() => stand.app.close());
+afterAll(() => stand.app.close());
 
 describe('the list of accounts', () => {
   test('is of those that one may see, with what they have', async () => {

@@ -3,7 +3,7 @@
  * section 5.
  */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { KEYS, PROVIDER_KEYS, keyManifest } from '../support/manifests.ts';
 import { gated, openaiChat, openaiError, openaiStream } from '../support/provider-answers.ts';
 import { startMockProvider } from '../support/mock-provider.ts';
@@ -14,7 +14,7 @@ import type { Answer, World } from '../http/support.ts';
 const HEAD = 'apiVersion: modelgateway.dev/v1alpha1\nkind: ';
 let world: World;
 let second: MockProvider;
-before(async () => {
+beforeAll(async () => {
   second = await startMockProvider();
   world = await startWorld({ files: ({ openaiUrl }) => ({ 'two.yaml': `${HEAD}ModelRoute
 metadata: {name: two}
@@ -27,7 +27,7 @@ metadata: {name: two}
 spec: {models: [{name: two-model, vendor: V, quotaType: Token, modelRatio: "1"}]}
 ` }) });
 });
-after(async () => {
+afterAll(async () => {
   await world.stop();
   await second.stop();
 });

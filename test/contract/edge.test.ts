@@ -1,7 +1,7 @@
 /** The edge as hostile or broken clients find it, what never crosses it, and what no log has: api.md section 2. */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS, PROVIDER_KEYS } from '../support/manifests.ts';
 import {
   anthropicMessage, breakAt, openaiChat, openaiEmbeddings, openaiError, openaiImages, openaiStream,
@@ -12,8 +12,8 @@ import type { World } from '../http/support.ts';
 
 const MAX_BODY = 2000;
 let world: World;
-before(async () => { world = await startWorld({ maxBodyBytes: MAX_BODY }); });
-after(() => world.stop());
+beforeAll(async () => { world = await startWorld({ maxBodyBytes: MAX_BODY }); });
+afterAll(() => world.stop());
 afterEach(() => tidyUp(world));
 
 /** Bytes as they are, on a connection of their own; what comes back until it is closed. */

@@ -3,7 +3,7 @@
  * providers.
  */
 import assert from 'node:assert/strict';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS, keyManifest } from '../support/manifests.ts';
 import { gate, CUT, STALL } from '../support/mock-provider.ts';
 import { json, openaiChat, openaiError, openaiStream, sseReply } from '../support/provider-answers.ts';
@@ -16,7 +16,7 @@ const movingKey = (account: string): string =>
   keyManifest('moving', MOVING, `groupRef: {name: twice}\naccountRef: {name: ${account}}`);
 let world: World;
 
-before(async () => {
+beforeAll(async () => {
   world = await startWorld({ files: ({ openaiUrl, anthropicUrl }) => ({
     'moving.yaml': movingKey('team'),
     'twice.yaml': `${keyManifest('twice', TWICE, 'groupRef: {name: smart}')}
@@ -64,7 +64,7 @@ spec:
 `,
   }) });
 });
-after(() => world.stop());
+afterAll(() => world.stop());
 afterEach(() => tidyUp(world));
 
 describe('a retry', () => {

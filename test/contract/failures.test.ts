@@ -2,7 +2,7 @@
  * Several channels that fail in different ways, and what the caller hears of it: the error table of api.md section 2.
  */
 import assert from 'node:assert/strict';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { keyManifest } from '../support/manifests.ts';
 import {
   anthropicError, anthropicMessage, json, openaiChat, openaiError, openaiStream,
@@ -17,7 +17,7 @@ const KEY = 'sk-test-filtered-00000000000000000000000000';
 let world: World;
 let providers: MockProvider[] = [];
 
-before(async () => {
+beforeAll(async () => {
   providers = await Promise.all([0, 1, 2, 3].map(() => startMockProvider()));
   const channels = (protocol: string, path: string): string => providers.map(({ url }, index) =>
     `{name: c${index}, protocol: ${protocol}, baseUrl: ${url}${path}, priority: ${index}}`).join(', ');
@@ -44,7 +44,7 @@ spec: {models: [${['four', 'hidden', 'messages'].map((name) =>
 ${keyManifest('filtered', KEY, 'groupRef: {name: filtered}')}`,
   }) });
 });
-after(async () => {
+afterAll(async () => {
   await world.stop();
   await Promise.all(providers.map((provider) => provider.stop()));
 });

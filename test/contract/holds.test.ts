@@ -3,7 +3,7 @@
  * HTTP.
  */
 import assert from 'node:assert/strict';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { keyManifest } from '../support/manifests.ts';
 import { anthropicMessage, gated, openaiChat, openaiImages } from '../support/provider-answers.ts';
 import { chat, message, post, spending, startWorld, tidyUp } from '../http/support.ts';
@@ -17,7 +17,7 @@ const KEY = (name: string): string => `sk-test-${name}-`.padEnd(43, '0');
 const QUOTAS = { afford300: '0.0045', afford200: '0.0028', afford3000: '0.034' } as const;
 let world: World;
 
-before(async () => {
+beforeAll(async () => {
   world = await startWorld({ files: () => ({
     'dear.yaml': `
 apiVersion: modelgateway.dev/v1alpha1
@@ -30,7 +30,7 @@ ${Object.entries(QUOTAS).map(([name, usd]) => keyManifest(name.toLowerCase(), KE
   .join('')}`,
   }) });
 });
-after(() => world.stop());
+afterAll(() => world.stop());
 afterEach(() => tidyUp(world));
 
 /** What a key holds while this call, its only one, is at the provider. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { keyManifest } from '../support/manifests.ts';
 import { gated, openaiChat } from '../support/provider-answers.ts';
 import { chat, get, nothingLeaks, post, startWorld } from '../http/support.ts';
@@ -16,7 +16,7 @@ let nowMs: number | undefined;
 let world: World;
 let openaiUrl = '';
 
-before(async () => {
+beforeAll(async () => {
   world = await startWorld({
     nowMs: () => nowMs ?? Date.now(),
     files: (urls) => {
@@ -26,7 +26,7 @@ before(async () => {
   });
   world.openai.script(openaiChat({ usage: USAGE }));
 });
-after(() => world.stop());
+afterAll(() => world.stop());
 afterEach(() => {
   nowMs = undefined;
   world.openai.clear();

@@ -1,6 +1,6 @@
 /** The endpoints as SDKs call them: api.md section 2, where no other suite has it. */
 import assert from 'node:assert/strict';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { LedgerUnavailable } from '../../dataplane/ledger/ledger.ts';
 import { KEYS, keyManifest } from '../support/manifests.ts';
 import {
@@ -18,7 +18,7 @@ const NOW = Date.parse('2026-03-31T15:00:00Z');
 let nowMs = NOW;
 let world: World;
 
-before(async () => {
+beforeAll(async () => {
   world = await startWorld({
     nowMs: () => nowMs,
     maxBodyBytes: 100_000,
@@ -42,7 +42,7 @@ ${keyManifest('monthly', KEY('monthly'), 'quota: {limitUsd: "5.5", period: Month
     }),
   });
 });
-after(() => world.stop());
+afterAll(() => world.stop());
 afterEach(() => {
   nowMs = NOW;
   tidyUp(world);

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { it } from 'node:test';
 import { pino } from 'pino';
+import { it } from 'vitest';
 import { openEmbeddedLedger } from '../../dataplane/ledger/embedded.ts';
 import { startDataplane } from '../../dataplane/main.ts';
 

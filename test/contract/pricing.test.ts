@@ -1,6 +1,6 @@
 /** The public price list through the running server: api.md section 2. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { get, startWorld } from '../http/support.ts';
 import type { Json, World } from '../http/support.ts';
 
@@ -9,7 +9,7 @@ const HEAD = 'apiVersion: modelgateway.dev/v1alpha1\nkind: ';
 const NO_KEY = { 'no-key': '1' };
 let world: World;
 
-before(async () => {
+beforeAll(async () => {
   world = await startWorld({ files: ({ openaiUrl }) => ({ 'groups.yaml': `${HEAD}Group
 metadata: {name: vip}
 spec: {displayName: V<i>P, priceRatio: "2.50", allowedNamespaces: {from: All}, routes: [{routeRef: {name: openai}, models: [gpt-model, image-model, unpriced-model]}]}
@@ -33,7 +33,7 @@ spec:
   models: [{name: more-model, vendor: More & Co, quotaType: Token, modelRatio: "0.000000001", cacheWriteRatio: "1.5", cacheWrite1hRatio: "7"}]
 ` }) });
 });
-after(() => world.stop());
+afterAll(() => world.stop());
 
 const rowOf = (list: Json, model: string): Json => list.data.find(({ model_name: name }: Json) => name === model);
 const cells = (html: string, tag: 'td' | 'th'): string[] => [...html.matchAll(new RegExp(

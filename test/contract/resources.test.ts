@@ -3,7 +3,7 @@
  * section 1.
  */
 import assert from 'node:assert/strict';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { CONDITIONS } from '#crds/conditions.ts';
 import type { ConditionRow } from '#crds/conditions.ts';
 import { createConditionReport } from '../../bin/run/condition-report.ts';
@@ -18,8 +18,8 @@ const NOW = Date.parse('2026-03-31T15:00:00Z');
 const HEAD = 'apiVersion: modelgateway.dev/v1alpha1\nkind: ';
 let world: World;
 
-before(async () => { world = await startWorld({ nowMs: () => NOW }); });
-after(() => world.stop());
+beforeAll(async () => { world = await startWorld({ nowMs: () => NOW }); });
+afterAll(() => world.stop());
 afterEach(() => world.openai.clear());
 
 async function statusOf(kind: string, name: string): Promise<Json> {

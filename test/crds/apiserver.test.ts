@@ -4,8 +4,8 @@
  * alone and tested here.
  */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
 import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { parse } from 'yaml';
 import { isJsonObject, type JsonObject } from '#crds/json.ts';
 import type { KindSchema } from '#crds/kind-schema.ts';
@@ -26,12 +26,12 @@ const kinds = await loadApiKinds();
 const situations = await loadSituations();
 const definitions = (await readCrdTexts()).map((text) => parse(text) as Definition);
 
-describe('on a Kubernetes API server', { skip: missing ?? false }, () => {
+describe.skipIf(missing)('on a Kubernetes API server', () => {
   let server: KubeApiserver;
   let client: KubeClient;
   let installed: KubeAnswer['body'][];
 
-  before(async () => {
+  beforeAll(async () => {
     server = await startKubeApiserver();
     client = kubeClient(server);
     for (const name of namespacesOf(situations))
@@ -39,7 +39,7 @@ describe('on a Kubernetes API server', { skip: missing ?? false }, () => {
     installed = await installCrds(client, definitions);
   });
 
-  after(async () => {
+  afterAll(async () => {
     await client?.close();
     await server?.stop();
   });

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { PLURALS } from '#crds/types.gen.ts';
 

@@ -4,9 +4,9 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { parse } from 'yaml';
 import { readCrdTexts } from '#crds/load.ts';
 import { startCluster } from '../cluster/support.ts';
@@ -56,10 +56,10 @@ describe('every field is described', () => {
   });
 });
 
-describe('kubectl explain', { skip, timeout: 120_000 }, () => {
+describe.skipIf(skip)('kubectl explain', { timeout: 120_000 }, () => {
   let cluster: Cluster;
   let home: string;
-  before(async () => {
+  beforeAll(async () => {
     cluster = await startCluster([]);
     // the server tells of new kinds a moment after it takes them, and kubectl keeps in its home what it was told
     for (let tries = 1; ; tries++) {
@@ -72,7 +72,7 @@ describe('kubectl explain', { skip, timeout: 120_000 }, () => {
       await sleep(PAUSE_MS);
     }
   });
-  after(async () => {
+  afterAll(async () => {
     await cluster?.stop();
     await rm(home, { recursive: true, force: true });
   });

@@ -1,6 +1,6 @@
 /** What is generated is what its sources say, and what it promises can be relied on. */
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { it } from 'vitest';
 import { CONDITIONS, REASONS, type ConditionRow } from '#crds/conditions.ts';
 import { generateAll, staleFiles } from '../../tools/generate/generate.ts';
 

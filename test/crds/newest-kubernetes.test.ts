@@ -6,7 +6,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { crdFileNames } from '#crds/load.ts';
 import { CHECKED_RELEASE, checkDefinitions, findCrdCheck } from '../support/kube/crd-check.ts';
 
@@ -15,8 +15,7 @@ if ('missing' in check && process.env['CI'] === 'true')
   throw new Error(`no check by Kubernetes ${CHECKED_RELEASE}: ${check.missing}`);
 const files = (await crdFileNames()).map((name) => fileURLToPath(new URL(`../../crds/${name}`, import.meta.url)));
 
-describe(`Kubernetes ${CHECKED_RELEASE}`, { skip:
-  'missing' in check ? `no check by Kubernetes ${CHECKED_RELEASE}: ${check.missing}` : false }, () => {
+describe.skipIf('missing' in check ? `no check by Kubernetes ${CHECKED_RELEASE}: ${check.missing}` : false)(`Kubernetes ${CHECKED_RELEASE}`, () => {
   const path = 'path' in check ? check.path : '';
 
   it('takes the definitions', async () => {

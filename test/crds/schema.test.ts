@@ -1,6 +1,6 @@
 /** The verdict on every manifest of testdata/, without an API server. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import type { JsonObject } from '#crds/json.ts';
 import type { Rule, SchemaNode } from '#crds/kind-schema.ts';
 import { loadApiKinds } from '#crds/load.ts';

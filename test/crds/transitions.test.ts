@@ -1,6 +1,6 @@
 /** Rules about a change: what may not become another. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import type { JsonObject } from '#crds/json.ts';
 import { loadApiKindsSync } from '#crds/load.ts';
 import { admit } from '#crds/schema.ts';

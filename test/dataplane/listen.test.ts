@@ -1,7 +1,7 @@
 /** Waiting for a server of node's to listen. */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { listening } from '../../dataplane/listen.ts';
 
 describe('listening', () => {

@@ -1,9 +1,9 @@
 /** The demo provider, called by the official SDKs without a gateway between: it must be a provider as they know one. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
 import { inflateSync } from 'node:zlib';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { exampleOf } from '../../demo/answer.ts';
 import { startDemoProvider } from '../../demo/provider.ts';
 import type { DemoProvider } from '../../demo/provider.ts';
@@ -14,14 +14,14 @@ const lines: string[] = [];
 let provider: DemoProvider;
 let openai: OpenAI;
 let anthropic: Anthropic;
-before(async () => {
+beforeAll(async () => {
   provider = await startDemoProvider({
     host: '127.0.0.1', port: 0, tokenMs: 0, slowTokenMs: 0, onRequest: (line) => lines.push(line),
   });
   openai = new OpenAI({ apiKey: 'x', baseURL: `${provider.url}/v1`, maxRetries: 0 });
   anthropic = new Anthropic({ apiKey: 'x', baseURL: provider.url, maxRetries: 0 });
 });
-after(() => provider.stop());
+afterAll(() => provider.stop());
 
 const say = (content: string): { role: 'user'; content: string }[] => [{ role: 'user', content }];
 const WEATHER = { type:

@@ -4,7 +4,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Server } from 'node:http';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS } from '../support/manifests.ts';
 import { readAnswers } from './answers.ts';
 import type { HttpAnswer } from './answers.ts';
@@ -16,12 +16,12 @@ import type { Scene } from './scene.ts';
 let scene: Scene;
 let answer: (request: ProviderRequest) => ProviderAnswer | Promise<ProviderAnswer> = honestAnswer;
 
-before(async () => { scene = await openScene({ answer: (request) => answer(request) }); });
+beforeAll(async () => { scene = await openScene({ answer: (request) => answer(request) }); });
 afterEach(async () => {
   answer = honestAnswer;
   await scene.calm();
 });
-after(() => scene.close());
+afterAll(() => scene.close());
 
 const KEY = `Authorization: Bearer ${KEYS.main}\r\n`;
 

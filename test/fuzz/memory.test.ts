@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS } from '../support/manifests.ts';
 import { answerBytes, chunk, honestAnswer, honestReply, jsonOf } from './honest.ts';
 import { startMeasured } from './measured.ts';
@@ -23,12 +23,12 @@ let gateway: Measured;
 let finish: () => void;
 let finished: Promise<void>;
 
-before(async () => {
+beforeAll(async () => {
   hold();
   provider = await startRawProvider(answer);
   gateway = await startMeasured(provider.url, MAX_BODY, MAX_BUFFERED);
 });
-after(async () => {
+afterAll(async () => {
   finish();
   await provider.stop();
   await gateway.stop();
@@ -136,20 +136,20 @@ const SINGLE_BYTES = 2_000_000;
 const kib = (bytes: number): string => `${(bytes / 1024).toFixed(1)} KiB`;
 
 describe('memory', () => {
-  it('of 1,000 streams at once', async (t) => {
+  it('of 1,000 streams at once', async () => {
     const { heldBytes, rssBytes } = await perStream(1000, 'x'.repeat(900));
-    t.diagnostic(`a stream holds ${kib(heldBytes)} of heap, ${kib(rssBytes)} of resident memory`);
+    console.info(`a stream holds ${kib(heldBytes)} of heap, ${kib(rssBytes)} of resident memory`);
     assert.ok(heldBytes < 40 * 1024, kib(heldBytes));
   });
 
-  it('of streams whose contexts are large: a context is let go when its answer begins', async (t) => {
+  it('of streams whose contexts are large: a context is let go when its answer begins', async () => {
     const { heldBytes, rssBytes } = await perStream(100, 'x'.repeat(300_000));
-    t.diagnostic(`a stream with a context of 300 KB holds ${kib(heldBytes)} of heap, ${kib(rssBytes)} of resident ` +
+    console.info(`a stream with a context of 300 KB holds ${kib(heldBytes)} of heap, ${kib(rssBytes)} of resident ` +
       `memory`);
     assert.ok(heldBytes < 100 * 1024, kib(heldBytes)); // what was let go may still be counted at a hundred streams
   });
 
-  it('of idle connections', async (t) => {
+  it('of idle connections', async () => {
     const open: Socket[] = [];
     const start = await gateway.memory();
     const ask = Buffer.from(`GET /v1/key HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${KEYS.main}\r\n\r\n`);
@@ -157,12 +157,12 @@ describe('memory', () => {
       open.push(...(await Promise.all(Array.from({ length: 100 }, () => opened(ask)))).map(({ socket }) => socket));
     const { held } = await gateway.memory();
     await close(open);
-    t.diagnostic(`an idle connection holds ${kib((held - start.held) / open.length)} of heap`);
+    console.info(`an idle connection holds ${kib((held - start.held) / open.length)} of heap`);
     assert.ok((held - start.held) / open.length < 16 * 1024);
   });
 
   for (const stream of [false, true])
-    it(`of ${stream ? 'a stream' : 'an answer'} of 50 MB whose client does not read: the provider waits`, async (t) => {
+    it(`of ${stream ? 'a stream' : 'an answer'} of 50 MB whose client does not read: the provider waits`, async () => {
       const start = await gateway.memory();
       const readers = await Promise.all(Array.from({ length: 4 }, async () => {
         const reader = await opened(requestBytes(chatOf('large', 'x', stream)));
@@ -172,7 +172,7 @@ describe('memory', () => {
       await new Promise((resolve) => { setTimeout(resolve, 300); });
       const { held } = await gateway.memory();
       const each = (held - start.held) / readers.length;
-      t.diagnostic(`a reader that stopped holds ${kib(each)}`);
+      console.info(`a reader that stopped holds ${kib(each)}`);
       // an answer is held as far as 8 MiB before it passes, a stream not at all
       assert.ok(each < (stream ? 4 : 12) * MIB, kib(each));
       const [{ socket: reader, first } = assert.fail()] = readers;
@@ -188,14 +188,14 @@ describe('memory', () => {
       await close(readers.map(({ socket }) => socket));
     });
 
-  it('of more bodies than there is memory for: some wait for no one and are told to try again', async (t) => {
+  it('of more bodies than there is memory for: some wait for no one and are told to try again', async () => {
     const start = await gateway.memory();
     const body = requestBytes(chatOf('late', 'x'.repeat(MAX_BODY - 1000), false));
     const calls = Array.from({ length: 10 }, () => opened(body));
     const { first } = await Promise.race(calls);
     assert.match(first, /^HTTP\/1\.1 503 [\s\S]*retry-after: 1\r\n[\s\S]*"code":"too_busy"/);
     const { held, peakRss } = await gateway.memory();
-    t.diagnostic(`10 bodies of 16 MiB: ${kib(held - start.held)} held, ${kib(peakRss - start.rss)} of resident ` +
+    console.info(`10 bodies of 16 MiB: ${kib(held - start.held)} held, ${kib(peakRss - start.rss)} of resident ` +
       `memory at the most`);
     finish();
     const answers = await Promise.all(calls);
@@ -212,7 +212,7 @@ describe('memory', () => {
     await close([again.socket]);
   });
 
-  it('of a body in pieces of one byte', async (t) => {
+  it('of a body in pieces of one byte', async () => {
     const text = JSON.stringify({
       model: 'gpt-model', max_tokens: 10, messages: [{ role: 'user', content: 'x'.repeat(SINGLE_BYTES) }],
     });
@@ -229,7 +229,7 @@ describe('memory', () => {
     socket.write('0\r\n\r\n');
     assert.match(await answered, /^HTTP\/1\.1 200 /);
     await close([socket]);
-    t.diagnostic(`2 MB in pieces of one byte hold ${kib(held - start.held)}`);
+    console.info(`2 MB in pieces of one byte hold ${kib(held - start.held)}`);
     assert.ok(held - start.held < 40 * MIB, kib(held - start.held)); // an object for each byte would be 200
   });
 });

@@ -7,7 +7,7 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import type { LedgerReader } from '#ledger/ledger.ts';
 import { kubeApiserverMissing } from '../support/kube-apiserver.ts';
 import { needHelm, renderedObjects, runHelm } from '../support/helm.ts';
@@ -30,16 +30,16 @@ const SPENT: LedgerReader = {
   readAccount: async () => ({ spentNanoUsd: 2n * NANO_USD, heldNanoUsd: 0n }),
 };
 
-describe('GitOps', { skip, timeout: 180_000 }, () => {
+describe.skipIf(skip)('GitOps', { timeout: 180_000 }, () => {
   let cluster: Cluster;
   let run: Running | undefined;
   let folder: string;
-  before(async () => {
+  beforeAll(async () => {
     cluster = await startCluster();
     folder = await mkdtemp(join(tmpdir(), 'mgw-gitops-'));
     await writeFile(join(folder, 'models.yaml'), manifests(SCENE));
   });
-  after(async () => {
+  afterAll(async () => {
     await run?.stop();
     await cluster?.stop();
     await rm(folder, { recursive: true, force: true });
@@ -96,14 +96,14 @@ describe('GitOps', { skip, timeout: 180_000 }, () => {
   });
 });
 
-describe('definitions of an older release', { skip, timeout: 180_000 }, () => {
+describe.skipIf(skip)('definitions of an older release', { timeout: 180_000 }, () => {
   let cluster: Cluster;
   let folder: string;
-  before(async () => {
+  beforeAll(async () => {
     cluster = await startCluster(['team-a', 'team-b'], await olderDefinitions());
     folder = await mkdtemp(join(tmpdir(), 'mgw-crds-'));
   });
-  after(async () => {
+  afterAll(async () => {
     await cluster?.stop();
     await rm(folder, { recursive: true, force: true });
   });

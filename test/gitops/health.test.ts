@@ -7,9 +7,9 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { Environment } from '@marcbachmann/cel-js';
+import { describe, it } from 'vitest';
 import { parse } from 'yaml';
 import { CONDITIONS, REASONS } from '#crds/conditions.ts';
 import type { ConditionType, Reason } from '#crds/conditions.ts';
@@ -123,7 +123,7 @@ const luaProgram = await need('lua');
 const kstatus = luaProgram.skip ? { missing: luaProgram.skip } : await findKstatus(process.env);
 if ('missing' in kstatus && process.env['CI'] === 'true') throw new Error(kstatus.missing);
 
-describe('what GitOps tools make of it', { skip: 'missing' in kstatus ? kstatus.missing : false }, () => {
+describe.skipIf('missing' in kstatus)('what GitOps tools make of it', () => {
   const all = states();
 
   it('every state has its health', async () => {

@@ -3,7 +3,7 @@
  * thresholds.
  */
 import assert from 'node:assert/strict';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS } from '../support/manifests.ts';
 import { gate, RESET } from '../support/mock-provider.ts';
 import { anthropicError, json } from '../support/provider-answers.ts';
@@ -11,8 +11,8 @@ import { chat, post, startWorld, tidyUp } from './support.ts';
 import type { Answer, World } from './support.ts';
 
 let world: World;
-before(async () => { world = await startWorld(); });
-after(() => world.stop());
+beforeAll(async () => { world = await startWorld(); });
+afterAll(() => world.stop());
 afterEach(() => tidyUp(world));
 
 const count = (model: string, body: object = { messages: [{

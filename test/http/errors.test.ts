@@ -1,14 +1,14 @@
 /** Every row of the error table, in the dialect of the path, and that a refusal leaves no money and no slot behind. */
 import assert from 'node:assert/strict';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS, PROVIDER_KEYS } from '../support/manifests.ts';
 import { gated, openaiChat, openaiError, anthropicError, anthropicMessage, json } from '../support/provider-answers.ts';
 import { chat, get, message, nothingLeaks, post, spending, startWorld } from './support.ts';
 import type { Answer, World } from './support.ts';
 
 let world: World;
-before(async () => { world = await startWorld({ maxBodyBytes: 100_000 }); });
-after(() => world.stop());
+beforeAll(async () => { world = await startWorld({ maxBodyBytes: 100_000 }); });
+afterAll(() => world.stop());
 afterEach(() => { world.openai.clear(); world.anthropic.clear(); });
 
 interface Expected {

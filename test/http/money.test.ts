@@ -1,6 +1,6 @@
 /** What calls cost, what is held, and what is never lost: api.md sections 3 and 4 through HTTP. */
 import assert from 'node:assert/strict';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS, keyManifest } from '../support/manifests.ts';
 import {
   anthropicMessage, anthropicStream, breakAt, gated, insertAt, json, openaiChat, openaiEmbeddings, openaiError,
@@ -41,7 +41,7 @@ spec: {models: [{name: drain-model, vendor: OpenAI, quotaType: Token, modelRatio
 `;
 }
 
-before(async () => {
+beforeAll(async () => {
   world = await startWorld({ files: ({ openaiUrl }) => ({
     'groups.yaml': groupsManifest(openaiUrl),
     'more-keys.yaml': keyManifest('cheap', 'sk-test-cheap-00000000000000000000000000000', 'groupRef: {name: cheap}')
@@ -49,7 +49,7 @@ before(async () => {
       + keyManifest('crowd', CROWD_KEY, 'quota: {limitUsd: "1", whenShort: Refuse}'),
   }) });
 });
-after(() => world.stop());
+afterAll(() => world.stop());
 afterEach(() => tidyUp(world));
 
 const CHEAP = { authorization: 'Bearer sk-test-cheap-00000000000000000000000000000' };

@@ -3,8 +3,8 @@
  * change.
  */
 import assert from 'node:assert/strict';
-import { after, afterEach, before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS, PROVIDER_KEYS } from '../support/manifests.ts';
 import { anthropicMessage, anthropicStream, json, openaiChat, openaiStream, sse } from '../support/provider-answers.ts';
 import type { Reply } from '../support/mock-provider.ts';
@@ -12,8 +12,8 @@ import { chat, message, post, startWorld, tidyUp } from './support.ts';
 import type { World } from './support.ts';
 
 let world: World;
-before(async () => { world = await startWorld(); });
-after(() => world.stop());
+beforeAll(async () => { world = await startWorld(); });
+afterAll(() => world.stop());
 afterEach(() => tidyUp(world));
 
 /** A body that a re-encoder would change: spaces, escapes, big and precise numbers, unknown and nested fields. */

@@ -3,7 +3,7 @@
  * is spoken.
  */
 import assert from 'node:assert/strict';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { openaiError } from '../support/provider-answers.ts';
 import { openaiResponse, openaiResponseStream } from '../support/response-answers.ts';
 import { get, post, spending, startWorld, tidyUp } from './support.ts';
@@ -16,8 +16,8 @@ const USAGE = { input_tokens: 100, cached: 40, output_tokens: 7 };
 const COST = 60n * PRICE.input + 40n * PRICE.cached + 7n * PRICE.output;
 
 let world: World;
-before(async () => { world = await startWorld(); });
-after(() => world.stop());
+beforeAll(async () => { world = await startWorld(); });
+afterAll(() => world.stop());
 afterEach(() => tidyUp(world));
 
 async function costOf(call: () => Promise<Answer>): Promise<{ answer: Answer; cost: bigint }> {

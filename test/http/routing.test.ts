@@ -1,6 +1,6 @@
 /** Which channel serves a call: priorities, weights, thresholds, retries, Automatic groups. */
 import assert from 'node:assert/strict';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { keyManifest } from '../support/manifests.ts';
 import { refusingUrl, startMockProvider, RESET, STALL } from '../support/mock-provider.ts';
 import type { MockProvider } from '../support/mock-provider.ts';
@@ -68,7 +68,7 @@ ${['tiers', 'weights', 'limited', 'dead', 'slow', 'once'].map((name) =>
 `;
 }
 
-before(async () => {
+beforeAll(async () => {
   for (const name of ['first', 'second', 'third'] as const) providers[name] = await startMockProvider();
   const dead = await refusingUrl();
   world = await startWorld({ files: () => ({
@@ -77,7 +77,7 @@ before(async () => {
       ['smart', 'capped', 'vip'].map((name) => keyManifest(name, KEY(name), `groupRef: {name: ${name}}`)).join(''),
   }) });
 });
-after(async () => {
+afterAll(async () => {
   await world.stop();
   for (const provider of Object.values(providers)) await provider.stop();
 });

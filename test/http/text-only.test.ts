@@ -4,7 +4,7 @@
  * refused for it.
  */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { KEYS } from '../support/manifests.ts';
 import { post, startWorld } from './support.ts';
 import type { Answer, World } from './support.ts';
@@ -170,10 +170,10 @@ const RESPONSE_PLACES: Readonly<Record<string, Place>> = {
 };
 
 let world: World;
-before(async () => {
+beforeAll(async () => {
   world = await startWorld({ files: ({ openaiUrl }) => ({ 'makers.yaml': PLATFORM(openaiUrl) }) });
 });
-after(() => world.stop());
+afterAll(() => world.stop());
 
 function assertRefused(answer: Answer, param: string): void {
   assert.equal(answer.status, 400, answer.text);

@@ -2,7 +2,7 @@
  * Videos over HTTP: paid when they are made, given back once when they fail, and nobody's but the key's that made them.
  */
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, it } from 'node:test';
+import { afterAll, beforeAll, beforeEach, describe, it } from 'vitest';
 import { LedgerUnavailable } from '../../dataplane/ledger/ledger.ts';
 import { KEYS } from '../support/manifests.ts';
 import { CUT, gate } from '../support/mock-provider.ts';
@@ -47,14 +47,14 @@ let jobs: VideoJobs;
 let nowMs = Date.parse('2026-11-21T12:00:00Z');
 let tick: () => void = () => undefined;
 
-before(async () => {
+beforeAll(async () => {
   world = await startWorld({
     files: (urls) => ({ 'films.yaml': route(urls) }),
     nowMs: () => nowMs,
     timers: { every: (_ms, each) => { tick = each; return () => { tick = () => undefined; }; } },
   });
 });
-after(() => world.stop());
+afterAll(() => world.stop());
 beforeEach(() => {
   world.openai.clear();
   jobs = serveVideos(world.openai);

@@ -6,9 +6,9 @@
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { CHART, NAMESPACE, ROOT } from '../charts/situations.ts';
 import { nanoUsd } from '../promises/client.ts';
 import { readBooks, reconcile } from './books.ts';
@@ -35,16 +35,16 @@ const tried = places.map(([name, port]) => new Promise((resolve) => {
 Promise.all(tried).then((words) => console.log(JSON.stringify(words)));`;
 const MODEL = 'gpt-4o-mini';
 
-describe('a release on a node', { skip: missing ?? false }, () => {
+describe.skipIf(missing)('a release on a node', () => {
   let world: World;
-  before(async () => {
+  beforeAll(async () => {
     world = await openWorld();
   });
-  after(async () => {
+  afterAll(async () => {
     await world?.close();
   });
 
-  it('is installed', async (t) => {
+  it('is installed', async () => {
     await installDefinitions(world);
     await world.install();
     const pods = await world.pods();
@@ -52,7 +52,7 @@ describe('a release on a node', { skip: missing ?? false }, () => {
       'dataplane', 'dataplane', 'dataplane', 'edge', 'edge', 'operator', 'operator', 'valkey',
     ]);
     for (const { name, restarts, readyAfterSeconds } of pods) {
-      t.diagnostic(`${name}: ready after ${readyAfterSeconds} s`);
+      console.info(`${name}: ready after ${readyAfterSeconds} s`);
       assert.equal(restarts, 0, name);
     }
   });
@@ -158,7 +158,7 @@ describe('a release on a node', { skip: missing ?? false }, () => {
 
   describe('when its pods are killed', () => {
     let traffic: Traffic;
-    before(async () => {
+    beforeAll(async () => {
       await world.node.kubectl('apply', '-f', MORE_KEYS);
       for (const name of ['plenty', 'little']) await world.node.kubectl(
         'wait', '--for', 'condition=Ready', `apikey/${name}`, '--namespace', 'team-k', '--timeout=60s',
@@ -166,7 +166,7 @@ describe('a release on a node', { skip: missing ?? false }, () => {
       const keys = await Promise.all(['plenty', 'little'].map((name) => world.key(name, 'team-k')));
       traffic = startTraffic({ urls: await world.urls(), keys, lanes: 8, words: 40 });
     });
-    after(() => traffic?.stop());
+    afterAll(() => traffic?.stop());
 
     it('goes on without the leading operator, until one leads again', async () => {
       const [from, killedAt] = [traffic.calls.length, new Date().toISOString()];
@@ -187,7 +187,7 @@ describe('a release on a node', { skip: missing ?? false }, () => {
 
     for (const component of [
       'dataplane', 'valkey', 'edge',
-    ]) it(`comes back after kills of ${component}, one pod after the other`, async (t) => {
+    ]) it(`comes back after kills of ${component}, one pod after the other`, async () => {
       const killedMs = Date.now();
       for (const pod of await world.pods(component)) await kill(pod);
       const backMs = Date.now();
@@ -195,10 +195,10 @@ describe('a release on a node', { skip: missing ?? false }, () => {
         ENTRANCES.filter((via) => traffic.calls.filter((call) => call.sentMs > backMs && call.via === via &&
           call.ended && call.status === 200).length < 10), (silent) => silent.length === 0);
       const failed = failures(traffic.calls.filter(({ sentMs }) => sentMs > killedMs));
-      t.diagnostic(`${component}: all ready again after ${backMs - killedMs} ms, ${failed.length} calls failed`);
+      console.info(`${component}: all ready again after ${backMs - killedMs} ms, ${failed.length} calls failed`);
     });
 
-    it('has every call in the books, once, and nothing else', async (t) => {
+    it('has every call in the books, once, and nothing else', async () => {
       const calls = await traffic.stop();
       const uids = await Promise.all(['plenty', 'little'].map(async (name) =>
         (await world.get(`/apis/modelgateway.dev/v1alpha1/namespaces/team-k/apikeys/${name}`)).metadata.uid as string));
@@ -208,7 +208,7 @@ describe('a release on a node', { skip: missing ?? false }, () => {
         'logs', 'deployment/demo-provider', '--namespace', NAMESPACE, '--tail=-1',
       )).split('\n').filter((line) => line.startsWith('POST')).length;
       assert.deepEqual(reconcile(books, calls, asked), []);
-      t.diagnostic(`${calls.length} calls, ${books.records.length} in the books, ${failures(calls).length} failed`);
+      console.info(`${calls.length} calls, ${books.records.length} in the books, ${failures(calls).length} failed`);
       assert.ok(books.keys.every(({ totalSpentNanoUsd }) => totalSpentNanoUsd > 0n));
       const little = books.keys[1]?.totalSpentNanoUsd ?? 0n;
       assert.ok(little <= LITTLE_NANO_USD, `${little} of ${LITTLE_NANO_USD} are spent`);
@@ -228,8 +228,8 @@ describe('a release on a node', { skip: missing ?? false }, () => {
     return (await world.get(`/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/${RELEASE}-operator`)).spec;
   }
 
-  it('says what it takes at rest', async (t) => {
-    for (const [container, mebibytes] of await world.memory()) t.diagnostic(`${container}: ${mebibytes} MiB`);
+  it('says what it takes at rest', async () => {
+    for (const [container, mebibytes] of await world.memory()) console.info(`${container}: ${mebibytes} MiB`);
   });
 
   it('keeps accounts and spending when it is uninstalled and installed again', async () => {

@@ -1,6 +1,6 @@
 /** What a test node makes of NetworkPolicies: packet filter rules that say the same. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { compilePolicies } from '../support/kube-node/policies.ts';
 
 const pod = (name: string, namespace: string, podIP: string, more: object = {}) => ({

@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { openSandbox } from '../support/kube-node/sandbox.ts';
 import { kubeNodeMissing } from '../support/kube-node.ts';
 import { eventually } from './world.ts';
@@ -33,7 +33,7 @@ function interfaceOf(host: string): string | undefined {
     addresses?.some(({ address }) => address === host))?.[0];
 }
 
-describe('the sandbox of a test node', { skip: missing ?? false }, () => {
+describe.skipIf(missing)('the sandbox of a test node', () => {
   it('is gone when it is stopped, with whatever ran in it', async () => {
     const sandbox = await openSandbox();
     const { folder, network } = sandbox;

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { CHART, NAMESPACE } from '../charts/situations.ts';
 import { applyQuickstart, eventually, installDefinitions, openWorld, RELEASE, VALUES, worldMissing } from './world.ts';
 import type { World } from './world.ts';
@@ -53,9 +53,9 @@ function podTemplate(script: string, restartPolicy: string): object {
   };
 }
 
-describe('sidecars on a node', { skip: missing ?? false }, () => {
+describe.skipIf(missing)('sidecars on a node', () => {
   let world: World;
-  before(async () => {
+  beforeAll(async () => {
     world = await openWorld();
     await installDefinitions(world);
     await world.helm(
@@ -70,7 +70,7 @@ describe('sidecars on a node', { skip: missing ?? false }, () => {
     await applyQuickstart(world);
     await world.node.kubectl('label', 'namespace', 'team-a', 'pod-security.kubernetes.io/enforce=restricted');
   });
-  after(async () => {
+  afterAll(async () => {
     await world?.close();
   });
 

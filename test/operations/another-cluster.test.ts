@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
-import { after, before, describe, it } from 'node:test';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { parse } from 'yaml';
 import { SCENE, isReady, runOperator, startCluster, until } from '../cluster/support.ts';
 import type { Cluster, Live } from '../cluster/support.ts';
@@ -28,10 +28,10 @@ metadata: {name: ${name}, namespace: team-a}
 spec: {groupRef: {name: main}, accountRef: {name: team}, key: {${KEY_SPECS[name] ?? ''}}}
 `).join('---\n');
 
-describe('another cluster', { skip: missing ?? false }, () => {
+describe.skipIf(missing)('another cluster', () => {
   let cluster: Cluster;
-  before(async () => { cluster = await startCluster(['team-a']); });
-  after(async () => { await cluster?.stop(); });
+  beforeAll(async () => { cluster = await startCluster(['team-a']); });
+  afterAll(async () => { await cluster?.stop(); });
 
   const secretOf = (name: string): Promise<Live> => cluster.get('Secret', 'team-a', `${name}-key`);
   const keyIn = (secret: Live): string => Buffer.from(secret?.data?.apiKey ?? '', 'base64').toString();

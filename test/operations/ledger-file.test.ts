@@ -7,8 +7,8 @@ import { cp, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promis
 import { globSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { mgw, startMgw, tempFolder } from '../support/cli.ts';
 import type { RunningCli, TempFolder } from '../support/cli.ts';
 import { need } from '../support/needs.ts';
@@ -125,13 +125,13 @@ async function goesOnFrom(copy: string, data: string): Promise<void> {
     cost, account: had.account + cost, records: [...had.records, cost] });
 }
 
-describe('a ledger in a file, by the commands of the documentation', { skip: sqlite3.skip }, () => {
+describe.skipIf(sqlite3.skip)('a ledger in a file, by the commands of the documentation', () => {
   const restore = async (data: string, backups: string): Promise<void> => {
     const shell = await openShell({ folder: folder.path, paths: { '/var/lib/mgw': data, '/backup': backups } });
     await shell.run(RESTORE);
   };
 
-  before(async () => {
+  beforeAll(async () => {
     folder = await tempFolder();
     demo = startMgw(['demo-provider', '--listen', '127.0.0.1:0']);
     const [, url = ''] = await demo.until(/the demo provider answers on (\S+)/);
@@ -140,7 +140,7 @@ describe('a ledger in a file, by the commands of the documentation', { skip: sql
     await writeFile(platform, (await readFile(platform, 'utf8')).replaceAll('http://127.0.0.1:4010', url));
     await takeBackups();
   });
-  after(async () => {
+  afterAll(async () => {
     await demo?.[Symbol.asyncDispose]();
     await folder?.[Symbol.asyncDispose]();
   });

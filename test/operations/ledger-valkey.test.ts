@@ -7,8 +7,8 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { parse } from 'yaml';
 import type { Ledger } from '#ledger/ledger.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
@@ -140,8 +140,8 @@ async function closeAll(): Promise<void> {
   await Promise.all(ledgers.splice(0).map((ledger) => ledger.close()));
 }
 
-describe('the bundled Valkey, by the commands of the documentation', { skip: valkey.skip }, () => {
-  before(async () => {
+describe.skipIf(valkey.skip)('the bundled Valkey, by the commands of the documentation', () => {
+  beforeAll(async () => {
     folder = await tempFolder({ 'secret/password': PASSWORD });
     server = await startValkey({
       settings: [
@@ -157,7 +157,7 @@ describe('the bundled Valkey, by the commands of the documentation', { skip: val
       paths: { '/data': server.dir, '/var/run/secrets/modelgateway.dev/ledger': join(folder.path, 'secret') },
     });
   });
-  after(async () => {
+  afterAll(async () => {
     await closeAll();
     if (await ask(restorePort) !== undefined) await shell.run(`POD_PORT=${restorePort} valkey-cli SHUTDOWN NOSAVE`);
     await server?.[Symbol.asyncDispose]();
@@ -272,7 +272,7 @@ describe('the bundled Valkey, by the commands of the documentation', { skip: val
     await closeAll();
   });
 
-  it('the pod for it has the chart\'s image, volume and rights', { skip: helm.skip }, async () => {
+  it.skipIf(helm.skip)('the pod for it has the chart\'s image, volume and rights', async () => {
     await shell.run(TO_POD);
     const { metadata, spec } =
       parse((await readFile(join(folder.path, 'applied.yaml'), 'utf8')).replaceAll(server.dir, '/data'));

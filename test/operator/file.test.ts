@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test } from 'vitest';
+import type { TestContext } from 'vitest';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { LedgerReader } from '#ledger/ledger.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
@@ -66,7 +66,7 @@ async function start(t: TestContext, options: Partial<OperatorOptions> = {}, man
     },
     ...options,
   });
-  t.after(() => operator.stop());
+  t.onTestFinished(() => operator.stop());
   const until = async <T>(get: () => T | undefined): Promise<T> => {
     for (;;) {
       const found = get();

@@ -1,7 +1,7 @@
 /** What watches and writes tell of Secrets, put together; what was given out before stays as it was. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import fc from 'fast-check';
+import { test } from 'vitest';
 import { openLiveSecrets } from '../../operator/store/live-secrets.ts';
 import type { LiveSecrets } from '../../operator/store/live-secrets.ts';
 import type { SecretObject } from '../../operator/store/resources.ts';

@@ -1,7 +1,7 @@
 /** A translation after whatever edits is that of objects that were never seen before. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import fc from 'fast-check';
+import { test } from 'vitest';
 import type { Resource } from '#crds/types.gen.ts';
 import { openLiveObjects } from '../../operator/store/live-objects.ts';
 import type { MalformedObject, Resources, SecretObject } from '../../operator/store/resources.ts';

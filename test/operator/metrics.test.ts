@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test } from 'vitest';
 import { createOperatorMetrics, OPERATOR_METRICS } from '../../operator/metrics.ts';
 
 test('the registry has the metrics of the table and no others', async () => {

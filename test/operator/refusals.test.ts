@@ -1,6 +1,6 @@
 /** What a ModelRoute's status says of providers that refuse what it gives them. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { freshRefusals, refusalCondition, REFUSAL_LASTS_MS } from '../../operator/status/refusals.ts';
 
 describe('a provider that refuses', () => {

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { test } from 'vitest';
 import type { Resources } from '../../operator/store/resources.ts';
 import { translate } from '../../operator/translate/translate.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, loadText } from './support.ts';

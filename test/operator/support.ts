@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
+import type { TestContext } from 'vitest';
 import { loadApiKinds } from '#crds/load.ts';
 import { countGenerations } from '../../operator/files/generations.ts';
 import { createLoader } from '../../operator/files/load-folder.ts';
@@ -58,6 +58,6 @@ export function newLoader(startMs = 0): ReturnType<typeof createLoader> {
 /** A folder that is gone after the test. */
 export async function temporaryFolder(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'mgw-operator-'));
-  t.after(() => rm(folder, { recursive: true, force: true }));
+  t.onTestFinished(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { CONDITIONS } from '#crds/conditions.ts';
 import type { ConditionRow } from '#crds/conditions.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test } from 'vitest';
+import type { TestContext } from 'vitest';
 import { validateFolder } from '../../operator/reconcile/validate-folder.ts';
 import type { Diagnostic } from '../../operator/files/diagnostic.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, platformManifest, temporaryFolder } from './support.ts';

@@ -2,7 +2,7 @@
  * What people see of the cluster: latest statuses beside the specs that they belong to, and their own writes at once.
  */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import type { ApiKey } from '#crds/types.gen.ts';
 import { openLiveObjects } from '../../operator/store/live-objects.ts';
 import { openWatchedCopy } from '../../operator/store/watched-copy.ts';

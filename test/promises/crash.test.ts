@@ -3,7 +3,7 @@
  * behind.
  */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { gate } from '../support/mock-provider.ts';
 import { insertAt, openaiStream } from '../support/provider-answers.ts';
 import { assertBalanced, readBooks } from './books.ts';
@@ -17,8 +17,8 @@ import type { NumberedCall, Scene } from './scene.ts';
 
 describe('killed right after the client saw the end', () => {
   let scene: Scene;
-  before(async () => { scene = await createScene({ keys: [{ name: 'one' }], creditUsd: '100' }); });
-  after(() => scene.remove());
+  beforeAll(async () => { scene = await createScene({ keys: [{ name: 'one' }], creditUsd: '100' }); });
+  afterAll(() => scene.remove());
 
   for (const [n, kind] of KINDS.entries())
     it(`the call is billed exactly: ${kind}`, async () => {
@@ -47,12 +47,12 @@ describe('killed at any moment under 100 calls at once', () => {
   const ROUNDS = 4;
   const CALLS = 100;
   let scene: Scene;
-  before(async () => {
+  beforeAll(async () => {
     scene = await createScene({ keys: [
       { name: 'one', spec: 'quota: {limitUsd: "0.2"}' }, { name: 'two', spec: 'quota: {limitUsd: "10"}' },
     ], creditUsd: '0.45' });
   });
-  after(() => scene.remove());
+  afterAll(() => scene.remove());
 
   it(`nothing is overspent, lost or leaked (SEED=${seed})`, async () => {
     scene.provider.script(answerNumbered);
@@ -175,10 +175,10 @@ function assertSame(record: BookRecord, call: NumberedCall): void {
 
 describe('killed within a stream', () => {
   let scene: Scene;
-  before(async () => { scene = await createScene({
+  beforeAll(async () => { scene = await createScene({
     keys: [{ name: 'serial', spec: 'quota: {limitUsd: "0.012"}\nmaxConcurrency: 1' }], creditUsd: '1',
   }); });
-  after(() => scene.remove());
+  afterAll(() => scene.remove());
 
   it('the call is billed at its last recorded progress, and its hold and slot are free at once', async () => {
     const waiting = gate();

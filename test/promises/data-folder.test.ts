@@ -1,17 +1,17 @@
 /** The data folder belongs to one process at a time, and outlives it. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { assertBalanced, readBooks } from './books.ts';
 import { ask, nanoUsd, usage } from './client.ts';
 import { answerNumbered, createScene, keyOf, numberedCall } from './scene.ts';
 import type { Scene } from './scene.ts';
 
 let scene: Scene;
-before(async () => {
+beforeAll(async () => {
   scene = await createScene({ keys: [{ name: 'one' }], creditUsd: '100' });
   scene.provider.script(answerNumbered);
 });
-after(() => scene.remove());
+afterAll(() => scene.remove());
 
 const KEY = keyOf('one');
 

@@ -3,7 +3,7 @@
  * later.
  */
 import assert from 'node:assert/strict';
-import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
 import { FAULT } from '#ledger/embedded/faults.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { chat, get, message, nothingLeaks, post, spending, startWorld } from '../http/support.ts';
@@ -51,12 +51,12 @@ const time = new Time();
 const faults = new Int32Array(new SharedArrayBuffer(4));
 let world: World;
 
-before(async () => {
+beforeAll(async () => {
   world = await startWorld({
     faults, monotonicMs: () => time.monotonicMs, timers: { every: time.every, withTimeout: time.withTimeout },
   });
 });
-after(() => (world as World | undefined)?.stop());
+afterAll(() => (world as World | undefined)?.stop());
 beforeEach(() => { time.waiting = []; });
 afterEach(async () => {
   setFault(FAULT.none);

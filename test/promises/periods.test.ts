@@ -3,7 +3,7 @@
  * admitted in.
  */
 import assert from 'node:assert/strict';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { chat, get, nothingLeaks, post, startWorld } from '../http/support.ts';
 import type { Answer, Json, World } from '../http/support.ts';
 import { gated, openaiChat } from '../support/provider-answers.ts';
@@ -18,7 +18,7 @@ type KeyName = keyof typeof KEYS;
 let nowMs = 0;
 let world: World;
 
-before(async () => {
+beforeAll(async () => {
   nowMs = Date.parse('2026-12-30T12:00:00Z');
   world = await startWorld({
     nowMs: () => nowMs,
@@ -27,7 +27,7 @@ before(async () => {
   });
   world.openai.script(FULL);
 });
-after(() => (world as World | undefined)?.stop());
+afterAll(() => (world as World | undefined)?.stop());
 afterEach(() => {
   assert.ok(nothingLeaks(world));
   assertBalanced(readBooks(world.gateway.dataDir));

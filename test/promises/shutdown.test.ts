@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
-import { after, afterEach, before, describe, it, mock } from 'node:test';
+import { afterAll, afterEach, beforeAll, describe, it, vi } from 'vitest';
 import { startWorld } from '../http/support.ts';
 import { KEYS } from '../support/manifests.ts';
 import { gate } from '../support/mock-provider.ts';
@@ -16,8 +16,8 @@ import { answerNumbered, createScene, keyOf, numberedCall } from './scene.ts';
 import type { Scene } from './scene.ts';
 
 let scene: Scene;
-before(async () => { scene = await createScene({ keys: [{ name: 'one' }], creditUsd: '100' }); });
-after(() => scene.remove());
+beforeAll(async () => { scene = await createScene({ keys: [{ name: 'one' }], creditUsd: '100' }); });
+afterAll(() => scene.remove());
 afterEach(() => scene.provider.clear());
 
 const KEY = keyOf('one');
@@ -194,20 +194,20 @@ describe('draining', () => {
     const world = await startWorld();
     const waiting = gate();
     world.openai.script((request) => insertAt(answerNumbered(request), 2, waiting));
-    mock.timers.enable({ apis: ['setTimeout'] });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const asked = ask(world.gateway.url, { ...OPENAI_STREAM, key: KEYS.main });
     await waiting.reached;
     const drained = world.gateway.dataplane.drain();
     // whatever would give up on closing gets a minute to do so; the provider may be silent for longer
     for (let second = 0; second < 60; second++) {
-      mock.timers.tick(1_000);
+      vi.advanceTimersByTime(1_000);
       await new Promise(setImmediate);
     }
     waiting.open();
     const seen = await asked;
     assert.ok(seen.ended, seen.text);
     await drained;
-    mock.timers.reset();
+    vi.useRealTimers();
     await world.stop();
   });
 });

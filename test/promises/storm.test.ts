@@ -3,7 +3,7 @@
  * wrong.
  */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { chat, message, nothingLeaks, startWorld } from '../http/support.ts';
 import type { World } from '../http/support.ts';
 import { CUT, gate, RESET } from '../support/mock-provider.ts';
@@ -53,7 +53,7 @@ spec: {type: Automatic, members: [{name: cheap}, {name: dear}], allowedNamespace
 `;
 
 let world: World;
-before(async () => {
+beforeAll(async () => {
   const limit = (name: KeyName): string =>
     LIMITS[name] === null ? '' : `quota: {limitUsd: "${Number(LIMITS[name]) / 1e9}"}`;
   world = await startWorld({ files: ({ openaiUrl }) => ({
@@ -62,7 +62,7 @@ before(async () => {
       ({ name, spec: `${limit(name)}${name === 'smart' ? '\ngroupRef: {name: smart}' : ''}`.trim() })), '0.4'),
   }) });
 });
-after(() => (world as World | undefined)?.stop());
+afterAll(() => (world as World | undefined)?.stop());
 
 describe('a storm on one small account', () => {
   const seed = seedOfRun();

@@ -3,7 +3,7 @@
  * left behind.
  */
 import assert from 'node:assert/strict';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { nothingLeaks, startWorld } from '../http/support.ts';
 import type { World } from '../http/support.ts';
 import { keyManifest } from '../support/manifests.ts';
@@ -64,11 +64,11 @@ let providers: { readonly a: MockProvider; readonly b: MockProvider };
 let now: Record<string, number> = {};
 let most: Record<string, number> = {};
 
-before(async () => {
+beforeAll(async () => {
   providers = { a: await startMockProvider(), b: await startMockProvider() };
   world = await startWorld({ files: () => ({ 'narrow.yaml': manifest(providers.a.url, providers.b.url) }) });
 });
-after(async () => {
+afterAll(async () => {
   // undefined where it did not start
   await (world as World | undefined)?.stop();
   await providers.a.stop();

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { chat, get, nothingLeaks, startWorld } from '../http/support.ts';
 import type { World } from '../http/support.ts';
 import { KEYS } from '../support/manifests.ts';
@@ -46,7 +46,7 @@ const sockets = new Set<Socket>();
 const connected = Promise.withResolvers<void>();
 let world: World;
 
-before(async () => {
+beforeAll(async () => {
   silent = createServer((socket) => {
     sockets.add(socket.on('error', () => undefined));
     connected.resolve();
@@ -56,7 +56,7 @@ before(async () => {
   world = await startWorld({ files: ({ openaiUrl, anthropicUrl }) =>
     ({ 'pair.yaml': manifest(openaiUrl, anthropicUrl, `https://127.0.0.1:${port}`) }) });
 });
-after(async () => {
+afterAll(async () => {
   for (const socket of sockets) socket.destroy();
   silent.close();
   await (world as World | undefined)?.stop();

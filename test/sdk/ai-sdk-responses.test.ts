@@ -3,9 +3,9 @@
  * must be told.
  */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
 import { createOpenAI } from '@ai-sdk/openai';
 import { APICallError, generateText, jsonSchema, stepCountIs, streamText, tool } from 'ai';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { startDemoProvider } from '../../demo/provider.ts';
 import type { DemoProvider } from '../../demo/provider.ts';
 import { nothingLeaks, startWorld } from '../http/support.ts';
@@ -28,11 +28,11 @@ spec: {models: [{name: demo-model, vendor: Demo, quotaType: Token, modelRatio: "
 
 let provider: DemoProvider;
 let world: World;
-before(async () => {
+beforeAll(async () => {
   provider = await startDemoProvider({ host: '127.0.0.1', port: 0, tokenMs: 0 });
   world = await startWorld({ files: () => ({ 'demo.yaml': DEMO(provider.url) }) });
 });
-after(async () => {
+afterAll(async () => {
   await world.stop();
   await provider.stop();
 });

@@ -3,11 +3,11 @@
  * what goes with it.
  */
 import assert from 'node:assert/strict';
-import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import { generateText, jsonSchema, Output, stepCountIs, streamText, tool } from 'ai';
 import type { LanguageModel } from 'ai';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
 import { startWorld } from '../http/support.ts';
 import type { World } from '../http/support.ts';
 import { KEYS } from '../support/manifests.ts';
@@ -20,11 +20,11 @@ import { Books, CLAUDE, free, GPT, paid } from './support.ts';
 let world: World;
 let books: Books;
 
-before(async () => {
+beforeAll(async () => {
   world = await startWorld();
   books = new Books(world);
 });
-after(() => world.stop());
+afterAll(() => world.stop());
 beforeEach(() => books.open());
 afterEach(() => books.assertChecked());
 

@@ -2,10 +2,10 @@
  * The official Anthropic client, unchanged, against models of an Anthropic provider: what a user of it does every day.
  */
 import assert from 'node:assert/strict';
-import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import type Anthropic from '@anthropic-ai/sdk';
 import { jsonSchemaOutputFormat } from '@anthropic-ai/sdk/helpers/json-schema';
 import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
 import { startWorld } from '../http/support.ts';
 import type { World } from '../http/support.ts';
 import { KEYS, PROVIDER_KEYS } from '../support/manifests.ts';
@@ -20,12 +20,12 @@ let world: World;
 let client: Anthropic;
 let books: Books;
 
-before(async () => {
+beforeAll(async () => {
   world = await startWorld();
   client = anthropicClient(world);
   books = new Books(world);
 });
-after(() => world.stop());
+afterAll(() => world.stop());
 beforeEach(() => books.open());
 afterEach(() => books.assertChecked());
 

@@ -3,11 +3,11 @@
  * refused by name.
  */
 import assert from 'node:assert/strict';
-import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import Anthropic from '@anthropic-ai/sdk';
 import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema';
 import OpenAI from 'openai';
 import { makeParseableResponseFormat } from 'openai/lib/parser';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
 import { startWorld } from '../http/support.ts';
 import type { World } from '../http/support.ts';
 import { CUT } from '../support/mock-provider.ts';
@@ -21,13 +21,13 @@ let openai: OpenAI;
 let anthropic: Anthropic;
 let books: Books;
 
-before(async () => {
+beforeAll(async () => {
   world = await startWorld();
   openai = openaiClient(world);
   anthropic = anthropicClient(world);
   books = new Books(world);
 });
-after(() => world.stop());
+afterAll(() => world.stop());
 beforeEach(() => books.open());
 afterEach(() => books.assertChecked());
 

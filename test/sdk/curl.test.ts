@@ -6,7 +6,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
 import { chat, message, startWorld } from '../http/support.ts';
 import type { World } from '../http/support.ts';
 import { KEYS } from '../support/manifests.ts';
@@ -36,19 +36,19 @@ async function ok(...args: readonly string[]): Promise<string> {
   return out;
 }
 
-describe('curl', { skip: curl.skip }, () => {
+describe.skipIf(curl.skip)('curl', () => {
   let world: World;
   let books: Books;
   let folder: string;
   let url: string;
 
-  before(async () => {
+  beforeAll(async () => {
     world = await startWorld({ maxBodyBytes: MAX_BODY_BYTES });
     books = new Books(world);
     folder = await mkdtemp(join(tmpdir(), 'mgw-curl-'));
     ({ url } = world.gateway);
   });
-  after(async () => {
+  afterAll(async () => {
     await world.stop();
     await rm(folder, { recursive: true, force: true });
   });

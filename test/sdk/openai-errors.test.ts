@@ -1,7 +1,7 @@
 /** Errors as the official OpenAI client raises them: its own classes, every field, and never a storm of retries. */
 import assert from 'node:assert/strict';
-import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import OpenAI from 'openai';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
 import { startWorld } from '../http/support.ts';
 import type { World } from '../http/support.ts';
 import { KEYS } from '../support/manifests.ts';
@@ -18,13 +18,13 @@ let client: OpenAI;
 let once: OpenAI;
 let books: Books;
 
-before(async () => {
+beforeAll(async () => {
   world = await startWorld({ maxBodyBytes: MAX_BODY_BYTES });
   client = openaiClient(world);
   once = openaiClient(world, { maxRetries: 0 });
   books = new Books(world);
 });
-after(() => world.stop());
+afterAll(() => world.stop());
 beforeEach(() => books.open());
 afterEach(() => books.assertChecked());
 

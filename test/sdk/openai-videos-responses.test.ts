@@ -1,7 +1,7 @@
 /** The official OpenAI client, unchanged: videos and responses. */
 import assert from 'node:assert/strict';
-import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import OpenAI, { toFile } from 'openai';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
 import { startWorld } from '../http/support.ts';
 import type { World } from '../http/support.ts';
 import { openaiResponse, openaiResponseStream } from '../support/response-answers.ts';
@@ -29,7 +29,7 @@ let client: OpenAI;
 let books: Books;
 let jobs: VideoJobs;
 
-before(async () => {
+beforeAll(async () => {
   // jobs are looked at only where the test's client asks
   world = await startWorld({
     files: ({ openaiUrl }) => ({ 'films.yaml': FILMS(openaiUrl) }), timers: { every: () => () => undefined },
@@ -37,7 +37,7 @@ before(async () => {
   client = openaiClient(world);
   books = new Books(world);
 });
-after(() => world.stop());
+afterAll(() => world.stop());
 beforeEach(() => {
   jobs = serveVideos(world.openai);
   return books.open();

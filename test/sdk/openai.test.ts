@@ -1,8 +1,8 @@
 /** The official OpenAI client, unchanged, against models of an OpenAI provider: what a user of it does every day. */
 import assert from 'node:assert/strict';
-import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import type OpenAI from 'openai';
 import { makeParseableResponseFormat } from 'openai/lib/parser';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
 import { startWorld } from '../http/support.ts';
 import type { World } from '../http/support.ts';
 import { KEYS } from '../support/manifests.ts';
@@ -32,12 +32,12 @@ spec:
   channels: [{name: only, protocol: OpenAI, baseUrl: "http://127.0.0.1:9/v1"}]
 `;
 
-before(async () => {
+beforeAll(async () => {
   world = await startWorld({ files: () => ({ 'slashed.yaml': SLASHED }) });
   client = openaiClient(world);
   books = new Books(world);
 });
-after(() => world.stop());
+afterAll(() => world.stop());
 beforeEach(() => books.open());
 afterEach(() => books.assertChecked());
 

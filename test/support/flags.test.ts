@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { test } from 'vitest';
 
 const PROGRAMS = ['chaos/chaos.ts', 'chaos/fleet.ts', 'fuzz/run.ts'];
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { freePort } from './free-port.ts';
 
 /** Of Linux, where nobody has set net.ipv4.ip_local_port_range. */

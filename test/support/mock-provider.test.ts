@@ -1,6 +1,6 @@
 /** The mock provider itself: what it records, and that gates, cuts and stalls do what they say. */
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, it } from 'node:test';
+import { afterAll, beforeAll, beforeEach, describe, it } from 'vitest';
 import { CUT, RESET, STALL, gate, refusingUrl, startMockProvider } from './mock-provider.ts';
 import type { MockProvider } from './mock-provider.ts';
 import {
@@ -8,8 +8,8 @@ import {
 } from './provider-answers.ts';
 
 let provider: MockProvider;
-before(async () => { provider = await startMockProvider(); });
-after(() => provider.stop());
+beforeAll(async () => { provider = await startMockProvider(); });
+afterAll(() => provider.stop());
 beforeEach(() => provider.clear());
 
 function post(body: unknown, signal?: AbortSignal): Promise<Response> {

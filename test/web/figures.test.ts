@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { describe, test } from 'vitest';
 import { renderBar } from '#web/theme/bar.ts';
 import { renderColumns } from '#web/theme/columns.ts';
 import { formatDecimal } from '#web/decimal.ts';

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { access, chmod, lstat, mkdir, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
-import type { TestContext } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
+import { describe, it } from 'vitest';
+import type { TestContext } from 'vitest';
 import { loadApiKinds } from '#crds/load.ts';
 import { AccessError } from '../../../console/access/access.ts';
 import type { AccessFault, ObjectOf, PersonAccess } from '../../../console/access/access.ts';
@@ -83,7 +83,7 @@ async function machine(t: TestContext, team = TEAM): Promise<Machine> {
       config, dataDir: data, gatewayNamespace: GATEWAY_NAMESPACE, log: { info: ignore, warn: ignore, error: ignore },
     publish: () => ({ accepted: true }), onMinted: (key) => minted.push(key), onProblems: ignore,
   });
-  t.after(() => operator.stop());
+  t.onTestFinished(() => operator.stop());
   const door = createFilesAccess({
     source: operator.manifests, kinds: await loadApiKinds(), log: { info: ignore }, isToken: (token) =>
       token === TOKEN, delay: async (ms) => { await setTimeout(ms); },

@@ -3,8 +3,8 @@
  * and the order.
  */
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
 import fc from 'fast-check';
+import { it } from 'vitest';
 import { parse } from 'yaml';
 import type { Json, JsonObject } from '#crds/json.ts';
 import { isJsonObject } from '#crds/json.ts';

@@ -1,6 +1,6 @@
 /** Edits of manifests: what changes is one value or line; comments, order and values of all else stay. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { parse } from 'yaml';
 import type { Json, JsonObject } from '#crds/json.ts';
 import { UneditableError, editYaml } from '../../../console/access/files/edit-yaml.ts';

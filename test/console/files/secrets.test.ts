@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { openConsoleSecrets } from '../../../console/access/files/console-secrets.ts';
 import { temporaryFolder } from '../../operator/support.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { chmod, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { AccessError } from '../../../console/access/access.ts';
 import { createFile, obstacleOf, removeFile, replaceFile } from '../../../console/access/files/write-file.ts';
 import { temporaryFolder } from '../../operator/support.ts';

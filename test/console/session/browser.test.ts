@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, describe, test } from 'node:test';
 import type { BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, test } from 'vitest';
 import { html } from '#web/html.ts';
 import { AccessError } from '../../../console/access/access.ts';
 import { loadAssets } from '../../../console/assets.ts';
@@ -31,17 +31,17 @@ const ROUTES: ConsoleRoute[] = [
     'Nothing was changed.', { fields: [{ path: 'spec.quota.limitUsd', message: 'must be a decimal' }] }); } },
 ];
 
-describe('signing in with a browser', { skip: chromium.skip }, () => {
+describe.skipIf(chromium.skip)('signing in with a browser', () => {
   const browser = suiteBrowser(chromium.path);
   let made: Stand;
   let url = '';
 
-  before(async () => {
+  beforeAll(async () => {
     made = stand({ routes: ROUTES, assets: loadAssets() });
     await made.app.listen({ host: '127.0.0.1', port: 0 });
     url = `http://127.0.0.1:${(made.app.server.address() as AddressInfo).port}`;
   });
-  after(() => made.app.close());
+  afterAll(() => made.app.close());
 
   async function open(options: BrowserContextOptions = {}): Promise<Page> {
     const page = await browser.open(options);

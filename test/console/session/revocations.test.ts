@@ -3,8 +3,8 @@
  * for that.
  */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { describe, it } from 'vitest';
 import { AccessError } from '../../../console/access/access.ts';
 import { localState } from '../../../console/access/shared-state.ts';
 import type { SharedState } from '../../../console/access/shared-state.ts';

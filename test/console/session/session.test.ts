@@ -1,10 +1,10 @@
 /** Sessions as browsers keep them: sealed, bounded, and of no use to anybody who changes or moves them. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import fastify from 'fastify';
 import type { FastifyInstance } from 'fastify';
+import { describe, it } from 'vitest';
 import { isSameSite } from '../../../console/hooks.ts';
 import {
   dropCookies, readSession, registerSessions, sealSession, writeCookies,

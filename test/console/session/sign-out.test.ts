@@ -1,8 +1,8 @@
 /** Signing out: at one of several replicas, after a restart, and where it cannot be told to the others. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { describe, it } from 'node:test';
 import type { FastifyInstance } from 'fastify';
+import { describe, it } from 'vitest';
 import { html } from '#web/html.ts';
 import { AccessError } from '../../../console/access/access.ts';
 import { openFileMemory } from '../../../console/access/files/file-memory.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { afterAll, beforeAll, test } from 'vitest';
 import { createAdmin } from '../../../dataplane/admin/server.ts';
 import type { ReadinessCheck } from '../../../dataplane/admin/server.ts';
 import { Secret } from '../../../dataplane/upstream/upstream.ts';
@@ -12,8 +12,8 @@ const admin = createAdmin({
   dump: () => dump(),
 });
 let base = '';
-before(async () => { base = `http://127.0.0.1:${await admin.listen('127.0.0.1', 0)}`; });
-after(() => admin.close());
+beforeAll(async () => { base = `http://127.0.0.1:${await admin.listen('127.0.0.1', 0)}`; });
+afterAll(() => admin.close());
 
 test('alive', async () => {
   const response = await fetch(`${base}/healthz`);

@@ -1,6 +1,6 @@
 /** The poller with a clock and ticks of its own: when it looks, what it makes of what it sees, and when it stops. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { pollIntervalAt, startPoller } from '../../../dataplane/jobs/poller.ts';
 import type { Poller, PollerDeps } from '../../../dataplane/jobs/poller.ts';
 import type { JobRecord, JobState } from '../../../dataplane/ledger/ledger.ts';

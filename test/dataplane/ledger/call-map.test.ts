@@ -1,7 +1,7 @@
 /** Like a Map, whatever comes and goes, and nothing is held on to. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import fc from 'fast-check';
+import { test } from 'vitest';
 import { CallMap } from '#ledger/call-map.ts';
 
 test('says what a Map says', () => {

@@ -1,7 +1,7 @@
 /**
  * What every ledger promises, as tests: called with a way to open one. Nothing here knows how it is kept.
  */
-import { describe, test } from 'node:test';
+import { describe, test } from 'vitest';
 import { testClock } from './calls.ts';
 import { endScenarios } from './contract-ends.ts';
 import { jobScenarios } from './contract-jobs.ts';

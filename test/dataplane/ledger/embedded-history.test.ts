@@ -2,8 +2,8 @@
  * The same histories on the real file, with real crashes: what was acknowledged is what the model has.
  */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import fc from 'fast-check';
+import { test } from 'vitest';
 import { DAY_MS, progress, settlement, testClock } from './calls.ts';
 import type { TestClock } from './calls.ts';
 import type { LedgerUnderTest } from './contract-scenario.ts';

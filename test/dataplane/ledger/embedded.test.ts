@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { closeSync, openSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, test } from 'node:test';
+import { describe, test } from 'vitest';
 import { openEmbeddedLedger } from '#ledger/embedded.ts';
 import type { EmbeddedLedgerOptions } from '#ledger/embedded.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';

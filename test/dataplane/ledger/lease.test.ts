@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test } from 'vitest';
 import { createLeaseKeeper } from '#ledger/lease.ts';
 import type { LeaseKeeper } from '#ledger/lease.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';

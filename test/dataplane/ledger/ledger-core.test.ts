@@ -3,8 +3,8 @@
  * times.
  */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import fc from 'fast-check';
+import { test } from 'vitest';
 import { createBalances, NO_LOG } from '#ledger/balances.ts';
 import type { Balances, MovementLog, SettledCall } from '#ledger/balances.ts';
 import { JournalEncoder } from '#ledger/embedded/journal-encoder.ts';

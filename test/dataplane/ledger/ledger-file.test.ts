@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { test } from 'node:test';
+import { test } from 'vitest';
 import { LedgerFile } from '#ledger/embedded/ledger-file.ts';
 import { decodeSettled, SETTLED_COLUMNS, settledRow } from '#ledger/embedded/rows.ts';
 import { openFile } from '#ledger/embedded/schema.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { describe, test } from 'vitest';
 import { affordableOutputTokens, compilePrice, costNanoUsd, worstCaseNanoUsd } from '#ledger/price.ts';
 import type { CatalogPrice } from '#ledger/price.ts';
 import { NO_TOKENS } from '#ledger/usage-record.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { describe, it } from 'vitest';
 import { changesCheckpointed, changesSince, createBalances } from '../../../dataplane/ledger/balances.ts';
 import {
   confirmHold, placeHold, readKeySpending, settleCall, withdrawHold,

@@ -1,16 +1,16 @@
 /** Slots and money in one step: both, or neither. */
 import assert from 'node:assert/strict';
-import { after, describe, it } from 'node:test';
+import { afterAll, describe, it } from 'vitest';
 import type { Ledger } from '#ledger/ledger.ts';
 import { startValkey, valkey } from '../../support/valkey.ts';
 import { holdRequest, origin, settlement, slot, testClock } from './calls.ts';
 import { openSubject } from './valkey-subject.ts';
 
 if (valkey.skip) {
-  describe('slots and money in one step', { skip: valkey.skip }, () => undefined);
+  it.skip('slots and money in one step');
 } else {
   const server = await startValkey();
-  after(() => server[Symbol.asyncDispose]());
+  afterAll(() => server[Symbol.asyncDispose]());
 
   const withLedger = async (test: (
     ledger: Ledger, admit: NonNullable<Ledger['admit']>,

@@ -7,9 +7,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
 import { createClient } from '@redis/client';
 import fc from 'fast-check';
+import { afterAll, describe, it } from 'vitest';
 import type { Limits, QuotaPeriod, SlotLimit } from '#ledger/ledger.ts';
 import {
   admitOperation, bookOperation, encodeBatch, holdOperation, progressOperation, seeOperation, settleOperation, takeOperation,
@@ -117,12 +117,12 @@ const batchBy = (usual: Limits): fc.Arbitrary<Batch> => fc.record({
 });
 const histories = usualLimits.chain((usual) => fc.array(batchBy(usual), { minLength: 1, maxLength: 8 }));
 
-describe('a batch', { skip: valkey.skip }, async () => {
+describe.skipIf(valkey.skip)('a batch', async () => {
   if (valkey.skip) return;
   const server = await startValkey();
   const client = createClient({ RESP: 2, socket: { host: '127.0.0.1', port: server.port } });
   await client.connect();
-  after(async () => {
+  afterAll(async () => {
     client.destroy();
     await server[Symbol.asyncDispose]();
   });

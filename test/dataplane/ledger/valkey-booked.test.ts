@@ -3,8 +3,8 @@
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, describe, it } from 'node:test';
 import fc from 'fast-check';
+import { afterAll, describe, it } from 'vitest';
 import type { HoldRequest, Limits, Settlement } from '#ledger/ledger.ts';
 import { Bucket } from '#ledger/valkey/bucket.ts';
 import { openLink } from '#ledger/valkey/link.ts';
@@ -120,10 +120,10 @@ describe('an operation as text', () => {
   });
 });
 
-describe('a short reply', { skip: valkey.skip }, async () => {
+describe.skipIf(valkey.skip)('a short reply', async () => {
   if (valkey.skip) return;
   const server = await startValkey();
-  after(() => server[Symbol.asyncDispose]());
+  afterAll(() => server[Symbol.asyncDispose]());
 
   const withBucket = async (test: (bucket: Bucket) => Promise<void>, place: Place = {
     server, prefix: `b${randomUUID().slice(0, 8)}`, query: '',

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { afterEach, describe, test } from 'node:test';
+import { afterEach, describe, test } from 'vitest';
 import type { Ledger } from '#ledger/ledger.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { hold } from '#ledger/valkey/admission.ts';
@@ -69,7 +69,7 @@ async function closeAtOnce(instance: Instance, refused: Promise<unknown>): Promi
   assert.ok(tookMs < WAITING_MS);
 }
 
-describe('a ledger that is closed', { skip: valkey.skip }, () => {
+describe.skipIf(valkey.skip)('a ledger that is closed', () => {
   afterEach(endScene);
 
   for (const [how, outage] of [['is away', OUTAGES.killed], ['hangs', OUTAGES.hanging]] as const) {
@@ -167,7 +167,7 @@ describe('a ledger that is closed', { skip: valkey.skip }, () => {
   });
 });
 
-describe('an answer that is lost', { skip: valkey.skip }, () => {
+describe.skipIf(valkey.skip)('an answer that is lost', () => {
   afterEach(endScene);
 
   for (const lost of ['settle', 'adopt', 'book']) {

@@ -1,7 +1,7 @@
 /** The contract on a real Cluster of three; and that accounts are spread over it, and one node's end is one node's. */
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, describe, it, test } from 'vitest';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { Ledger } from '#ledger/ledger.ts';
 import { openValkeyLedger } from '#ledger/valkey.ts';
@@ -16,10 +16,10 @@ import { openSubject, PATIENT } from './valkey-subject.ts';
 const DEADLINE_MS = 30_000;
 
 if (valkey.skip) {
-  describe('the ledger on a Cluster', { skip: valkey.skip }, () => undefined);
+  it.skip('the ledger on a Cluster');
 } else {
   const cluster = await startValkeyCluster();
-  after(() => cluster[Symbol.asyncDispose]());
+  afterAll(() => cluster[Symbol.asyncDispose]());
   const [node] = cluster.nodes;
   /** On whichever node has the key. */
   const command = async (...args: readonly string[]): Promise<unknown> => {

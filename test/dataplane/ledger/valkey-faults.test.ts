@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, describe, test } from 'node:test';
+import { afterEach, describe, test } from 'vitest';
 import type { Ledger } from '#ledger/ledger.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { openJournal } from '#ledger/valkey/journal.ts';
@@ -16,7 +16,7 @@ import { ALWAYS, dataFolder, endScene, eventually, isReady, open, OUTAGES, start
 const REFILL_MS = 1_500;
 const limits = { keyLimitNanoUsd: 100n };
 
-describe('the ledger on Valkey, when things break', { skip: valkey.skip }, () => {
+describe.skipIf(valkey.skip)('the ledger on Valkey, when things break', () => {
   afterEach(endScene);
 
   for (const [how, outage] of [['is killed', OUTAGES.killed], ['hangs', OUTAGES.hanging]] as const) {

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, describe, test } from 'node:test';
+import { afterAll, describe, test } from 'vitest';
 import type { Ledger } from '#ledger/ledger.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { openValkeyLedger } from '#ledger/valkey.ts';
@@ -16,10 +16,10 @@ import { HELD, SHORT } from './contract-scenario.ts';
 import { declareDead, PATIENT, urlOf } from './valkey-subject.ts';
 import type { Place } from './valkey-subject.ts';
 
-describe('a fleet on Valkey', { skip: valkey.skip }, async () => {
+describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
   if (valkey.skip) return;
   const server = await startValkey();
-  after(() => server[Symbol.asyncDispose]());
+  afterAll(() => server[Symbol.asyncDispose]());
   const newPlace = (query = ''): Place => ({ server, prefix: `f${randomUUID().slice(0, 8)}`, query });
   const open = (place: Place, over: ValkeyLedgerOptions['over'] = {}): Promise<Ledger> =>
     openValkeyLedger({ url: urlOf(place), over: { ...PATIENT, ...over } });

@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, describe, test } from 'node:test';
 import fc from 'fast-check';
+import { afterAll, describe, test } from 'vitest';
 import type { Ledger } from '#ledger/ledger.ts';
 import { openValkeyLedger } from '#ledger/valkey.ts';
 import { startValkey, valkey } from '../../support/valkey.ts';
@@ -160,10 +160,10 @@ class History {
   }
 }
 
-describe('histories on Valkey', { skip: valkey.skip }, async () => {
+describe.skipIf(valkey.skip)('histories on Valkey', async () => {
   if (valkey.skip) return;
   const server = await startValkey();
-  after(() => server[Symbol.asyncDispose]());
+  afterAll(() => server[Symbol.asyncDispose]());
 
   test('every history of a fleet ends as the model says', async () => {
     await fc.assert(fc.asyncProperty(histories, async (steps) => {

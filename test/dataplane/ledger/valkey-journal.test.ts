@@ -5,7 +5,7 @@ import { open as openFile } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, test } from 'node:test';
+import { afterEach, beforeEach, describe, test, vi } from 'vitest';
 import { openJournal } from '#ledger/valkey/journal.ts';
 import type { SettlementJournal, JournalPart, PendingSettlement } from '#ledger/valkey/journal.ts';
 
@@ -175,7 +175,7 @@ describe('the journal', () => {
     await journal.close();
   });
 
-  test('a write that failed takes nothing with it that still waits', async (context) => {
+  test('a write that failed takes nothing with it that still waits', async () => {
     const probe = await openFile(join(folder, 'probe'), 'w');
     const proto: unknown = Object.getPrototypeOf(probe);
     await probe.close();
@@ -183,7 +183,7 @@ describe('the journal', () => {
     const journal = await open();
     journal.addSettled(reply('a'), JOB);
     await journal.refills(all);
-    const write = context.mock.method(proto, 'appendFile', async function half(
+    const write = vi.spyOn(proto, 'appendFile').mockImplementation(async function half(
       this: { write(bytes: Uint8Array): Promise<unknown> }, bytes: Uint8Array,
     ) {
       await this.write(bytes.subarray(0, bytes.length / 2));
@@ -191,7 +191,7 @@ describe('the journal', () => {
     });
     journal.addPending(pending('b'));
     await journal.refills(all);
-    write.mock.restore();
+    write.mockRestore();
     assert.deepEqual([...new Set(faults.splice(0).map(String))], ['Error: the disk is full']);
     journal.addSettled(reply('c'), JOB);
     assert.deepEqual(await journal.refills(all), [refill('a'), refill('c')]);
@@ -201,7 +201,7 @@ describe('the journal', () => {
     assert.deepEqual(next.left, [pending('b')]);
   });
 
-  test('a turn that failed between its two steps loses nothing, and is made up for', async (context) => {
+  test('a turn that failed between its two steps loses nothing, and is made up for', async () => {
     const journal = await open();
     const settle = async (...ids: string[]): Promise<void> => {
       for (const id of ids) journal.addSettled(reply(id), JOB);
@@ -210,14 +210,14 @@ describe('the journal', () => {
     journal.addPending(pending('waiting'));
     await settle('a');
     const { renameSync: rename } = fs;
-    const failing = context.mock.method(fs, 'renameSync', (from: string, to: string) => {
-      if (to.endsWith('current.jsonl')) throw new Error('the disk is full');
+    const failing = vi.spyOn(fs, 'renameSync').mockImplementation((from, to) => {
+      if (String(to).endsWith('current.jsonl')) throw new Error('the disk is full');
       rename(from, to);
     });
     syncBuiltinESMExports();
     nowMs += 5 * 60_000 + 1;
     for (const id of ['b', 'c']) await settle(id);
-    failing.mock.restore();
+    failing.mockRestore();
     syncBuiltinESMExports();
     assert.ok(faults.splice(0).every((fault) => String(fault) === 'Error: the disk is full'));
     assert.deepEqual(await journal.refills(all), ['a', 'b', 'c'].map((id) => refill(id)));

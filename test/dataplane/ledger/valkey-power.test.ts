@@ -5,8 +5,8 @@
  * cut at such places. The ledger has no journal: what is there afterwards is the server's.
  */
 import assert from 'node:assert/strict';
-import { afterEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, test } from 'vitest';
 import type { Ledger } from '#ledger/ledger.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { valkey } from '../../support/valkey.ts';
@@ -41,7 +41,7 @@ const CUTS: readonly (readonly [string, Cut])[] = [
   ['all that was written', (_acknowledged, rest) => lastOf(rest)],
 ];
 
-describe('the ledger on Valkey, when its machine loses power', { skip: valkey.skip }, () => {
+describe.skipIf(valkey.skip)('the ledger on Valkey, when its machine loses power', () => {
   afterEach(async () => {
     await endScene();
     await between?.close();

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, describe, test } from 'node:test';
+import { afterAll, describe, test } from 'vitest';
 import { Bucket } from '#ledger/valkey/bucket.ts';
 import { openLink } from '#ledger/valkey/link.ts';
 import { bucketBases, parseValkeyUrl } from '#ledger/valkey/location.ts';
@@ -47,10 +47,10 @@ function statuses(spentNanoUsd: bigint): Operation[] {
   return refillOperations({ keys: [key], accounts: [{ account: ACCOUNT, spentNanoUsd }] }, () => true);
 }
 
-describe('a store that lost something', { skip: valkey.skip }, async () => {
+describe.skipIf(valkey.skip)('a store that lost something', async () => {
   if (valkey.skip) return;
   const server = await startValkey();
-  after(() => server[Symbol.asyncDispose]());
+  afterAll(() => server[Symbol.asyncDispose]());
   const place = (): Place => ({ server, prefix: `r${randomUUID().slice(0, 8)}`, query: '' });
 
   /** `told`: while it begins anew. */

@@ -1,6 +1,6 @@
 /** What is not answered in time is refused, once; time in which the process itself stood still does not count. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { Bucket } from '#ledger/valkey/bucket.ts';
 import { Unanswered } from '#ledger/valkey/replies.ts';

@@ -4,8 +4,8 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, test } from 'node:test';
 import { promisify } from 'node:util';
+import { afterAll, describe, test } from 'vitest';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { openValkeyLedger } from '#ledger/valkey.ts';
 import { openValkeyReader } from '#ledger/valkey-reader.ts';
@@ -30,7 +30,7 @@ async function certificates(folder: string): Promise<{ ca: string; cert: string;
   return { ca: cert, cert, key };
 }
 
-describe('a server with TLS and users', { skip: valkey.skip || openssl.skip }, async () => {
+describe.skipIf(valkey.skip || openssl.skip)('a server with TLS and users', async () => {
   if (valkey.skip || openssl.skip) return;
   const folder = await mkdtemp(join(tmpdir(), 'mgw-tls-'));
   const files = await certificates(folder);
@@ -43,7 +43,7 @@ describe('a server with TLS and users', { skip: valkey.skip || openssl.skip }, a
     'ACL', 'SETUSER', 'operator', 'on', '>reads', '%R~{mgw*', '+@read', '+@connection', '+eval_ro', '+evalsha_ro',
     '+time',
   );
-  after(async () => {
+  afterAll(async () => {
     await server[Symbol.asyncDispose]();
     await rm(folder, { recursive: true });
   });

@@ -1,13 +1,13 @@
 /** The contract of every ledger, on a real server; and what only a shared one promises. */
-import { after, describe } from 'node:test';
+import { afterAll, it } from 'vitest';
 import { startValkey, valkey } from '../../support/valkey.ts';
 import { ledgerContract } from './contract.ts';
 import { openSubject } from './valkey-subject.ts';
 
 if (valkey.skip) {
-  describe('the ledger on Valkey', { skip: valkey.skip }, () => undefined);
+  it.skip('the ledger on Valkey');
 } else {
   const server = await startValkey();
-  after(() => server[Symbol.asyncDispose]());
+  afterAll(() => server[Symbol.asyncDispose]());
   ledgerContract('on Valkey', (clock) => openSubject(server, clock));
 }

@@ -1,6 +1,6 @@
 /** Running calls under thresholds that are new; what users see of it is in test/contract/hot-reload.test.ts. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { CallMap } from '../../../dataplane/ledger/call-map.ts';
 import type { CallRecord, PipelineDeps } from '../../../dataplane/pipeline/context.ts';
 import { countRunningCalls } from '../../../dataplane/pipeline/new-thresholds.ts';

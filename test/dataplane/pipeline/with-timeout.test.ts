@@ -1,10 +1,10 @@
 /** A bound on waiting for the ledger. */
 import assert from 'node:assert/strict';
-import { mock, test } from 'node:test';
+import { test, vi } from 'vitest';
 import { LedgerUnavailable } from '../../../dataplane/ledger/ledger.ts';
 import { withTimeout } from '../../../dataplane/pipeline/settle.ts';
 
-mock.timers.enable({ apis: ['setTimeout'] });
+vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
 
 const never = new Promise<never>(() => undefined);
 
@@ -17,21 +17,21 @@ test('work that is done in time is its result, or its own failure', async () => 
 test('each waits for its own time', async () => {
   const done = Promise.withResolvers<string>();
   const first = assert.rejects(withTimeout(100, never), LedgerUnavailable);
-  mock.timers.tick(60);
+  vi.advanceTimersByTime(60);
   const second = withTimeout(100, done.promise);
   const third = assert.rejects(withTimeout(100, never), LedgerUnavailable);
-  mock.timers.tick(40);
+  vi.advanceTimersByTime(40);
   await first;
   done.resolve('second');
   assert.equal(await second, 'second');
-  mock.timers.tick(60);
+  vi.advanceTimersByTime(60);
   await third;
 });
 
 test('work that fails too late is ignored', async () => {
   const late = Promise.withResolvers<string>();
   const timedOut = assert.rejects(withTimeout(0, late.promise), LedgerUnavailable);
-  mock.timers.tick(1);
+  vi.advanceTimersByTime(1);
   await timedOut;
   late.reject(new Error('later still'));
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe, test } from 'vitest';
 import { GatewayError } from '../../../dataplane/errors.ts';
 import { answerPricing, CONTENT_SECURITY_POLICY } from '../../../dataplane/server/pricing/answer.ts';
 import type { PricingAnswer, PricingRequest } from '../../../dataplane/server/pricing/answer.ts';

@@ -3,8 +3,8 @@
  * desk.
  */
 import assert from 'node:assert/strict';
-import { after, afterEach, before, describe, test } from 'node:test';
 import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, test } from 'vitest';
 import type { State } from '../../../dataplane/state/state.ts';
 import { axeFaults, noteComplaints, overflow, suiteBrowser, themeOf } from '../../support/browser.ts';
 import type { SuiteBrowser } from '../../support/browser.ts';
@@ -69,10 +69,10 @@ function choice(page: Page, name: string): Locator {
   return page.getByRole('combobox', { name, exact: true });
 }
 
-describe('price page in a browser', { skip: chromium.skip }, () => {
+describe.skipIf(chromium.skip)('price page in a browser', () => {
   browser = suiteBrowser(chromium.path);
-  before(async () => { server = await servePrices(() => state); });
-  after(() => server.stop());
+  beforeAll(async () => { server = await servePrices(() => state); });
+  afterAll(() => server.stop());
   afterEach(() => {
     state = realistic;
     server.asked.length = 0;

@@ -1,7 +1,7 @@
 /** Whatever a stream holds and however it is cut into pieces, its client and its meter see the same. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import fc from 'fast-check';
+import { test } from 'vitest';
 import type { Dialect } from '../../../dataplane/protocol/call-facts.ts';
 import type { AnswerNotes } from '../../../dataplane/protocol/converter.ts';
 import { changed, changes, DIALECTS, lineEnd, places, streams, text } from './arbitrary-streams.ts';

@@ -2,8 +2,8 @@
  * Streams that lie, break and never end: no converter throws, none sends half an event, and the figures stay credible.
  */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import fc from 'fast-check';
+import { test } from 'vitest';
 import type { Dialect } from '../../../dataplane/protocol/call-facts.ts';
 import { converterFor } from '../../../dataplane/protocol/converters.ts';
 import { RequestFault } from '../../../dataplane/protocol/call-facts.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import fc from 'fast-check';
+import { test } from 'vitest';
 import { readChatFacts as readAnthropicFacts } from '../../../dataplane/protocol/anthropic/facts.ts';
 import { RequestFault } from '../../../dataplane/protocol/call-facts.ts';
 import type { Dialect } from '../../../dataplane/protocol/call-facts.ts';

@@ -1,6 +1,6 @@
 /** The other endpoints of OpenAI's shape. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test } from 'vitest';
 import {
   boundEmbeddingsInput, embeddingsConverter, readEmbeddingsFacts,
 } from '../../../dataplane/protocol/openai/embeddings.ts';

@@ -1,7 +1,7 @@
 /** Providers' errors, in whatever shape, and ours, in the dialect of the path. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import fc from 'fast-check';
+import { test } from 'vitest';
 import { readProviderError, redactMessage } from '../../../dataplane/protocol/provider-errors.ts';
 import { writeErrorBody, writeErrorEvent } from '../../../dataplane/protocol/write-error.ts';
 import { openStream, replay } from './replay.ts';

@@ -1,6 +1,6 @@
 /** What is read of a messages request. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test } from 'vitest';
 import { readChatFacts } from '../../../dataplane/protocol/anthropic/facts.ts';
 import type { ChatFacts } from '../../../dataplane/protocol/call-facts.ts';
 import { parseBody } from '../../../dataplane/protocol/parse-body.ts';

@@ -1,6 +1,6 @@
 /** What is read of a chat completion request. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test } from 'vitest';
 import type { ChatFacts } from '../../../dataplane/protocol/call-facts.ts';
 import { readChatFacts } from '../../../dataplane/protocol/openai/facts.ts';
 import { parseBody } from '../../../dataplane/protocol/parse-body.ts';

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { describe, test } from 'vitest';
 import * as toOpenAI from '../../../dataplane/protocol/anthropic-openai/table.ts';
 import { RequestFault } from '../../../dataplane/protocol/call-facts.ts';
 import type { Dialect } from '../../../dataplane/protocol/call-facts.ts';

@@ -1,7 +1,7 @@
 /** JSON at byte level: scanning, editing, refusing, and the numbers that a double cannot hold. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import fc from 'fast-check';
+import { test } from 'vitest';
 import { readChatFacts as readAnthropic } from '../../../dataplane/protocol/anthropic/facts.ts';
 import { RequestFault } from '../../../dataplane/protocol/call-facts.ts';
 import { editObject, memberBytes } from '../../../dataplane/protocol/json-edit.ts';

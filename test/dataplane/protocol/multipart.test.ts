@@ -1,7 +1,7 @@
 /** Forms as SDKs send them, and forms that two readers could read in two ways. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { describe, it } from 'vitest';
 import { RequestFault } from '../../../dataplane/protocol/call-facts.ts';
 import { editForm, isForm, parseForm, readParts } from '../../../dataplane/protocol/multipart.ts';
 

@@ -3,9 +3,9 @@
  * docs/adding-a-provider.md has it.
  */
 import assert from 'node:assert/strict';
-import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import type Anthropic from '@anthropic-ai/sdk';
 import type OpenAI from 'openai';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
 import { providerOf, PROVIDERS } from '../../../dataplane/protocol/providers.ts';
 import { startWorld } from '../../http/support.ts';
 import type { World } from '../../http/support.ts';
@@ -21,14 +21,14 @@ let openai: OpenAI;
 let anthropic: Anthropic;
 
 // it takes the place of another kind: its name is the only thing that the custom resources would have to learn
-before(async () => {
+beforeAll(async () => {
   PROVIDERS.set('OpenAI', parrot);
   world = await startWorld();
   books = new Books(world);
   openai = openaiClient(world, { maxRetries: 0 });
   anthropic = anthropicClient(world, { maxRetries: 0 });
 });
-after(async () => {
+afterAll(async () => {
   PROVIDERS.set('OpenAI', openaiProvider);
   await world.stop();
 });

@@ -1,6 +1,6 @@
 /** Responses: what a request asks for, what is refused, and what each end of an answer is billed by. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { RequestFault } from '../../../dataplane/protocol/call-facts.ts';
 import type { ChatFacts } from '../../../dataplane/protocol/call-facts.ts';
 import type { StreamConverter, StreamEnd } from '../../../dataplane/protocol/converter.ts';

@@ -3,8 +3,8 @@
  * answers.
  */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import fc from 'fast-check';
+import { test } from 'vitest';
 import type { Dialect } from '../../../dataplane/protocol/call-facts.ts';
 import { converterFor } from '../../../dataplane/protocol/converters.ts';
 

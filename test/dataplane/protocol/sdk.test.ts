@@ -1,8 +1,8 @@
 /** The official clients read every complete recording, whichever protocol its provider speaks, to the same answer. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
+import { test } from 'vitest';
 import type { Dialect } from '../../../dataplane/protocol/call-facts.ts';
 import { openStream, recording, recordings, replay } from './replay.ts';
 

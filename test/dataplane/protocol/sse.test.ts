@@ -1,7 +1,7 @@
 /** Server-sent events cut out of bytes. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import fc from 'fast-check';
+import { test } from 'vitest';
 import { SseFramer } from '../../../dataplane/protocol/sse.ts';
 import type { SseEvent } from '../../../dataplane/protocol/sse.ts';
 import { byteByByte, splitAt } from './replay.ts';

@@ -3,8 +3,8 @@
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import fc from 'fast-check';
+import { test } from 'vitest';
 import type { Dialect } from '../../../dataplane/protocol/call-facts.ts';
 import { assertGolden, pretty } from './golden.ts';
 import { byEvent, byteByByte, openStream, recordings, replay, splitAt, TESTDATA } from './replay.ts';

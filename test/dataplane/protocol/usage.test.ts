@@ -1,7 +1,7 @@
 /** Figures of providers, believed only where they can be true; and what takes their place. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import fc from 'fast-check';
+import { test } from 'vitest';
 import {
   NO_USAGE as NO_ANTHROPIC, readUsage as readAnthropic, toReportedUsage as reportAnthropic,
 } from '../../../dataplane/protocol/anthropic/usage.ts';

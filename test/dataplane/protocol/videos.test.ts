@@ -1,6 +1,6 @@
 /** Requests for videos, and what providers say of the jobs. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { isJobId, readVideosFacts, videoJobs } from '../../../dataplane/protocol/openai/videos.ts';
 
 const PLAN = { upstreamModel: 'up', maxOutputTokens: undefined, outputLimitField: 'max_tokens' } as const;

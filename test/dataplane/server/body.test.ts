@@ -6,8 +6,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { Readable } from 'node:stream';
-import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { GatewayError } from '../../../dataplane/errors.ts';
 import { bodyOf, createBodyReader, LARGE_BODY_BYTES } from '../../../dataplane/server/body.ts';
 import type { BodyReader } from '../../../dataplane/server/body.ts';
@@ -122,11 +122,11 @@ describe('a body on a connection', () => {
     await once(socket, 'connect');
     return socket;
   };
-  before(async () => {
+  beforeAll(async () => {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
   });
-  after(() => {
+  afterAll(() => {
     server.closeAllConnections();
     server.close();
   });

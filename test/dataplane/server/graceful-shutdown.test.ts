@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, it } from 'node:test';
+import { afterAll, beforeAll, it } from 'vitest';
 import { buildServer } from '../../../dataplane/server/app.ts';
 import type { ServerDeps } from '../../../dataplane/server/deps.ts';
 import { createGracefulShutdown } from '../../../dataplane/server/graceful-shutdown.ts';
@@ -22,8 +22,8 @@ const deps = {
 const server = buildServer(deps);
 const agents = [1, 2, 3].map(() => new Agent({ keepAlive: true, maxSockets: 1 }));
 
-before(async () => { await server.listen({ host: '127.0.0.1', port: 0 }); });
-after(async () => {
+beforeAll(async () => { await server.listen({ host: '127.0.0.1', port: 0 }); });
+afterAll(async () => {
   for (const agent of agents) agent.destroy();
   await server.close();
 });

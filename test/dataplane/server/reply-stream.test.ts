@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { Server, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { after, before, describe, it } from 'node:test';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { GatewayError } from '../../../dataplane/errors.ts';
 import { createReply } from '../../../dataplane/server/reply-stream.ts';
 import type { ClientReply } from '../../../dataplane/pipeline/context.ts';
@@ -22,13 +22,13 @@ let server: Server;
 let port = 0;
 let arrived = Promise.withResolvers<ServerResponse>();
 
-before(async () => {
+beforeAll(async () => {
   server = createServer((_request, response) => arrived.resolve(response));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   ({ port } = server.address() as AddressInfo);
 });
-after(() => { server.close(); });
+afterAll(() => { server.close(); });
 
 describe('a client that stops reading', () => {
   for (const [name, answer] of Object.entries(ANSWERS))

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test } from 'vitest';
 import { newRequestId } from '../../../dataplane/server/request-id.ts';
 
 test('request ids are random throughout, and none comes twice', () => {

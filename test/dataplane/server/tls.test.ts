@@ -5,8 +5,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
 import { connect } from 'node:tls';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { readTlsFiles } from '../../../dataplane/tls-files.ts';
 import { pollFiles } from '../../../dataplane/polled-files.ts';
 import { listenTls } from '../../../dataplane/server/tls-listener.ts';
@@ -19,12 +19,12 @@ const first = await makeCertificates();
 let tls: TlsListener;
 let folder: string;
 
-before(async () => {
+beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'mgw-tls-'));
   await write(first);
   tls = await listenTls(server, { host: '127.0.0.1', port: 0 }, await readTlsFiles(folder));
 });
-after(async () => {
+afterAll(async () => {
   await tls.close();
   await rm(folder, { recursive: true });
 });

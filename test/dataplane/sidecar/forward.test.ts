@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { connect } from 'node:net';
-import { afterEach, describe, it } from 'node:test';
+import { afterEach, describe, it } from 'vitest';
 import { freePort } from '../../support/free-port.ts';
 import { call, replyTo, startFleet, startTestSidecar, textOf } from './support.ts';
 import type { ScriptedFleet, TestSidecar } from './support.ts';

@@ -1,8 +1,8 @@
 /** The official SDKs, unchanged and without a key of their own, through the sidecar to a whole gateway over TLS. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { nothingLeaks, spending, startWorld } from '../../http/support.ts';
 import type { World } from '../../http/support.ts';
 import { KEYS, keyManifest } from '../../support/manifests.ts';
@@ -18,7 +18,7 @@ let sidecar: TestSidecar;
 let openai: OpenAI;
 let anthropic: Anthropic;
 
-before(async () => {
+beforeAll(async () => {
   world = await startWorld({ tls: { certificate: certificates.serving.certificate, key: certificates.serving.key } });
   sidecar =
     await startTestSidecar(`https://localhost:${world.gateway.dataplane.tls?.port}`, KEYS.main, certificates.authority);
@@ -26,7 +26,7 @@ before(async () => {
     new OpenAI({ apiKey: DUMMY, baseURL: `${sidecar.url}/v1`, organization: null, project: null, maxRetries: 0 });
   anthropic = new Anthropic({ apiKey: DUMMY, authToken: null, baseURL: sidecar.url, maxRetries: 0 });
 });
-after(async () => {
+afterAll(async () => {
   await sidecar.stop();
   await world.stop();
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test } from 'vitest';
 import { redactSnapshot } from '../../../dataplane/snapshot/redact.ts';
 import { channelOf, completeSnapshot, routeOf, snapshotOf } from './objects.ts';
 

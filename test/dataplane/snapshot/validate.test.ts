@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test } from 'vitest';
 import {
   Allowance, ClientDisconnect, Endpoint, Input, Period, Protocol, QuotaType, WhenShort,
 } from '../../../dataplane/snapshot/snapshot.gen.ts';

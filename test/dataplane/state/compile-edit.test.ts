@@ -1,7 +1,7 @@
 /** An edit of a state gives what compiling the whole would, whatever the edits and however many. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { describe, it } from 'vitest';
 import type { Key, Snapshot } from '../../../dataplane/snapshot/snapshot.gen.ts';
 import { compileEdit } from '../../../dataplane/state/compile-edit.ts';
 import { compile } from '../../../dataplane/state/compile.ts';

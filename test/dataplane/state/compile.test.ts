@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { test } from 'vitest';
 import { compilePrice } from '../../../dataplane/ledger/price.ts';
 import {
   Allowance, ClientDisconnect, Endpoint, Input, Period, Protocol, QuotaType, WhenShort,

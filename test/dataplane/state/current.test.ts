@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test } from 'vitest';
 import { compile } from '../../../dataplane/state/compile.ts';
 import { createCurrentState } from '../../../dataplane/state/current.ts';
 import type { Credential, State } from '../../../dataplane/state/state.ts';

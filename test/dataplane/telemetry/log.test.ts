@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { test } from 'vitest';
 import type { CallReport, LateBilling } from '../../../dataplane/telemetry/call-report.ts';
 import { createLogger } from '../../../dataplane/telemetry/log.ts';
 import { createCallTelemetry } from '../../../dataplane/telemetry/telemetry.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { test } from 'node:test';
+import { test } from 'vitest';
 import type { LedgerGauges } from '../../../dataplane/ledger/ledger.ts';
 import type { MetricRow } from '../../../dataplane/telemetry/metric-set.ts';
 import { METRICS } from '../../../dataplane/telemetry/metric-table.ts';

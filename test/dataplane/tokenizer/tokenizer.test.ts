@@ -1,8 +1,8 @@
 /** Counting tokens in a thread: near to the library's own count, whole or in slices, and always with an answer. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { firstOf, slicesOf } from '../../../dataplane/tokenizer/slices.ts';
 import { createTokenizer } from '../../../dataplane/tokenizer/tokenizer.ts';
 import type { Tokenizer } from '../../../dataplane/tokenizer/tokenizer.ts';
@@ -11,8 +11,8 @@ const PROSE = 'The ledger agrees: each call is paid once, and 1,234 tokens are 1
 
 describe('the tokenizer', () => {
   let tokenizer: Tokenizer;
-  before(() => { tokenizer = createTokenizer({ onFault: (error) => { throw error; } }); });
-  after(() => tokenizer.close());
+  beforeAll(() => { tokenizer = createTokenizer({ onFault: (error) => { throw error; } }); });
+  afterAll(() => tokenizer.close());
 
   it('counts as the library does', async () => {
     assert.equal(await tokenizer.count(['hello world']), countTokens('hello world'));

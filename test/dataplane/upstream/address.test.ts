@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test } from 'vitest';
 import { joinPath, parseBaseUrl } from '../../../dataplane/upstream/address.ts';
 
 const CASES: readonly (readonly [baseUrl: string, path: string, url: string])[] = [

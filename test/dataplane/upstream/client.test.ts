@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
-import { test } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { test } from 'vitest';
 import { Secret } from '../../../dataplane/upstream/upstream.ts';
 import { failsWith, readAll, text, requestOf, startHttp, startRaw, startUpstreams, targetAt } from './provider.ts';
 

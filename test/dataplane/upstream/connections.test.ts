@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import type { Socket } from 'node:net';
-import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
+import { test } from 'vitest';
 import { failsWith, readAll, requestOf, startHttp, startRaw, startUpstreams, targetAt } from './provider.ts';
 
 test('connections are kept alive between calls and not shared at the same time', async () => {

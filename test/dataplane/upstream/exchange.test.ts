@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mock, test } from 'node:test';
+import { test, vi } from 'vitest';
 import { Exchange } from '../../../dataplane/upstream/exchange.ts';
 import type { UpstreamFailure } from '../../../dataplane/upstream/upstream.ts';
 import { moveClock } from '../../support/moved-clock.ts';
@@ -138,8 +138,8 @@ test('nothing keeps the process and no listener is left behind, however it ends'
   for (const end of endings) {
     const abort = new AbortController();
     let listeners = 0;
-    mock.method(abort.signal, 'addEventListener', () => { listeners++; });
-    mock.method(abort.signal, 'removeEventListener', () => { listeners--; });
+    vi.spyOn(abort.signal, 'addEventListener').mockImplementation(() => { listeners++; });
+    vi.spyOn(abort.signal, 'removeEventListener').mockImplementation(() => { listeners--; });
     const { exchange, controller } = start(true, abort.signal);
     exchange.onRequestStart(controller);
     exchange.onResponseStart(controller, 200, {});

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { test } from 'vitest';
 import { orderCandidates } from '../../../dataplane/upstream/pick.ts';
 
 test('every candidate once, tier after tier', () => {

@@ -7,7 +7,7 @@ import { createServer as createHttp } from 'node:http';
 import type { RequestListener, Server as HttpServer } from 'node:http';
 import { createServer as createTcp } from 'node:net';
 import type { Server, Socket } from 'node:net';
-import { after } from 'node:test';
+import { afterAll } from 'vitest';
 import { createUpstreams } from '../../../dataplane/upstream/client.ts';
 import type { PooledUpstreams, UpstreamOptions } from '../../../dataplane/upstream/client.ts';
 import { Secret, UpstreamFailure } from '../../../dataplane/upstream/upstream.ts';
@@ -20,7 +20,7 @@ export async function startHttp(listener: RequestListener, configure: (server: H
   undefined): Promise<string> {
   const server = createHttp(listener);
   configure(server);
-  after(() => { server.closeAllConnections(); server.close(); });
+  afterAll(() => { server.closeAllConnections(); server.close(); });
   return listen(server);
 }
 
@@ -36,7 +36,7 @@ export async function startRaw(onRequest: (
     socket.on('error', () => undefined);
     socket.on('data', (bytes) => onRequest(socket, bytes.toString('latin1'), connection));
   });
-  after(() => { for (const socket of sockets) socket.destroy(); server.close(); });
+  afterAll(() => { for (const socket of sockets) socket.destroy(); server.close(); });
   return listen(server);
 }
 
@@ -51,7 +51,7 @@ async function listen(server: Server): Promise<string> {
 /** A client whose pools are closed after the test file. */
 export function startUpstreams(options?: UpstreamOptions): PooledUpstreams {
   const upstreams = createUpstreams(options);
-  after(() => upstreams.close());
+  afterAll(() => upstreams.close());
   return upstreams;
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test } from 'vitest';
 import { classify, mayRetry, readRetryAfter } from '../../../dataplane/upstream/retry.ts';
 import type { Verdict } from '../../../dataplane/upstream/retry.ts';
 import type { UpstreamFailureKind } from '../../../dataplane/upstream/upstream.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:https';
-import { after, before, test } from 'node:test';
+import { afterAll, beforeAll, test } from 'vitest';
 import { UpstreamFailure } from '../../../dataplane/upstream/upstream.ts';
 import { readAll, requestOf, startUpstreams, targetAt } from './provider.ts';
 import { selfSigned } from './self-signed.ts';
@@ -10,13 +10,13 @@ const identity = selfSigned();
 let calls = 0;
 const server = createServer(identity, (_request, response) => { calls++; response.end('over TLS'); });
 let port = 0;
-before(async () => {
+beforeAll(async () => {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
   port = typeof address === 'object' && address ? address.port : 0;
 });
-after(() => { server.closeAllConnections(); server.close(); });
+afterAll(() => { server.closeAllConnections(); server.close(); });
 
 const isConnect = (error: unknown): boolean => error instanceof UpstreamFailure && error.kind === 'Connect';
 

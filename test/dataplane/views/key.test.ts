@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { describe, test } from 'vitest';
 import type { KeySpending } from '../../../dataplane/ledger/ledger.ts';
 import { keyView } from '../../../dataplane/server/views/key.ts';
 import type { KeyFacts } from '../../../dataplane/server/views/key.ts';

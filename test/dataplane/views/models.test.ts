@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
 import Anthropic from '@anthropic-ai/sdk';
 import fc from 'fast-check';
 import OpenAI from 'openai';
+import { describe, test } from 'vitest';
 import { GatewayError } from '../../../dataplane/errors.ts';
 import {
   anthropicModel, anthropicModels, callableModel, callableModels, openaiModel, openaiModels,

@@ -2,7 +2,7 @@
  * Our proxy's client against our server: what is in force, what is answered, and what happens when either goes away.
  */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { compile } from '../../../dataplane/state/compile.ts';
 import { accountOf, channelOf, directGroup, hashOf, modelOf, routeEntry, routeOf } from '../snapshot/objects.ts';
 import { testDistribution, until } from '../../operator/xds/support.ts';

@@ -1,6 +1,6 @@
 /** One stream of the proxy, message by message: order, answers, and what it does when the two sides have come apart. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { Resource } from '../../../dataplane/snapshot/discovery.gen.ts';
 import type { DeltaDiscoveryRequest } from '../../../dataplane/snapshot/discovery.gen.ts';
 import { Checkpoint, ResourceFault } from '../../../dataplane/snapshot/fleet.gen.ts';

@@ -1,7 +1,7 @@
 /** When an operator is ready, and what it says of what it misses. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
 import { InvalidArgumentError } from 'commander';
+import { describe, it } from 'vitest';
 import { problemsOf, readinessOf } from '../../../operator/cluster/readiness.ts';
 import { parseServiceAccounts } from '../../../bin/options.ts';
 

@@ -1,7 +1,7 @@
 /** Manifests as text: where documents end, where mistakes are, and what is no secret's business. */
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { describe, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { splitDocuments } from '../../../operator/files/split-documents.ts';
 import { formatDiagnostic } from '../../../operator/files/diagnostic.ts';

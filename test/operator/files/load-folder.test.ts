@@ -3,10 +3,10 @@
  * from it.
  */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
+import { test } from 'vitest';
 import type { LoadedFolder } from '../../../operator/files/load-folder.ts';
 import { newLoader } from '../support.ts';
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { chmod, mkdir, rename, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test } from 'vitest';
+import type { TestContext } from 'vitest';
 import { InvalidManifests } from '../../../operator/files/diagnostic.ts';
 import type { Diagnostic } from '../../../operator/files/diagnostic.ts';
 import { provideFolder } from '../../../operator/files/provider.ts';
@@ -32,7 +32,7 @@ async function provide(t: TestContext, folder: string, delay?: (ms: number) => P
   };
   const provider = await provideFolder({ folder, load: newLoader(), onResources: (resources) =>
     tell({ resources }), onProblems: (problems) => tell({ problems }), ...(delay && { delay }) });
-  t.after(() => provider.stop());
+  t.onTestFinished(() => provider.stop());
   return {
     provider,
     pending: () => told.length,

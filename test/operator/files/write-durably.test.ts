@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { lstat, mkdir, readFile, readdir, rename, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { withPartial, writeDurably } from '../../../operator/files/write-durably.ts';
 import { temporaryFolder } from '../support.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { LineCounter, parseAllDocuments } from 'yaml';
 import { YamlError, readYaml } from '../../../operator/files/yaml.ts';
 

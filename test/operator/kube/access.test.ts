@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { afterAll, describe, it } from 'vitest';
 import { openAccess } from '../../../operator/kube/access.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'mgw-access-'));
-after(() => rmSync(folder, { recursive: true }));
+afterAll(() => rmSync(folder, { recursive: true }));
 
 /** A kubeconfig for a user of this description; client-node reads JSON as YAML. */
 function kubeconfigFor(name: string, user: object): string {

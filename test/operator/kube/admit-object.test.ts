@@ -1,6 +1,6 @@
 /** What an older or a newer schema let in: it is filled in, passed over or refused, and harms no other object. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test } from 'vitest';
 import { loadApiKinds } from '#crds/load.ts';
 import type { Resource } from '#crds/types.gen.ts';
 import { admitObjects } from '../../../operator/kube/admit-object.ts';

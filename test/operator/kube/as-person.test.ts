@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TLSSocket } from 'node:tls';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { openAccess } from '../../../operator/kube/access.ts';
 import { createKubeClient } from '../../../operator/kube/client.ts';
 import { createAuthority, issueServing } from '../../../operator/xds/certificate-authority.ts';

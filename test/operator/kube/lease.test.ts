@@ -3,7 +3,7 @@
  * once.
  */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test } from 'vitest';
 import { KubeError, KubeUnreachable } from '../../../operator/kube/errors.ts';
 import type { KubeRequest } from '../../../operator/kube/client.ts';
 import { startLease } from '../../../operator/kube/lease.ts';

@@ -1,6 +1,6 @@
 /** The list-watch loop with time and the server in hand: where it goes on, when it lists anew, how long it waits. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import type { WatchEvent } from '../../../operator/kube/client.ts';
 import { KubeError, KubeUnreachable } from '../../../operator/kube/errors.ts';
 import { jsonLines } from '../../../operator/kube/client.ts';

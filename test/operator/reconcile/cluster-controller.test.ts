@@ -1,6 +1,6 @@
 /** The loop of a cluster with time in hand: publishing waits for nobody, and what is said follows what proxies say. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test } from 'vitest';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import type { LiveObject } from '../../../operator/store/live-objects.ts';
 import type { Resources } from '../../../operator/store/resources.ts';

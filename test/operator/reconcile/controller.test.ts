@@ -1,6 +1,6 @@
 /** The loop, with time in hand: what is put together, what is answered, what is tried again. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test } from 'vitest';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import type { SnapshotFault } from '#snapshot/faults.ts';
 import { Controller } from '../../../operator/reconcile/controller.ts';

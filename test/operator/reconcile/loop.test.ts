@@ -1,6 +1,6 @@
 /** The loop's sense of time: machines that sleep, clocks that are set, and who waits until all is done. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test } from 'vitest';
 import { Loop } from '../../../operator/reconcile/loop.ts';
 import type { RunResult } from '../../../operator/reconcile/loop.ts';
 

@@ -5,8 +5,8 @@ import fs from 'node:fs';
 import { chmod, mkdir, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test, vi } from 'vitest';
+import type { TestContext } from 'vitest';
 import { parse } from 'yaml';
 import { generateKey, mintKeys } from '../../../operator/reconcile/mint-keys.ts';
 import type { MintResult, MintedKey } from '../../../operator/reconcile/mint-keys.ts';
@@ -217,16 +217,16 @@ test('two ApiKeys that name one Secret: one key is made, for the first of them',
 });
 
 /** Paths of all files that are read by the work, whole and with promises. */
-async function readBy(t: TestContext, work: () => Promise<void>): Promise<unknown[]> {
-  const read = t.mock.method(fs.promises, 'readFile');
+async function readBy(work: () => Promise<void>): Promise<unknown[]> {
+  const read = vi.spyOn(fs.promises, 'readFile');
   syncBuiltinESMExports();
   try {
     await work();
+    return read.mock.calls.map(([path]) => path);
   } finally {
-    read.mock.restore();
+    read.mockRestore();
     syncBuiltinESMExports();
   }
-  return read.mock.calls.map(({ arguments: [path] }) => path);
 }
 
 test('a reload gives other objects only for files that say something else, and reads no others', async (t) => {
@@ -249,13 +249,13 @@ spec: {groupRef: {name: main}, accountRef: {name: team-a}}`).join('\n---')));
   await writeFile(join(data, 'secrets', 'team-a', 'other.txt'), 'not a Secret');
   await mkdir(join(data, 'secrets', 'team-a', 'deeper'));
   await writeFile(join(data, 'secrets', 'team-a', 'deeper', 'e-key.yaml'), 'not a Secret');
-  assert.deepEqual(await readBy(t, async () => assert.equal(await minted.reload(), true)), [file('a'), file('b')]);
+  assert.deepEqual(await readBy(async () => assert.equal(await minted.reload(), true)), [file('a'), file('b')]);
   assert.deepEqual([...minted.secrets.keys()].sort(), ['team-a/a-key', 'team-a/b-key', 'team-a/e-key']);
   assert.equal(minted.secrets.get('team-a/a-key'), before.get('team-a/a-key'));
   assert.match(minted.secrets.get('team-a/b-key')?.data.get('apiKey') ?? '', /^sk-00000000/);
   assert.deepEqual([...minted.unreadable], []);
   assert.deepEqual([...(await openMintedSecrets(data)).unreadable], [], 'a start sees what a reload does');
-  assert.deepEqual(await readBy(t, async () => assert.equal(await minted.reload(), false)), []);
+  assert.deepEqual(await readBy(async () => assert.equal(await minted.reload(), false)), []);
 });
 
 test('a write during a reload is not lost', async (t) => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { KeySpending, LedgerReader } from '#ledger/ledger.ts';
 import { createSpendingReader } from '../../../operator/reconcile/read-spending.ts';

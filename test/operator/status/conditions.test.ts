@@ -1,6 +1,6 @@
 /** Conditions over time, and what spending adds to them. */
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe, test } from 'vitest';
 import type { Condition } from '#crds/types.gen.ts';
 import {
   ON_THE_WAY, PROGRAMMED, conditionsOf, formatTime, mergeConditions,

@@ -3,7 +3,7 @@
  * budgets.
  */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test } from 'vitest';
 import type { Condition } from '#crds/types.gen.ts';
 import { partOf, removalsFrom } from '../../../operator/status/differences.ts';
 import type { StatusBody, StatusOwner } from '../../../operator/status/differences.ts';

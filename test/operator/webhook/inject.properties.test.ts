@@ -3,8 +3,8 @@
  * sidecar alone.
  */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { describe, it } from 'vitest';
 import { inject } from '../../../operator/webhook/inject.ts';
 import { jsonPatch } from '../../../operator/webhook/json-patch.ts';
 import { KEY_VOLUME, SIDECAR_CONTAINER } from '../../../operator/webhook/pod.ts';

@@ -1,7 +1,7 @@
 /** The fleet's certificates are trusted by a pod for two years after it was made, whenever that was. */
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
-import { it } from 'node:test';
+import { it } from 'vitest';
 import { LASTING_LIFETIMES, renew } from '../../../operator/xds/certificates.ts';
 
 const DAY_MS = 86_400_000;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { glob, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import type { Pod } from '../../../operator/webhook/pod.ts';
 import { review } from '../../../operator/webhook/review.ts';

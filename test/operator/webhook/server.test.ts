@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request as httpsRequest } from 'node:https';
 import type { IncomingMessage } from 'node:http';
-import { after, before, describe, it } from 'node:test';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { startWebhookServer } from '../../../operator/webhook/server.ts';
 import type { ServerCertificates, WebhookServer } from '../../../operator/webhook/server.ts';
 import { createAuthority, issueServing } from '../../../operator/xds/certificate-authority.ts';
@@ -28,7 +28,7 @@ const certificates: ServerCertificates = {
   },
 };
 
-before(async () => {
+beforeAll(async () => {
   server = await startWebhookServer({
     listen: {
       host: '127.0.0.1', port: 0,
@@ -41,7 +41,7 @@ before(async () => {
     }),
   });
 });
-after(() => server.stop());
+afterAll(() => server.stop());
 
 async function ask(body: string, { path = '/inject', method = 'POST', trusting = authority }: {
   readonly path?: string;

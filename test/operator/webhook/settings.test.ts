@@ -1,6 +1,6 @@
 /** The settings that all sidecars share: what is taken, and what is said of what is not. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { parseSidecarSettings, SettingsFault } from '../../../operator/webhook/settings.ts';
 
 const DEFAULTS = { fleet: 'https://model-gateway-tls.model-gateway.svc' };

@@ -2,7 +2,7 @@
  * What the leader says of the fleet: proxies of all replicas, that come, refuse, hang and go, and leaders that change.
  */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { configOf, numberedKey, testProxy } from '../../dataplane/xds/support.ts';
 import { cable } from '../../dataplane/xds/support.ts';
 import type { TestProxy } from '../../dataplane/xds/support.ts';

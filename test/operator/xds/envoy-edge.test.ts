@@ -7,9 +7,9 @@ import { once } from 'node:events';
 import { connect } from 'node:http2';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { after, before, describe, it } from 'node:test';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { edgeResources, healthQuestion } from '../../../operator/xds/envoy/edge.ts';
 import type { FleetEndpoint } from '../../../operator/xds/envoy/cluster.ts';
 import { createAuthority, issueServing } from '../../../operator/xds/certificate-authority.ts';
@@ -43,7 +43,7 @@ function publish(server: TestDistribution, endpoints: readonly FleetEndpoint[], 
   server.publish(snapshotOf());
 }
 
-describe('an Envoy before the fleet', { skip: envoy.skip, timeout: 180_000 }, () => {
+describe.skipIf(envoy.skip)('an Envoy before the fleet', { timeout: 180_000 }, () => {
   let openai: MockProvider;
   let anthropic: MockProvider;
   let first: TestGateway;
@@ -52,7 +52,7 @@ describe('an Envoy before the fleet', { skip: envoy.skip, timeout: 180_000 }, ()
   let edge: Awaited<ReturnType<typeof startEnvoy>>;
   let url: string;
 
-  before(async () => {
+  beforeAll(async () => {
     [openai, anthropic] = await Promise.all([startMockProvider(), startMockProvider()]);
     const files = { 'keys.yaml':
       keysManifest(), 'platform.yaml': platformManifest({ openaiUrl: openai.url, anthropicUrl: anthropic.url }) };
@@ -63,7 +63,7 @@ describe('an Envoy before the fleet', { skip: envoy.skip, timeout: 180_000 }, ()
     url = `http://127.0.0.1:${await edgePort(edge)}`;
     await eventually(async () => await healthy() === 2);
   });
-  after(async () => {
+  afterAll(async () => {
     await edge?.[Symbol.asyncDispose]();
     await server?.stop();
     await Promise.all([openai, anthropic].map((each) => each?.stop()));

@@ -1,6 +1,6 @@
 /** EndpointSlices of the fleet's Service → where an edge sends calls. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { endpointsOf } from '../../../operator/kube/parse-endpoints.ts';
 import type { EndpointSlice } from '../../../operator/kube/models.ts';
 import { edgeResources, healthQuestion } from '../../../operator/xds/envoy/edge.ts';

@@ -10,8 +10,8 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
 import { credentials } from '@grpc/grpc-js';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { TYPES } from '../../../operator/xds/envoy/types.ts';
 import { GATEWAY_NAMESPACE, kubeconfigFor, startCluster, until } from '../../cluster/support.ts';
@@ -37,7 +37,7 @@ async function manifests(
     document.toJS());
 }
 
-describe('an edge that the operator configures', { skip, timeout: 120_000 }, () => {
+describe.skipIf(skip)('an edge that the operator configures', { timeout: 120_000 }, () => {
   let cluster: Cluster;
   let folder: string;
   let operator: ChildProcess;
@@ -58,7 +58,7 @@ describe('an edge that the operator configures', { skip, timeout: 120_000 }, () 
     ], endpoints: [{ addresses: [address], conditions: { ready: true, serving: true, terminating: false } }],
   });
 
-  before(async () => {
+  beforeAll(async () => {
     cluster = await startCluster([]);
     folder = await mkdtemp(join(tmpdir(), 'mgw-edge-'));
     for (const file of ['rbac.yaml', 'edge.yaml']) {
@@ -89,7 +89,7 @@ describe('an edge that the operator configures', { skip, timeout: 120_000 }, () 
     await mkdir(join(folder, 'token'));
     await writeFile(join(folder, 'ca/ca.crt'), ca.body.data['ca.crt']);
   });
-  after(async () => {
+  afterAll(async () => {
     await edge?.[Symbol.asyncDispose]();
     const exited = operator && once(operator, 'exit');
     operator?.kill('SIGTERM');

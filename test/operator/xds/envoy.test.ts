@@ -4,7 +4,7 @@
  * server.
  */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { snapshotOf } from '../../dataplane/snapshot/objects.ts';
 import { needEnvoy, startEnvoy } from '../../support/envoy.ts';
 import { cluster, CLUSTER, endpoints, ENDPOINTS, listener, LISTENER, routes, ROUTES } from './envoy-messages.ts';
@@ -25,7 +25,7 @@ function publishEdge(server: TestDistribution, port: number): void {
   server.publishResources(ROUTES, [routes('edge-routes', 'fleet')]);
 }
 
-describe('a real Envoy', { skip: envoy.skip, timeout: 180_000 }, () => {
+describe.skipIf(envoy.skip)('a real Envoy', { timeout: 180_000 }, () => {
   it('serves traffic by what it is given, and follows what changes', async () => {
     await using one = await upstream('one');
     await using two = await upstream('two');

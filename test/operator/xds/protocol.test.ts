@@ -2,7 +2,7 @@
  * Incremental xDS as Envoy's protocol document has it, over a real connection: each test is an exchange of messages.
  */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { snapshotOf } from '../../dataplane/snapshot/objects.ts';
 import { rawClient } from './raw-client.ts';
 import type { RawClient, Seen } from './raw-client.ts';

@@ -4,8 +4,8 @@
  * or followed by one before it was answered, and the books agree.
  */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { describe, it } from 'vitest';
 import { Resource } from '../../../dataplane/snapshot/discovery.gen.ts';
 import type { DeltaDiscoveryRequest, DeltaDiscoveryResponse } from '../../../dataplane/snapshot/discovery.gen.ts';
 import { ResourceCache } from '../../../operator/xds/resource-cache.ts';

@@ -1,6 +1,6 @@
 /** From snapshot to snapshot: what is found to be different, and what overtakes the rest. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { typeUrlOf } from '../../../dataplane/snapshot/resources.ts';
 import { Period, WhenShort } from '../../../dataplane/snapshot/snapshot.gen.ts';
 import type { Key } from '../../../dataplane/snapshot/snapshot.gen.ts';

@@ -1,7 +1,7 @@
 /** The calculator in a real Chromium: it counts as one types what the server would count, and works without scripts. */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
 import type { BrowserContextOptions, Page, Route } from 'playwright-core';
+import { afterAll, beforeAll, describe, test } from 'vitest';
 import { servePrices } from '../../dataplane/pricing/price-server.ts';
 import type { PriceServer } from '../../dataplane/pricing/price-server.ts';
 import { REALISTIC, sampleState } from '../../dataplane/pricing/sample.ts';
@@ -30,12 +30,12 @@ async function typeWhileAsking(page: Page, answer: (route: Route) => Promise<voi
   return () => typed.resolve(undefined);
 }
 
-describe('the calculator in a browser', { skip: chromium.skip }, () => {
+describe.skipIf(chromium.skip)('the calculator in a browser', () => {
   const browser = suiteBrowser(chromium.path);
   let server: PriceServer;
 
-  before(async () => { server = await servePrices(() => state); });
-  after(() => server.stop());
+  beforeAll(async () => { server = await servePrices(() => state); });
+  afterAll(() => server.stop());
 
   async function open(path: string, options: BrowserContextOptions = {}): Promise<Page> {
     const page = await browser.open(options);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { describe, test } from 'vitest';
 import { compilePrice, costNanoUsd } from '#ledger/price.ts';
 import { ONE_E9 } from '#snapshot/decimal.ts';
 import { countsOf, parseCalculation, parseCount, resolveCalculation } from '#web/pricing/calculation.ts';

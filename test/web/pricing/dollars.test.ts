@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { describe, test } from 'vitest';
 import { baseDollars, formatAmount, formatRange, offerDollars } from '#web/pricing/dollars.ts';
 import type { RowDollars } from '#web/pricing/dollars.ts';
 import { formatDecimal, parseDecimal } from '#snapshot/decimal.ts';

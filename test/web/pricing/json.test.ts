@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { describe, test } from 'vitest';
 import { formatE10, pricingJson } from '#web/pricing/json.ts';
 import { formatDecimal } from '#snapshot/decimal.ts';
 import { sampleState } from '../../dataplane/pricing/sample.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { describe, test } from 'vitest';
 import { html } from '#web/html.ts';
 import { renderPricingPage } from '#web/pricing/page.ts';
 import { countText } from '#web/pricing/prices.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { describe, test } from 'vitest';
 import { COLUMNS, DEFAULT_QUERY, formatSort, parsePricingQuery, queryKey } from '#web/pricing/query.ts';
 import type { PricingQuery } from '#web/pricing/query.ts';
 import { arrangeRows, rankRows } from '#web/pricing/rows.ts';
