@@ -5,7 +5,7 @@
  *    under both limits; the rest is `unbilled`.
  * 3. A hold whose process died is settled at its last recorded progress. Its slots are free then.
  * 4. No slot is taken beyond the limit that it is asked for with.
- * Methods reject with LedgerUnavailable, and with nothing else. test/dataplane/ledger/contract.ts tests every ledger.
+ * Methods reject with LedgerUnavailable, and with nothing else. test/unit/dataplane/ledger/contract.ts tests every ledger.
  */
 import type { CallOrigin, CallProgress, CallStatus, UsageRecord } from './usage-record.ts';
 
