@@ -1,6 +1,6 @@
 /**
- * What statuses say: the condition types of the API and the closed list of their reasons. Whatever writes a condition
- * takes its words from here, and docs/reference.md lists them, so that people and tools can rely on them.
+ * The condition types of the API and the closed list of their reasons. Everything that writes a condition uses this
+ * table, and docs/reference.md is generated from it, so that people and tools can rely on it.
  */
 import type { Kind } from './types.gen.ts';
 
@@ -76,10 +76,10 @@ export interface ConditionRow {
 const ALL_KINDS = ['Account', 'ApiKey', 'Group', 'ModelRoute', 'PriceCatalog'] as const;
 
 const NOT_ACCEPTED = [
-  'Invalid', 'WrongNamespace', 'Conflicted', 'WeakKey', 'GroupNotFound', 'GroupNotAccepted', 'NamespaceNotAllowed', 'AccountNotFound',
-  'AccountNotAccepted', 'OtherGateway', 'SecretNotFound', 'SecretInvalid', 'SecretTaken', 'SecretPending', 'RouteNotFound', 'RouteNotAccepted',
-  'ModelNotFound', 'ChannelNotFound',
-  'MemberNotFound', 'MemberNotDirect', 'MemberNotAccepted',
+  'Invalid', 'WrongNamespace', 'Conflicted', 'WeakKey', 'GroupNotFound', 'GroupNotAccepted', 'NamespaceNotAllowed',
+  'AccountNotFound', 'AccountNotAccepted', 'OtherGateway', 'SecretNotFound', 'SecretInvalid', 'SecretTaken',
+  'SecretPending', 'RouteNotFound', 'RouteNotAccepted', 'ModelNotFound', 'ChannelNotFound', 'MemberNotFound',
+  'MemberNotDirect', 'MemberNotAccepted',
 ] as const;
 
 const NOT_PROGRAMMED = ['NotAccepted', 'Rejected', 'Reconciling', 'NoProxies'] as const;

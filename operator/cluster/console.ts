@@ -12,10 +12,10 @@ import type { ConsoleTls } from '../../console/tls.ts';
 import type { UsageBook } from '../../console/usage/usage.ts';
 import type { SharedAccess } from '../kube/access.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { SYSTEM_CLOCK } from '../kube/clock.ts';
-import type { Clock } from '../kube/clock.ts';
+import { SYSTEM_CLOCK } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import type { Meter } from '../metrics.ts';
-import { keepConsoleKey } from './console-key.ts';
+import { manageConsoleKey } from './console-key.ts';
 import type { ClusterManager } from './manager.ts';
 import type { ConsoleSettings, ListenAddress } from './settings.ts';
 
@@ -66,7 +66,7 @@ export async function startClusterConsole(options: ClusterConsoleOptions): Promi
     ready.resolve(server.port);
   }
 
-  const key = keepConsoleKey({
+  const key = manageConsoleKey({
     client, namespace, after, log, leading: () => manager.leading,
     onKey(next) {
       turn = turn.then(() => begin(next)).catch((error: unknown) => {
@@ -98,7 +98,7 @@ function consoleParts(options: ClusterConsoleOptions, {
   const nowMs = (): number => SYSTEM_CLOCK.nowMs();
   return {
     access: openClusterAccess({
-      access, copy: manager.copy, gatewayNamespace: namespace, nowMs, userAgent: `model-gateway-console/${version}`,
+      access, cache: manager.cache, gatewayNamespace: namespace, nowMs, userAgent: `model-gateway-console/${version}`,
       // people are refused all the time, which is no fault of the operator's rights: figures of their own
       meter: {
         add: (_name, labels, value) => meter.add('modelgateway_operator_console_api_requests_total', labels, value),

@@ -12,7 +12,7 @@ import type { LoadedFolder } from '../files/load-folder.ts';
 import { InvalidManifests, compareDiagnostics } from '../files/diagnostic.ts';
 import type { Diagnostic } from '../files/diagnostic.ts';
 import { readFolder } from '../files/provider.ts';
-import { statusId } from './status-book.ts';
+import { statusId } from './status-tracker.ts';
 import type { Finding, Findings } from '../status/findings.ts';
 import { objectId } from '../store/resources.ts';
 import { translate } from '../translate/translate.ts';

@@ -1,6 +1,6 @@
 /**
- * [P] Group → access. Selectors become names of routes here, so that the data plane knows no labels. What a group names
- * and does not exist is said in its status; the rest of it serves.
+ * [P] Group → access. Selectors are resolved to names of routes, so that the data plane knows no labels. Dangling
+ * references are listed in the status; the rest of the group serves.
  */
 import type { Reason } from '#crds/conditions.ts';
 import type { Group, GroupRoute, ModelRoute } from '#crds/types.gen.ts';
@@ -11,7 +11,7 @@ import { memoize } from './memoize.ts';
 import { selectRoutes } from './references.ts';
 import { FieldReader, refuseInvalid } from './translated.ts';
 import type { Translated } from './translated.ts';
-import { listNames } from './words.ts';
+import { quoteNames } from './quote-names.ts';
 
 /** A group with the models that its keys can reach, priced or not. */
 export interface TranslatedGroup extends Translated<GroupMessage> {
@@ -19,7 +19,7 @@ export interface TranslatedGroup extends Translated<GroupMessage> {
   readonly models: ReadonlySet<string>;
 }
 
-/** The routes a group may open: those in force, by name, and the names of those that are refused. */
+/** The accepted routes, and the names of refused ones. */
 interface RouteIndex {
   readonly accepted: readonly ModelRoute[];
   readonly refused: ReadonlySet<string>;
@@ -33,7 +33,7 @@ type NotReady = Finding<Extract<Reason,
 
 const translated = memoize<Group, TranslatedGroup>();
 
-/** All groups: the Direct ones first, because the Automatic ones are made of them. */
+/** Translates Direct groups first, because Automatic ones consist of them. */
 export function translateGroups(groups: readonly Group[], routes: RouteIndex): TranslatedGroup[] {
   const direct = groups.filter(({ spec }) => spec.type === 'Direct')
     .map((group) => translated(group, [routes.accepted.length, ...routes.accepted, ...routes.refused], () =>
@@ -84,7 +84,7 @@ interface Access {
   readonly models: ReadonlySet<string>;
   readonly access: Exclude<GroupMessage['access'], undefined>;
   readonly faults: readonly NotReady[];
-  /** False: nothing is left that could serve a call. */
+  /** False: no member is left to serve a call. */
   readonly serves: boolean;
 }
 
@@ -118,7 +118,7 @@ interface OpenedRoutes {
   readonly faults: readonly NotReady[];
 }
 
-/** One entry of spec.routes → one GroupRoute for each route that it selects and that has something of what it names. */
+/** One entry of spec.routes → one GroupRoute for each selected route with at least one of its models and channels. */
 function openRoutes(entry: GroupRoute, path: string, { accepted, refused }: RouteIndex): OpenedRoutes {
   const selected = selectRoutes(entry, accepted);
   if (selected.length === 0) return { routes: [], models: new Set(), faults: [faultOfSelection(entry, path, refused)] };
@@ -161,9 +161,9 @@ function faultsOfNames(entry: GroupRoute, path: string, selected: readonly Model
   const missingChannels = (entry.channels ?? []).filter((name) => !channels.has(name));
   const faults: NotReady[] = [];
   if (missingModels.length > 0) faults.push({
-    reason: 'ModelNotFound', message: `${path}: no selected ModelRoute has the model ${listNames(missingModels)}.`,
+    reason: 'ModelNotFound', message: `${path}: no selected ModelRoute has the model ${quoteNames(missingModels)}.`,
   });
   if (missingChannels.length > 0) faults.push({ reason:
-    'ChannelNotFound', message: `${path}: no selected ModelRoute has the channel ${listNames(missingChannels)}.` });
+    'ChannelNotFound', message: `${path}: no selected ModelRoute has the channel ${quoteNames(missingChannels)}.` });
   return faults;
 }

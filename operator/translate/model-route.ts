@@ -1,5 +1,5 @@
 /**
- * [P] ModelRoute → models and channels. A channel whose credential cannot be had is left out; the others serve.
+ * [P] ModelRoute → models and channels. A channel without a usable credential is left out; the others serve.
  */
 import type { ModelRoute, ModelRouteChannel, ModelRouteModel } from '#crds/types.gen.ts';
 import { Allowance, ClientDisconnect, Endpoint, Input, Protocol, QuotaType } from '#snapshot/snapshot.gen.ts';
@@ -8,10 +8,10 @@ import { findingsOf } from '../status/findings.ts';
 import type { Finding, Findings } from '../status/findings.ts';
 import { memoize } from './memoize.ts';
 import { findCredential, secretsNamedBy } from './references.ts';
-import type { Credential, SecretsToLookIn } from './references.ts';
+import type { Credential, SecretLookup } from './references.ts';
 import { FieldReader, refuseInvalid } from './translated.ts';
 import type { Translated } from './translated.ts';
-import { listNames } from './words.ts';
+import { quoteNames } from './quote-names.ts';
 
 const ENDPOINTS =
   { Chat: Endpoint.CHAT, Embeddings: Endpoint.EMBEDDINGS, Images: Endpoint.IMAGES, Videos: Endpoint.VIDEOS } as const;
@@ -24,7 +24,7 @@ const ALLOWANCES = {
 const MS = 1000;
 
 interface RouteContext {
-  readonly lookup: SecretsToLookIn;
+  readonly lookup: SecretLookup;
   /** The models that have a price, and of which kind. */
   readonly priced: ReadonlyMap<string, QuotaType>;
 }
@@ -123,9 +123,9 @@ function unpricedOf(
     priced.get(model.name) === QuotaType.TOKEN).map(({ name }) => name);
   const said = [
     ...(missing.length > 0
-      ? [`No PriceCatalog prices ${listNames(missing)}; without a price a model is not listed and cannot be called.`]
+      ? [`No PriceCatalog prices ${quoteNames(missing)}; without a price a model is not listed and cannot be called.`]
       : []),
-    ...(byToken.length > 0 ? [`Images and videos need a price per request: give ${listNames(byToken)} quotaType ` +
+    ...(byToken.length > 0 ? [`Images and videos need a price per request: give ${quoteNames(byToken)} quotaType ` +
       `Request instead of a price per token.`] : []),
   ];
   return said.length === 0 ? {} : { unpriced: { reason: 'PriceNotFound', message: said.join(' ') } };

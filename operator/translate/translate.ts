@@ -1,10 +1,10 @@
 /**
- * [P] The control plane in one function: what users wrote → what the proxies need, and what is to be said to the users.
+ * [P] The control plane in one function: users' objects → the proxies' snapshot and the findings for statuses.
  *
- * gather     which objects are this gateway's, and what their Secrets hold
- * conflicts  who wins where two objects claim one thing
- * per kind   prices, then routes, groups made of routes, accounts, and keys that join a group and an account
- * assemble   one sorted, frozen snapshot, the findings for the statuses, and when to look again
+ * gather     selects this gateway's objects and reads their Secrets
+ * conflicts  decides between objects that claim the same thing
+ * per kind   prices, routes, groups, accounts, keys
+ * assemble   one sorted, frozen snapshot, the findings, and the time of the next change
  */
 import type { Resources } from '../store/resources.ts';
 import { namespacedName } from '../store/resources.ts';
@@ -12,7 +12,7 @@ import { translateAccount } from './account.ts';
 import { claimedHashes, translateKey } from './api-key.ts';
 import { assemble } from './assemble.ts';
 import type { Translation } from './assemble.ts';
-import { findLosses } from './conflicts.ts';
+import { findConflicts } from './conflicts.ts';
 import { gather } from './gather.ts';
 import type { TranslationInput } from './gather.ts';
 import { translateGroups } from './group.ts';
@@ -33,8 +33,8 @@ const NO_FAILURES: ReadonlyMap<string, string> = new Map();
 /** Never throws on admitted resources; the same ones in any order give the same translation. */
 export function translate(resources: Resources, options: TranslateOptions): Translation {
   const input = gather(resources, options);
-  const lostModels = findLosses(input.catalogs, claimedModels);
-  const catalogs = input.catalogs.map((catalog) => translateCatalog(catalog, lostModels.get(catalog)));
+  const modelConflicts = findConflicts(input.catalogs, claimedModels);
+  const catalogs = input.catalogs.map((catalog) => translateCatalog(catalog, modelConflicts.get(catalog)));
   const priced =
     new Map(catalogs.flatMap(({ message }) => message?.models ?? []).map(({ name, quotaType }) => [name, quotaType]));
 
@@ -60,7 +60,7 @@ export function translate(resources: Resources, options: TranslateOptions): Tran
       ...accounts.map(({ findings, message }) => [namespacedName(findings), message !== undefined] as const),
     ]),
     foreignAccounts: input.foreignAccounts,
-    losses: findLosses(input.keys, claimedHashes),
+    conflicts: findConflicts(input.keys, claimedHashes),
     mintFailures: options.mintFailures ?? NO_FAILURES,
   };
   const keys = input.keys.map((key) => translateKey(key, keyContext));

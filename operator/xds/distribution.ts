@@ -1,7 +1,6 @@
 /**
- * The fleet's configuration, given out: what is published reaches every connected proxy over xDS, and what the proxies
- * say of it comes back as progress per object. Every operator replica has one; followers tell the leader what their
- * proxies hold.
+ * Distributes the configuration to every connected proxy over xDS and reports their acknowledgements per object. Every
+ * operator replica runs one; followers forward their proxies' acknowledgements to the leader.
  */
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
@@ -10,8 +9,8 @@ import type { Progress } from './acknowledgements.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { TlsMaterial } from './certificates.ts';
 import { DigestStream } from './digests.ts';
-import { Fleet } from './fleet.ts';
-import type { FleetFigures, RawResource } from './fleet.ts';
+import { DiscoveryState } from './discovery-state.ts';
+import type { DiscoveryStats, RawResource } from './discovery-state.ts';
 import { startServer } from './server.ts';
 
 type ObjectProgress = Progress;
@@ -51,7 +50,7 @@ export interface Distribution {
    */
   leaderAt(address: string | undefined): void;
   /** For metrics. */
-  figures(): FleetFigures;
+  figures(): DiscoveryStats;
   readonly port: number;
   /** Ends the streams in order; proxies go on with what they have. */
   stop(): Promise<void>;
@@ -73,7 +72,7 @@ export type DistributionSecurity =
   | {
     readonly insecure: false;
     readonly authenticate: Authenticate;
-    /** Rotated by keepCertificates (certificates.ts). */
+    /** Rotated by manageCertificates (certificates.ts). */
     readonly tls: TlsMaterial;
     /** The token with which this replica shows itself to the leader; read anew for each connection. */
     readonly token: () => Promise<string>;
@@ -91,7 +90,7 @@ export type DistributionSecurity =
 /** Resolves once proxies can connect. Until the first publish they get nothing, and wait. */
 export async function startDistribution(options: DistributionOptions): Promise<Distribution> {
   const { security, log, gatewayNamespace } = options;
-  const fleet = new Fleet({ log, onAcknowledged: options.onAcknowledged });
+  const fleet = new DiscoveryState({ log, onAcknowledged: options.onAcknowledged });
   const replica = randomUUID();
   let leader: string | undefined;
   const server = await startServer({
@@ -100,9 +99,9 @@ export async function startDistribution(options: DistributionOptions): Promise<D
     tls: security.insecure ? undefined : security.tls,
     admission: security.insecure ? undefined : { ...security, namespace: gatewayNamespace },
     handlers: {
-      connect: (caller, outlet) => fleet.connect(caller, outlet),
+      connect: (caller, writer) => fleet.connect(caller, writer),
       refusals: ({ refusals }) => { for (const refusal of refusals) fleet.refused(refusal); },
-      replica: () => fleet.hearReplica(),
+      replica: () => fleet.acceptReplica(),
     },
   });
   return {

@@ -15,12 +15,12 @@ import { startConsole } from '../../console/server.ts';
 import { openFileUsageBook } from '../../console/usage/file-book.ts';
 import { openAccess } from '../../operator/kube/access.ts';
 import { admitObjects } from '../../operator/kube/admit-object.ts';
-import { SYSTEM_CLOCK } from '../../operator/kube/clock.ts';
+import { SYSTEM_CLOCK } from '../../operator/clock.ts';
 import type { KubeObject } from '../../operator/kube/models.ts';
 import { parseResource } from '../../operator/kube/parse-object.ts';
 import { openLiveObjects } from '../../operator/store/live-objects.ts';
 import type { Resources } from '../../operator/store/resources.ts';
-import { openWatchedCopy } from '../../operator/store/watched-copy.ts';
+import { createClusterCache } from '../../operator/store/cluster-cache.ts';
 import { GATEWAY_NAMESPACE, SCENE, startCluster } from '../../test/e2e/cluster/support.ts';
 import { several, show, timed, writeRecords } from './console-load.ts';
 
@@ -50,7 +50,7 @@ const create = (path: string, body: object): Promise<void> => cluster.admin.call
   status, body: { message },
 }) => { if (status >= 300) throw new Error(message); });
 
-/** Only what single pages read; the others are only in the copy, as a watch would have told them. */
+/** Only what single pages read; the others are only in the cache, as a watch would have told them. */
 async function fill(): Promise<void> {
   await cluster.apply(SCENE.replaceAll('namespace: team-a', 'namespace: team-0'));
   await cluster.apply(`kind: Account\nmetadata: {name: main, namespace: team-0}\nspec: {grants: [{name: first, usd: ` +
@@ -111,15 +111,15 @@ const [platform, tenant] = [await person('platform', ''), await person('tenant',
 const access =
   ending.adopt(openAccess({ kubeconfig: cluster.kubeconfig, nowMs: () => Date.now() }), (each) => each.close());
 const objects = openLiveObjects({ admit: admitObjects(loadApiKindsSync()), onSpecs: () =>
-  undefined, onLive: () => undefined, onChange: (id) => copy.changed(id) });
-const copy = openWatchedCopy({
+  undefined, onLive: () => undefined, onChange: (id) => cache.changed(id) });
+const cache = createClusterCache({
   objects, after: SYSTEM_CLOCK.after, namespaces: () => [GATEWAY_NAMESPACE, ...teams], covers: () => false,
 });
 for (const kind of ['Group', 'ModelRoute', 'PriceCatalog'] as const)
   for (const each of await cluster.list(kind)) objects.apply(kind, parseResource(kind, each));
 for (const [n, team] of teams.entries()) objects.apply('Account', parseResource('Account', accountObject(team, n)));
 for (let n = 0; n < keys; n++) objects.apply('ApiKey', parseResource('ApiKey', keyObject(n)));
-copy.complete();
+cache.complete();
 const resources = (): Resources => ({
   apiKeys: objects.ofKind('ApiKey'), accounts: objects.ofKind('Account'), groups:
     objects.ofKind('Group'), modelRoutes: objects.ofKind('ModelRoute'), priceCatalogs: objects.ofKind('PriceCatalog'),
@@ -127,7 +127,7 @@ const resources = (): Resources => ({
 });
 const folder =
   ending.adopt(await mkdtemp(join(tmpdir(), 'mgw-bench-console-')), (path) => rm(path, { recursive: true }));
-writeRecords(join(folder, 'ledger.db'), records, { account: 'team-0/main', uids: copy.list('ApiKey').filter(({
+writeRecords(join(folder, 'ledger.db'), records, { account: 'team-0/main', uids: cache.list('ApiKey').filter(({
   metadata,
 }) => metadata.namespace === 'team-0').map(({ metadata }) => metadata.uid ?? '') });
 const usage = openFileUsageBook(join(folder, 'ledger.db'));
@@ -136,7 +136,7 @@ const server = ending.adopt(await startConsole({
   listen: { host: '127.0.0.1', port: 0 }, proxyHeader: 'authorization', sealingKeys: [new Uint8Array(32).fill(1)], log:
     LOG, usage, gatewayNamespace: GATEWAY_NAMESPACE, gatewayUrl: undefined, resources, nowMs: () => Date.now(),
   access: openClusterAccess({
-    access, userAgent: 'bench', meter: METER, copy, gatewayNamespace: GATEWAY_NAMESPACE, nowMs: () => clockMs,
+    access, userAgent: 'bench', meter: METER, cache, gatewayNamespace: GATEWAY_NAMESPACE, nowMs: () => clockMs,
   }),
 }), (each) => each.close());
 ending.defer(() => usage.close());

@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import { loadApiKindsSync } from '#crds/load.ts';
 import { admitObjects } from '../../operator/kube/admit-object.ts';
 import type { WatchEvent } from '../../operator/kube/client.ts';
-import { SYSTEM_CLOCK } from '../../operator/kube/clock.ts';
+import { SYSTEM_CLOCK } from '../../operator/clock.ts';
 import type { KubeObject } from '../../operator/kube/models.ts';
 import { provideCluster } from '../../operator/kube/provider.ts';
 import { ClusterController } from '../../operator/reconcile/cluster-controller.ts';

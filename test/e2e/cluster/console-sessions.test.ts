@@ -57,8 +57,8 @@ describe.skipIf(missing)('sessions of tenants', () => {
         run.operator.resources(), gatewayNamespace: GATEWAY_NAMESPACE, gatewayUrl: undefined, nowMs: () => Date.now() +
           aheadMs,
       log: { info: note, warn: note, error: note }, sealingKeys: keys,
-      access: openClusterAccess({ access, userAgent: 'test', meter: countingMeter(), copy:
-        run.operator.copy, gatewayNamespace: GATEWAY_NAMESPACE, nowMs: () => Date.now() + aheadMs }),
+      access: openClusterAccess({ access, userAgent: 'test', meter: countingMeter(), cache:
+        run.operator.cache, gatewayNamespace: GATEWAY_NAMESPACE, nowMs: () => Date.now() + aheadMs }),
     });
   }
 
@@ -70,7 +70,7 @@ describe.skipIf(missing)('sessions of tenants', () => {
       tokens.set(name, await makePerson(cluster, name, { [namespace]: EDITS_KEYS }));
     run = runOperator(cluster);
     await until('all is ready', () => cluster.list('ApiKey'), (all) => all.length === 2 && all.every(isReady));
-    await until('the copy', () => run.operator.copy.isComplete, (complete) => complete);
+    await until('the cache', () => run.operator.cache.isComplete, (complete) => complete);
     access = openAccess({ kubeconfig: cluster.kubeconfig, nowMs: () => Date.now() });
     server = await start(sealingKeys);
   });

@@ -8,7 +8,7 @@ import { claimShowing, wasShown } from '../../../console/keys/shown-keys.ts';
 import { openAccess } from '../../../operator/kube/access.ts';
 import { createKubeClient } from '../../../operator/kube/client.ts';
 import type { KubeClient } from '../../../operator/kube/client.ts';
-import { SYSTEM_CLOCK } from '../../../operator/kube/clock.ts';
+import { SYSTEM_CLOCK } from '../../../operator/clock.ts';
 import { kubeApiserverMissing } from '../../support/kube-apiserver.ts';
 import { GATEWAY_NAMESPACE, countingMeter, startCluster, until } from './support.ts';
 import type { Cluster } from './support.ts';

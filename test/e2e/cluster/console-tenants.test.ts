@@ -85,7 +85,7 @@ describe.skipIf(missing)('tenants at the console', () => {
     run = runOperator(cluster);
     await until('all is ready', () => cluster.list('ApiKey'), (all) => all.every(isReady));
     prefix = (await cluster.get('ApiKey', 'team-a', 'key-of-a')).status.keyPrefix;
-    await until('the copy', () => run.operator.copy.isComplete, (complete) => complete);
+    await until('the cache', () => run.operator.cache.isComplete, (complete) => complete);
     access = openAccess({ kubeconfig: cluster.kubeconfig, nowMs: () => Date.now() });
     const note = (): void => undefined;
     server = await startConsole({
@@ -94,7 +94,7 @@ describe.skipIf(missing)('tenants at the console', () => {
       log: { info: note, warn: note, error: note }, sealingKeys: [new Uint8Array(32).fill(7)], proxyHeader:
         'authorization',
       access: openClusterAccess({ access, userAgent: 'test', meter:
-        countingMeter(), copy: run.operator.copy, gatewayNamespace: GATEWAY_NAMESPACE, nowMs: () => Date.now() }),
+        countingMeter(), cache: run.operator.cache, gatewayNamespace: GATEWAY_NAMESPACE, nowMs: () => Date.now() }),
     });
   });
   afterAll(async () => {

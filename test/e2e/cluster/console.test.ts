@@ -114,8 +114,8 @@ describe.skipIf(missing)('the console in a cluster', () => {
     await until('all is ready', () => cluster.list('ApiKey'), (all) => all.filter(isReady).length === 3);
     server = openAccess({ kubeconfig: cluster.kubeconfig, nowMs: () => Date.now() });
     access = openClusterAccess({ access: server, userAgent:
-      'test', meter, copy: run.operator.copy, gatewayNamespace: GATEWAY_NAMESPACE, nowMs: () => clockMs });
-    await until('the copy', () => run.operator.copy.isComplete, (complete) => complete);
+      'test', meter, cache: run.operator.cache, gatewayNamespace: GATEWAY_NAMESPACE, nowMs: () => clockMs });
+    await until('the cache', () => run.operator.cache.isComplete, (complete) => complete);
   });
   afterAll(async () => {
     await run?.stop();

@@ -1,14 +1,14 @@
 /** Proxies that acknowledge what they are given, refuse it, or come and go, as a test wants it. */
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
-import type { ProxyFleet } from '../../../operator/cluster/manager.ts';
+import type { ProxyDistribution } from '../../../operator/cluster/manager.ts';
 import type { ProxyProgress } from '../../../operator/status/programming.ts';
 
-type Refusal = Parameters<Parameters<ProxyFleet['onRefusal']>[0]>[0];
+type Refusal = Parameters<Parameters<ProxyDistribution['onRefusal']>[0]>[0];
 
 const KINDS =
   { keys: 'ApiKey', accounts: 'Account', groups: 'Group', routes: 'ModelRoute', catalogs: 'PriceCatalog' } as const;
 
-export class FakeFleet implements ProxyFleet {
+export class FakeFleet implements ProxyDistribution {
   /** All that were published, the latest last. */
   readonly published: Snapshot[] = [];
   leader: string | undefined;

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { openAccess } from '../../../operator/kube/access.ts';
 import { createKubeClient } from '../../../operator/kube/client.ts';
-import { SYSTEM_CLOCK } from '../../../operator/kube/clock.ts';
+import { SYSTEM_CLOCK } from '../../../operator/clock.ts';
 import { startListWatch } from '../../../operator/kube/list-watch.ts';
 import type { KubeObject } from '../../../operator/kube/models.ts';
 import { kubeApiserverMissing } from '../../support/kube-apiserver.ts';

@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { edgeResources, healthQuestion } from '../../../operator/xds/envoy/edge.ts';
+import { edgeResources, healthCheckKind } from '../../../operator/xds/envoy/edge.ts';
 import type { FleetEndpoint } from '../../../operator/xds/envoy/cluster.ts';
 import { createAuthority, issueServing } from '../../../operator/xds/certificate-authority.ts';
 import { snapshotOf } from '../../unit/dataplane/snapshot/objects.ts';
@@ -36,7 +36,7 @@ function endpointOf({ dataplane }: TestGateway): FleetEndpoint {
 }
 
 function publish(server: TestDistribution, endpoints: readonly FleetEndpoint[], tlsFolder?: string): void {
-  const health = healthQuestion(endpoints, 'Readyz');
+  const health = healthCheckKind(endpoints, 'Readyz');
   for (const { typeUrl, resources } of edgeResources({
     endpoints, health, listener: { host: '127.0.0.1', port: 0, tlsFolder },
   })) server.publishResources(typeUrl, resources);

@@ -41,6 +41,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
     packages: ['pino'],
   },
   'operator/metrics.ts': { may: [], packages: ['prom-client'] },
+  'operator/clock.ts': { may: [] },
   'operator/files': { may: ['crds', 'operator/store'], packages: ['js-yaml', 'yaml'] },
   console: {
     may: [
@@ -50,8 +51,8 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
     packages: ['@fastify/csrf-protection', '@fastify/secure-session', 'fastify', 'pino'],
   },
   'console/access': { may: [
-    'crds', 'operator/files', 'operator/kube', 'operator/reconcile', 'operator/store', 'operator/status',
-    'dataplane/snapshot',
+    'crds', 'operator/clock.ts', 'operator/files', 'operator/kube', 'operator/reconcile', 'operator/store',
+    'operator/status', 'dataplane/snapshot',
   ], packages: ['js-yaml', 'yaml', '@kubernetes/client-node', 'undici', 'pino'] },
   'console/usage': {
     may: [
@@ -60,7 +61,8 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
     ],
   },
   'operator/kube': {
-    may: ['crds', 'operator/store', 'operator/metrics.ts'], packages: ['@kubernetes/client-node', 'undici', 'pino'],
+    may: ['crds', 'operator/clock.ts', 'operator/store', 'operator/metrics.ts'],
+    packages: ['@kubernetes/client-node', 'undici', 'pino'],
   },
   'operator/store': { may: ['crds'] },
   'operator/status': {
@@ -71,10 +73,12 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
     may: ['dataplane/snapshot'], packages: ['@grpc/grpc-js', '@peculiar/x509', 'pino', 'reflect-metadata'],
   },
   'operator/xds/envoy': { may: [], packages: ['@bufbuild/protobuf'] },
-  'operator/webhook': { may: ['crds', 'operator/kube', 'operator/metrics.ts', 'operator/store'], packages: ['pino'] },
+  'operator/webhook': {
+    may: ['crds', 'operator/clock.ts', 'operator/kube', 'operator/metrics.ts', 'operator/store'], packages: ['pino'],
+  },
   'operator/reconcile': { may: [
-    'crds', 'operator/files', 'operator/kube', 'operator/metrics.ts', 'operator/store', 'operator/status',
-    'operator/translate', 'dataplane/snapshot', ...LEDGER_CONTRACT,
+    'crds', 'operator/clock.ts', 'operator/files', 'operator/kube', 'operator/metrics.ts', 'operator/store',
+    'operator/status', 'operator/translate', 'dataplane/snapshot', ...LEDGER_CONTRACT,
   ], packages: ['pino'] },
 
   'dataplane/errors.ts': { may: [] },
@@ -148,8 +152,9 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'console/usage': 'spending and calls, read from SQL',
   'operator/files': 'a watched folder of manifests',
   'operator/kube': 'speaks to an API server',
-  'operator/reconcile': 'the loop; makes keys',
-  'operator/status': 'words conditions',
+  'operator/clock.ts': 'the clock of the control plane',
+  'operator/reconcile': 'the reconcile loop; makes keys',
+  'operator/status': 'computes conditions and writes statuses',
   'operator/store': 'the frozen view of all objects',
   'operator/translate': 'resources in, snapshot and statuses out',
   'operator/webhook': 'puts sidecars into pods',

@@ -1,5 +1,5 @@
 /** Time that passes only when a test says so. */
-import type { Clock } from '../../../operator/kube/clock.ts';
+import type { Clock } from '../../../operator/clock.ts';
 import { NOW_MS } from './support.ts';
 
 export interface FakeClock extends Clock {

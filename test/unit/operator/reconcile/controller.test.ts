@@ -6,12 +6,12 @@ import type { SnapshotFault } from '#snapshot/faults.ts';
 import { Controller } from '../../../../operator/reconcile/controller.ts';
 import type { PublishResult } from '../../../../operator/reconcile/controller.ts';
 import type { MintResult } from '../../../../operator/reconcile/mint-keys.ts';
-import { openStatusBook } from '../../../../operator/reconcile/status-book.ts';
-import type { ObjectStatus } from '../../../../operator/reconcile/status-book.ts';
+import { createStatusTracker } from '../../../../operator/reconcile/status-tracker.ts';
+import type { ObjectStatus } from '../../../../operator/reconcile/status-tracker.ts';
 import type { Resources } from '../../../../operator/store/resources.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, newLoader, resourcesOf } from '../support.ts';
 
-const HOLD_OFF_MS = 20;
+const DEBOUNCE_MS = 20;
 
 /** Timers that go off only when time is moved. */
 function fakeTimers() {
@@ -49,7 +49,7 @@ interface Setup {
 
 function setUp(resources: Resources, { publish = () => ({ accepted: true }), mint = () => ({}) }: Setup = {}) {
   const timers = fakeTimers();
-  const book = openStatusBook();
+  const tracker = createStatusTracker();
   const published: Snapshot[] = [];
   const told: (readonly SnapshotFault[])[] = [];
   const logs: unknown[] = [];
@@ -57,7 +57,7 @@ function setUp(resources: Resources, { publish = () => ({ accepted: true }), min
   const log = { info: () =>
     undefined, warn: (...words: unknown[]) => logs.push(words), error: (...words: unknown[]) => logs.push(words) };
   const controller = new Controller(resources, {
-    gatewayNamespace: GATEWAY_NAMESPACE, book, timers, log: log as never, holdOffMs: HOLD_OFF_MS,
+    gatewayNamespace: GATEWAY_NAMESPACE, tracker, clock: timers, log: log as never, debounceMs: DEBOUNCE_MS,
     publish: async (snapshot) => {
       published.push(snapshot);
       return publish(snapshot, published.length);
@@ -66,10 +66,10 @@ function setUp(resources: Resources, { publish = () => ({ accepted: true }), min
     onRejected: (faults) => { told.push(faults); },
   });
   const status = (name: string): ObjectStatus['status'] | undefined =>
-    book.list().find((one) => one.name === name)?.status;
+    tracker.list().find((one) => one.name === name)?.status;
   const said = (name: string) =>
     status(name)?.conditions.map(({ type, status: value, reason }) => `${type}=${value} ${reason}`);
-  return { controller, timers, book, published, told, logs, status, said };
+  return { controller, timers, tracker, published, told, logs, status, said };
 }
 
 const account = (name: string, usd = '1') => `apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: ` +
@@ -87,7 +87,7 @@ test('changes of a moment are one run', async () => {
   const { controller, timers, published } = setUp(resourcesOf(account('a')));
   await controller.start();
   controller.update(resourcesOf(account('b')));
-  await timers.pass(HOLD_OFF_MS - 1);
+  await timers.pass(DEBOUNCE_MS - 1);
   controller.update(resourcesOf(account('c')));
   assert.equal(published.length, 1);
   await timers.pass(1);
@@ -104,7 +104,7 @@ test('what changes during a run leads to one more, never to two at once', async 
   await controller.start();
   for (const name of ['b', 'c', 'd']) {
     controller.update(resourcesOf(account(name)));
-    await timers.pass(HOLD_OFF_MS);
+    await timers.pass(DEBOUNCE_MS);
   }
   assert.equal(published.length, 2);
   release({ accepted: true });
@@ -123,7 +123,7 @@ test('a refused object has the proxy\'s words; the others stay what they were, a
   });
   await controller.start();
   controller.update(resources(account('a', '2') + account('b') + account('c')));
-  await timers.pass(HOLD_OFF_MS);
+  await timers.pass(DEBOUNCE_MS);
   assert.deepEqual(
     said('a'), ['Accepted=True Accepted', 'Programmed=False Rejected', 'Ready=False Rejected', 'Stalled=True Rejected'],
   );
@@ -135,7 +135,7 @@ test('a refused object has the proxy\'s words; the others stay what they were, a
   assert.deepEqual(told, [rejected]);
 
   controller.update(resources(account('a', '3') + account('b') + account('c')));
-  await timers.pass(HOLD_OFF_MS);
+  await timers.pass(DEBOUNCE_MS);
   for (const name of ['a', 'b', 'c'])
     assert.deepEqual(said(name), ['Accepted=True Accepted', 'Programmed=True Programmed', 'Ready=True Ready']);
   assert.deepEqual(told, [rejected, []]);
@@ -243,7 +243,7 @@ test('a stopped loop does nothing more, and stop waits for the run under way', a
   });
   await controller.start();
   controller.update(resourcesOf(account('b')));
-  await timers.pass(HOLD_OFF_MS);
+  await timers.pass(DEBOUNCE_MS);
   let stopped = false;
   const stop = controller.stop().then(() => { stopped = true; return undefined; });
   await settled();

@@ -3,7 +3,7 @@ import { describe, it } from 'vitest';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { KeySpending, LedgerReader } from '#ledger/ledger.ts';
 import { createSpendingReader } from '../../../../operator/reconcile/read-spending.ts';
-import { openStatusBook } from '../../../../operator/reconcile/status-book.ts';
+import { createStatusTracker } from '../../../../operator/reconcile/status-tracker.ts';
 import type { Findings } from '../../../../operator/status/findings.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, resourcesOf } from '../support.ts';
 
@@ -33,12 +33,12 @@ interface Telling {
   readonly asked: string[];
 }
 
-/** A book that counts what it is told, and a ledger whose figures can be set. */
+/** A tracker that counts what it is told, and a ledger whose figures can be set. */
 function scene(telling?: Telling) {
-  const book = openStatusBook();
+  const tracker = createStatusTracker();
   const told: string[] = [];
   const counted = {
-    ...book, spent: (...args: Parameters<typeof book.spent>) => { told.push(args[0]); book.spent(...args); },
+    ...tracker, spent: (...args: Parameters<typeof tracker.spent>) => { told.push(args[0]); tracker.spent(...args); },
   };
   const spent = new Map<string, KeySpending>();
   const ledger: LedgerReader = {
@@ -58,14 +58,14 @@ function scene(telling?: Telling) {
     } },
   };
   const reader = createSpendingReader(counted, GATEWAY_NAMESPACE);
-  book.observe(OBSERVED, NOW_MS);
+  tracker.observe(OBSERVED, NOW_MS);
   const read = async (text: ReturnType<typeof resourcesOf>, nowMs = NOW_MS): Promise<readonly string[]> => {
     told.length = 0;
     assert.equal(await reader.read(text, { ledger, nowMs }), true);
     return [...told];
   };
-  const spentUsd = (name: string) => book.get(`ApiKey team/${name}`)?.status;
-  return { book, ledger, read, reader, spent, spentUsd };
+  const spentUsd = (name: string) => tracker.get(`ApiKey team/${name}`)?.status;
+  return { tracker, ledger, read, reader, spent, spentUsd };
 }
 
 describe('reading what was spent', () => {
@@ -94,25 +94,25 @@ describe('reading what was spent', () => {
     assert.equal(spentUsd('one')?.remainingUsd, '2.50');
   });
 
-  it('tells a book that has forgotten', async () => {
-    const { book, read, spentUsd } = scene();
+  it('tells a tracker that has forgotten', async () => {
+    const { tracker, read, spentUsd } = scene();
     const resources = resourcesOf(key('one', '2'));
     await read(resources);
-    book.clear();
-    book.observe(OBSERVED, NOW_MS);
+    tracker.clear();
+    tracker.observe(OBSERVED, NOW_MS);
     assert.deepEqual(await read(resources), ['ApiKey team/one']);
     assert.equal(spentUsd('one')?.remainingUsd, '2.00');
   });
 
   it('says it anew of an object that was not observed when it was read, whatever its status said before', async () => {
-    const { book, read, spentUsd } = scene();
+    const { tracker, read, spentUsd } = scene();
     const resources = resourcesOf(key('one', '2'));
-    book.observe([], NOW_MS);
+    tracker.observe([], NOW_MS);
     await read(resources);
     const time = new Date(NOW_MS).toISOString();
     const conditions = [{ type: 'QuotaLow', status: 'True' as const, reason:
       'AboveThreshold', message: 'of another gateway', lastTransitionTime: time, observedGeneration: 1 }];
-    book.observe(OBSERVED, NOW_MS, (id) =>
+    tracker.observe(OBSERVED, NOW_MS, (id) =>
       id === 'ApiKey team/one' ? { observedGeneration: 1, conditions } : undefined);
     await read(resources);
     assert.equal(spentUsd('one')?.remainingUsd, '2.00');
@@ -169,10 +169,10 @@ describe('reading from a ledger that tells whose spending has changed', () => {
 
   it('asks again for an object that was not observed when it was read', async () => {
     const ledger = telling();
-    const { book, read, spentUsd } = scene(ledger);
-    book.observe(OBSERVED.slice(0, 2), NOW_MS);
+    const { tracker, read, spentUsd } = scene(ledger);
+    tracker.observe(OBSERVED.slice(0, 2), NOW_MS);
     await read(RESOURCES);
-    book.observe(OBSERVED, NOW_MS);
+    tracker.observe(OBSERVED, NOW_MS);
     assert.deepEqual(await askedBy(ledger, () => read(RESOURCES)), ['team/two']);
     assert.equal(spentUsd('two')?.remainingUsd, '2.00');
     assert.deepEqual(await askedBy(ledger, () => read(RESOURCES)), []);
@@ -180,10 +180,10 @@ describe('reading from a ledger that tells whose spending has changed', () => {
 
   it('asks no more for an object that was not observed when it was read, and is another by now or gone', async () => {
     const ledger = telling();
-    const { book, read, spent, spentUsd } = scene(ledger);
-    book.observe(OBSERVED.slice(0, 1), NOW_MS);
+    const { tracker, read, spent, spentUsd } = scene(ledger);
+    tracker.observe(OBSERVED.slice(0, 1), NOW_MS);
     await read(RESOURCES);
-    book.observe(OBSERVED.slice(0, 2), NOW_MS);
+    tracker.observe(OBSERVED.slice(0, 2), NOW_MS);
     spent.set('team/one', { ...NOTHING, spentNanoUsd: 500_000_000n });
     const edited = { ...RESOURCES, apiKeys: resourcesOf(key('one', '3')).apiKeys };
     assert.deepEqual(await askedBy(ledger, () => read(edited)), ['team/one']);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import type { Condition } from '#crds/types.gen.ts';
 import {
-  ON_THE_WAY, PROGRAMMED, conditionsOf, formatTime, mergeConditions,
+  RECONCILING, PROGRAMMED, conditionsOf, formatTime, mergeConditions,
 } from '../../../../operator/status/conditions.ts';
 import type { DesiredCondition } from '../../../../operator/status/conditions.ts';
 import { findingsOf } from '../../../../operator/status/findings.ts';
@@ -19,7 +19,7 @@ const summary = (conditions: readonly (Condition | DesiredCondition)[]) =>
 
 describe('conditions', () => {
   test('on the way to the proxies an object is not ready, and being worked on', () => {
-    assert.deepEqual(summary(conditionsOf(findings, ON_THE_WAY)), [
+    assert.deepEqual(summary(conditionsOf(findings, RECONCILING)), [
       'Accepted=True Accepted', 'Programmed=Unknown Reconciling', 'Ready=Unknown Reconciling',
       'Reconciling=True Reconciling',
     ]);
@@ -47,7 +47,7 @@ describe('conditions', () => {
   });
 
   test('a transition time moves with the status alone, and what ended is gone', () => {
-    const first = mergeConditions([], conditionsOf(findings, ON_THE_WAY), { generation: 1, nowMs: NOW_MS });
+    const first = mergeConditions([], conditionsOf(findings, RECONCILING), { generation: 1, nowMs: NOW_MS });
     assert.ok(first.every(({ lastTransitionTime, observedGeneration }) =>
       lastTransitionTime === '2026-11-21T12:00:00Z' && observedGeneration === 1));
     const second = mergeConditions(first, conditionsOf(findings, PROGRAMMED), { generation: 2, nowMs: NOW_MS + 1000 });
@@ -57,9 +57,9 @@ describe('conditions', () => {
         'Accepted', '2026-11-21T12:00:00Z', 2,
       ], ['Programmed', '2026-11-21T12:00:01Z', 2], ['Ready', '2026-11-21T12:00:01Z', 2],
     ]);
-    const other = mergeConditions(second, conditionsOf({ ...findings, notReady: {
-      reason: 'Disabled', message: 'x',
-    } }, PROGRAMMED), { generation: 3, nowMs: NOW_MS + 2000 });
+    const other = mergeConditions(second, conditionsOf(
+      { ...findings, notReady: { reason: 'Disabled', message: 'x' } }, PROGRAMMED,
+    ), { generation: 3, nowMs: NOW_MS + 2000 });
     assert.deepEqual(other.map(({ lastTransitionTime }) =>
       lastTransitionTime), ['2026-11-21T12:00:00Z', '2026-11-21T12:00:01Z', '2026-11-21T12:00:02Z']);
   });

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { it } from 'vitest';
-import { LASTING_LIFETIMES, renew } from '../../../../operator/xds/certificates.ts';
+import { LONG_LIFETIMES, renew } from '../../../../operator/xds/certificates.ts';
 
 const DAY_MS = 86_400_000;
 const STEP_DAYS = 10;
-const POD_LIFE_STEPS = LASTING_LIFETIMES.overlapMs / DAY_MS / STEP_DAYS;
+const POD_LIFE_STEPS = LONG_LIFETIMES.overlapMs / DAY_MS / STEP_DAYS;
 
 it('over thirty years', async () => {
-  const naming = { serverNames: ['model-gateway-tls.model-gateway.svc'], of: 'fleet', lifetimes: LASTING_LIFETIMES };
+  const naming = { serverNames: ['model-gateway-tls.model-gateway.svc'], of: 'fleet', lifetimes: LONG_LIFETIMES };
   const start = Date.UTC(2026, 0, 1);
   let stored = await renew(undefined, { ...naming, nowMs: start });
   assert.ok(stored);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { endpointsOf } from '../../../../operator/kube/parse-endpoints.ts';
 import type { EndpointSlice } from '../../../../operator/kube/models.ts';
-import { edgeResources, healthQuestion } from '../../../../operator/xds/envoy/edge.ts';
+import { edgeResources, healthCheckKind } from '../../../../operator/xds/envoy/edge.ts';
 import { Cluster, ClusterLoadAssignment } from '../../../../operator/xds/envoy/envoy.gen.ts';
 import { TYPES } from '../../../../operator/xds/envoy/types.ts';
 
@@ -48,7 +48,7 @@ describe('endpoints of the fleet', () => {
 });
 
 describe('what an edge is given', () => {
-  const built = (endpoints: Parameters<typeof healthQuestion>[0], health: 'Readyz' | 'Connect', tlsFolder?: string) =>
+  const built = (endpoints: Parameters<typeof healthCheckKind>[0], health: 'Readyz' | 'Connect', tlsFolder?: string) =>
     new Map(edgeResources({ endpoints, health, listener: { host: '0.0.0.0', port: 8080, tlsFolder } }).map(({
       typeUrl, resources,
     }) => [typeUrl, resources]));
@@ -66,9 +66,9 @@ describe('what an edge is given', () => {
 
   it('asks proxies what they can answer, and does not change its mind without them', () => {
     const [known, silent] = [{ address: 'a', port: 1, healthPort: 2 }, { address: 'b', port: 1 }];
-    assert.deepEqual([healthQuestion([known], 'Connect'), healthQuestion(
+    assert.deepEqual([healthCheckKind([known], 'Connect'), healthCheckKind(
       [known, silent], 'Readyz',
-    ), healthQuestion([], 'Readyz'), healthQuestion([], 'Connect')], ['Readyz', 'Connect', 'Readyz', 'Connect']);
+    ), healthCheckKind([], 'Readyz'), healthCheckKind([], 'Connect')], ['Readyz', 'Connect', 'Readyz', 'Connect']);
     for (const health of ['Readyz', 'Connect'] as const) {
       const [{ value } = { value: new Uint8Array() }] = built([known], health).get(TYPES.cluster) ?? [];
       const [check] = Cluster.decode(value).healthChecks ?? [];

@@ -9,8 +9,8 @@ import { credentials, status } from '@grpc/grpc-js';
 import { describe, it } from 'vitest';
 import { createTokenReviewer, readReview } from '../../../../operator/xds/authenticate.ts';
 import type { AuthenticationRefusal, Identity } from '../../../../operator/xds/authenticate.ts';
-import { keepCertificates, LIFETIMES, renew } from '../../../../operator/xds/certificates.ts';
-import type { KeptCertificates, StoredCertificates } from '../../../../operator/xds/certificates.ts';
+import { manageCertificates, LIFETIMES, renew } from '../../../../operator/xds/certificates.ts';
+import type { ManagedCertificates, StoredCertificates } from '../../../../operator/xds/certificates.ts';
 import type { DistributionSecurity } from '../../../../operator/xds/distribution.ts';
 import { validityOf, createAuthority, issueServing, dnsNamesOf } from '../../../../operator/xds/certificate-authority.ts';
 import { configOf, testProxy } from '../../dataplane/xds/support.ts';
@@ -25,9 +25,9 @@ const AUDIENCE = 'model-gateway-xds';
 /** Certificates in a store of this process; the clock is the test's. */
 async function kept(
   mayWrite = true, shared: { stored?: StoredCertificates; published: string[] } = { published: [] },
-): Promise<{ tls: KeptCertificates; shared: typeof shared; clock: { nowMs: number } }> {
+): Promise<{ tls: ManagedCertificates; shared: typeof shared; clock: { nowMs: number } }> {
   const clock = { nowMs: Date.now() };
-  const tls = await keepCertificates({
+  const tls = await manageCertificates({
     serverNames: NAMES, mayWrite: () => mayWrite, nowMs: () => clock.nowMs, log: QUIET,
     after: (ms, run) => {
       const timer = setTimeout(run, Math.min(ms, 20));
@@ -57,7 +57,7 @@ const IDENTITIES: Readonly<Record<string, Identity | AuthenticationRefusal>> = {
   nobody: { refused: 'Unavailable', message: 'the API server could not be asked about the token' },
 };
 
-function security(tls: KeptCertificates, token = 'operator'): DistributionSecurity {
+function security(tls: ManagedCertificates, token = 'operator'): DistributionSecurity {
   return {
     insecure: false, tls, serverName: 'localhost', token: () =>
       Promise.resolve(token), serviceAccounts: { proxies: ['proxy'], operators: ['operator'] },
@@ -173,7 +173,7 @@ describe('certificates', { timeout: 120_000 }, () => {
     assert.deepEqual(dnsNamesOf(serving.certificate), ['a.example', 'b.example']);
   });
 
-  it('are renewed long before they end, over years, and at every moment are trusted by who read the authorities a day ago', async () => {
+  it('are renewed long before they end, for years, and clients with day-old authorities always trust them', async () => {
     let nowMs = Date.UTC(2026, 0, 1);
     let stored = await renew(undefined, { serverNames: NAMES, nowMs });
     assert.ok(stored);

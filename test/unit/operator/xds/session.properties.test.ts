@@ -136,7 +136,7 @@ describe('a session', () => {
           if (subscription?.refusal(name) === undefined) assert.equal(held?.get(name), wanted, `${typeUrl} ${name}`);
           else assert.notEqual(wanted, undefined);
         }
-        assert.ok(subscription?.quiet);
+        assert.ok(subscription?.idle);
       }
       assert.ok(model.session.caughtUp);
     }), { numRuns: 300 });

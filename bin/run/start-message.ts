@@ -1,4 +1,4 @@
-/** What a newcomer is told once the gateway answers: where, with which key, and calls to try. */
+/** The message that `mgw run --hello` prints: addresses, the key, and example calls. */
 import { Endpoint, Protocol } from '../../dataplane/snapshot/snapshot.gen.ts';
 import type { Snapshot } from '../../dataplane/snapshot/snapshot.gen.ts';
 
@@ -9,7 +9,7 @@ interface ConsoleFacts {
   readonly tokenFile: string;
 }
 
-interface HelloFacts {
+interface StartMessageFacts {
   readonly url: string;
   readonly adminUrl: string;
   readonly demoUrl: string | undefined;
@@ -24,7 +24,7 @@ interface HelloFacts {
 }
 
 /** The whole text, with a line break at its end. */
-export function helloText(facts: HelloFacts): string {
+export function startMessage(facts: StartMessageFacts): string {
   const { url, adminUrl, demoUrl, configDir, key, keyFile, console } = facts;
   const places = [
     ['SDKs', `${url}/v1 (OpenAI), ${url} (Anthropic)`],
@@ -56,7 +56,7 @@ function keyLines(key: string | undefined, keyFile: string): string[] {
  * Calls that answer as they stand: with the key itself while it may be shown, later with a shell substitution that
  * reads it.
  */
-function tryLines({ url, key, snapshot }: HelloFacts, keyFile: string): string[] {
+function tryLines({ url, key, snapshot }: StartMessageFacts, keyFile: string): string[] {
   const shellKey = key ?? `$(sed -n 's/^ *apiKey: *//p' '${keyFile}')`;
   const codeKey = key === undefined ? 'process.env.MGW_KEY' : `'${key}'`;
   const openaiModel = chatModel(snapshot, Protocol.OPENAI);

@@ -1,6 +1,5 @@
 /**
- * The fleet as one replica sees it: what is given out, the streams that it goes to, and what has been said of it in
- * return.
+ * The state of one replica's xDS server: the published resources, the open streams, and the acknowledgements.
  */
 import type { Logger } from 'pino';
 import type { DeltaDiscoveryRequest } from '#snapshot/discovery.gen.ts';
@@ -11,9 +10,9 @@ import { Acknowledgements } from './acknowledgements.ts';
 import type { DigestStream } from './digests.ts';
 import { ResourceCache } from './resource-cache.ts';
 import type { ResourceChanges } from './resource-cache.ts';
-import type { Caller, ClientStream, Outlet } from './server.ts';
+import type { Caller, ClientStream, ResponseWriter } from './server.ts';
 import { Session } from './session.ts';
-import type { Settled, TypeOrder } from './session.ts';
+import type { ResponseAnswer, TypeOrder } from './session.ts';
 import { createSnapshotChanges } from './snapshot-changes.ts';
 
 export interface RawResource {
@@ -23,7 +22,7 @@ export interface RawResource {
 }
 
 /** For metrics. */
-export interface FleetFigures {
+export interface DiscoveryStats {
   readonly connectedProxies: number;
   /** Proxies of other replicas that this one hears of. */
   readonly remoteProxies: number;
@@ -37,7 +36,8 @@ export interface FleetFigures {
 const ENVOY = 'type.googleapis.com/envoy.';
 const ORDER: TypeOrder = {
   parentsFirst: [
-    `${ENVOY}extensions.transport_sockets.tls.v3.Secret`, `${ENVOY}config.cluster.v3.Cluster`, `${ENVOY}config.endpoint.v3.ClusterLoadAssignment`,
+    `${ENVOY}extensions.transport_sockets.tls.v3.Secret`, `${ENVOY}config.cluster.v3.Cluster`,
+    `${ENVOY}config.endpoint.v3.ClusterLoadAssignment`,
     `${ENVOY}config.listener.v3.Listener`, `${ENVOY}config.route.v3.RouteConfiguration`,
     ...RESOURCE_TYPES.map(({ typeUrl }) => typeUrl),
   ],
@@ -46,7 +46,7 @@ const ORDER: TypeOrder = {
 };
 /** Progress is told at most so often. */
 const PROGRESS_MS = 10;
-const MOST_EARLY = 100;
+const MAX_EARLY = 100;
 
 interface Connection {
   readonly session: Session;
@@ -55,7 +55,7 @@ interface Connection {
   begin(): void;
 }
 
-export interface FleetOptions {
+export interface DiscoveryOptions {
   readonly onAcknowledged: ((latencyMs: number) => void) | undefined;
   readonly log: Pick<Logger, 'warn'>;
 }
@@ -65,8 +65,7 @@ interface ReplicaStream {
   ended(): void;
 }
 
-/** Everything that a running distribution knows. */
-export class Fleet {
+export class DiscoveryState {
   readonly acknowledgements: Acknowledgements;
   readonly progressListeners = new Set<(ids: ReadonlySet<string>) => void>();
   readonly refusalListeners = new Set<(refusal: Refusal) => void>();
@@ -77,15 +76,15 @@ export class Fleet {
   readonly #connections = new Set<Connection>();
   /** The latest stream of each. */
   readonly #replicas = new Map<string, symbol>();
-  readonly #onAcknowledged: FleetOptions['onAcknowledged'];
-  readonly #log: FleetOptions['log'];
+  readonly #onAcknowledged: DiscoveryOptions['onAcknowledged'];
+  readonly #log: DiscoveryOptions['log'];
   #published = false;
   #telling: NodeJS.Timeout | undefined;
   #streams = 0;
   #pushes = 0;
   #rejections = 0;
 
-  constructor({ onAcknowledged, log }: FleetOptions) {
+  constructor({ onAcknowledged, log }: DiscoveryOptions) {
     this.acknowledgements = new Acknowledgements(this.#cache);
     this.#onAcknowledged = onAcknowledged;
     this.#log = log;
@@ -106,7 +105,7 @@ export class Fleet {
     }]);
   }
 
-  figures(): FleetFigures {
+  figures(): DiscoveryStats {
     const { connected, remote } = this.acknowledgements;
     return { connectedProxies: connected, remoteProxies: remote, resources: this.#cache.size, snapshotBytes:
       this.#cache.bytes, pushesTotal: this.#pushes, rejectionsTotal: this.#rejections };
@@ -120,9 +119,9 @@ export class Fleet {
     this.#tellSoon();
   }
 
-  connect({ identity, peer }: Caller, outlet: Outlet): ClientStream {
+  connect({ identity, peer }: Caller, writer: ResponseWriter): ClientStream {
     const session = new Session(this.#cache, ORDER);
-    const flush = this.#flusher(session, outlet);
+    const flush = this.#flusher(session, writer);
     const label = `${peer}#${this.#streams += 1}`;
     // before the first publish there is nothing to compare with: what a proxy holds would look as if it were gone
     const early: DeltaDiscoveryRequest[] = [];
@@ -137,9 +136,9 @@ export class Fleet {
     this.#connections.add(connection);
     return {
       receive: (request) => {
-        if (request.typeUrl === '') return outlet.refuse('type_url is required');
+        if (request.typeUrl === '') return writer.refuse('type_url is required');
         if (this.#published) return take(request);
-        if (early.push(request) > MOST_EARLY) outlet.refuse('too many requests before the first answer');
+        if (early.push(request) > MAX_EARLY) writer.refuse('too many requests before the first answer');
       },
       drained: () => flush.drained(),
       closed: () => {
@@ -151,7 +150,7 @@ export class Fleet {
   }
 
   /** One stream of another replica; a replica's newer stream replaces its older one. */
-  hearReplica(): ReplicaStream {
+  acceptReplica(): ReplicaStream {
     const stream = Symbol('stream');
     let replica: string | undefined;
     return {
@@ -175,7 +174,7 @@ export class Fleet {
     };
   }
 
-  #settled(proxy: string, session: Session, settled: Settled): void {
+  #settled(proxy: string, session: Session, settled: ResponseAnswer): void {
     const nowMs = performance.now();
     this.#onAcknowledged?.(nowMs - settled.sent.atMs);
     this.#rejections += settled.faults.size;
@@ -188,14 +187,14 @@ export class Fleet {
     this.#tellSoon();
   }
 
-  #flusher(session: Session, outlet: Outlet): { now(): void; drained(): void } {
+  #flusher(session: Session, writer: ResponseWriter): { now(): void; drained(): void } {
     let blocked = false;
     const now = (): void => {
       while (!blocked) {
         const response = session.next(performance.now());
         if (!response) return session.endTurn();
         this.#pushes += 1;
-        blocked = !outlet.write(response);
+        blocked = !writer.write(response);
       }
     };
     return {

@@ -1,43 +1,39 @@
 /**
- * One piece of work, done whenever something has changed: after a moment's wait for more, one run at a time, and once
- * more for what came meanwhile. It wakes itself for what time changes, and tries again, later and later, what failed.
+ * Runs a function after changes: debounced, one run at a time, and once more for changes that came during a run. It
+ * also runs at times that a run asked for, and retries failed runs with exponential backoff.
  */
 import type { Logger } from 'pino';
-
-/** Time, so that tests need not wait for it. */
-export interface Timers {
-  nowMs(): number;
-  /** Runs something once, later; the result takes it back. */
-  after(ms: number, run: () => void): () => void;
-}
+import type { TimerClock } from '../clock.ts';
 
 export interface RunResult {
-  /** After how long time alone makes another run worth while; absent: never. */
+  /** When to run again although nothing changes; absent: never. */
   readonly againInMs?: number;
-  /** Something failed that may work another time. */
+  /** Whether to run again after a backoff. */
   readonly retry: boolean;
 }
 
-interface LoopOptions {
+interface ReconcileLoopOptions {
   readonly run: () => Promise<RunResult>;
-  /** How long a change waits for more of its kind. */
-  readonly holdOffMs: number;
-  readonly timers: Timers;
+  /** How long a change waits for further changes. */
+  readonly debounceMs: number;
+  readonly clock: TimerClock;
   readonly log: Pick<Logger, 'error'>;
 }
 
 const FIRST_RETRY_MS = 1000;
 const LAST_RETRY_MS = 60_000;
-/** Timers do not count a time in which the machine slept, nor a clock that was set: the clock is looked at so often. */
+/**
+ * Timers stand still while the machine sleeps and do not follow a clock that is set, so long waits are cut in slices.
+ */
 const LONGEST_SLEEP_MS = 60_000;
 
 type Cancel = () => void;
 
-export class Loop {
-  readonly #options: LoopOptions;
-  /** Something has changed, and waits for more of its kind. */
-  #holdOff: Cancel | undefined;
-  /** What time will change, or what failed. */
+export class ReconcileLoop {
+  readonly #options: ReconcileLoopOptions;
+  /** Cancels the debounce timer. */
+  #debounce: Cancel | undefined;
+  /** Cancels the timer of the next retry or scheduled run. */
   #later: Cancel | undefined;
   #running: Promise<void> | undefined;
   #again = false;
@@ -45,7 +41,7 @@ export class Loop {
   #retryMs = FIRST_RETRY_MS;
   #settling: (() => void)[] = [];
 
-  constructor(options: LoopOptions) {
+  constructor(options: ReconcileLoopOptions) {
     this.#options = options;
   }
 
@@ -57,17 +53,17 @@ export class Loop {
 
   /** Something has changed. */
   changed(): void {
-    if (this.#stopped || this.#holdOff) return;
-    const { timers, holdOffMs } = this.#options;
-    this.#holdOff = timers.after(holdOffMs, () => {
-      this.#holdOff = undefined;
+    if (this.#stopped || this.#debounce) return;
+    const { clock, debounceMs } = this.#options;
+    this.#debounce = clock.after(debounceMs, () => {
+      this.#debounce = undefined;
       this.#run();
     });
   }
 
-  /** Resolves when a run has seen to all that has changed so far, well or badly; at once where nothing has. */
+  /** Resolves when all changes so far have been processed, successfully or not. */
   async settled(): Promise<void> {
-    while (this.#holdOff || this.#running) await new Promise<void>((resolve) => { this.#settling.push(resolve); });
+    while (this.#debounce || this.#running) await new Promise<void>((resolve) => { this.#settling.push(resolve); });
   }
 
   /** Resolves when the run that is under way has ended. Nothing runs after it. */
@@ -106,31 +102,30 @@ export class Loop {
     this.#later?.();
     this.#later = undefined;
     if (this.#stopped) return;
-    const { timers } = this.#options;
+    const { clock } = this.#options;
     if (retry) {
-      this.#later = timers.after(Math.min(againInMs, this.#retryMs), () => this.#run());
+      this.#later = clock.after(Math.min(againInMs, this.#retryMs), () => this.#run());
       this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS);
       return;
     }
     this.#retryMs = FIRST_RETRY_MS;
-    if (againInMs !== Infinity) this.#sleep(againInMs, timers.nowMs() + againInMs);
+    if (againInMs !== Infinity) this.#sleep(againInMs, clock.nowMs() + againInMs);
   }
 
-  /** Until so much time has passed, or it is that late: what a clock says that was set back is not waited for. */
+  /** Waits until `leftMs` have passed or the clock shows `untilMs`, whichever is first: the clock may be set back. */
   #sleep(leftMs: number, untilMs: number): void {
-    const { timers } = this.#options;
+    const { clock } = this.#options;
     const sliceMs = Math.min(leftMs, LONGEST_SLEEP_MS);
-    this.#later = timers.after(sliceMs, () => {
-      if (sliceMs === leftMs || timers.nowMs() >= untilMs) this.#run();
+    this.#later = clock.after(sliceMs, () => {
+      if (sliceMs === leftMs || clock.nowMs() >= untilMs) this.#run();
       else this.#sleep(leftMs - sliceMs, untilMs);
     });
   }
 
-  /** A run sees to all of it. */
   #forget(): void {
-    this.#holdOff?.();
+    this.#debounce?.();
     this.#later?.();
-    this.#holdOff = this.#later = undefined;
+    this.#debounce = this.#later = undefined;
   }
 
   #settle(): void {

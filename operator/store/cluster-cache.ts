@@ -1,7 +1,7 @@
 /**
- * What the operator has read of the cluster, as people see it: objects with their latest statuses. It says nothing of
- * who may see what. Lists are kept, and only what has changed since is looked at again: ten thousand objects cost what
- * one costs.
+ * The operator's cache of the cluster for the console: objects with their latest statuses. It does not check who may
+ * see them. Lists are kept, and only changed objects are refreshed: a change costs the same at ten thousand objects as
+ * at one.
  */
 import type { Kind, Resource } from '#crds/types.gen.ts';
 import { isOfKind } from './live-objects.ts';
@@ -9,30 +9,30 @@ import type { LiveObjects } from './live-objects.ts';
 import { isNewer } from './relevance.ts';
 import { objectId } from './resources.ts';
 
-export interface WatchedCopy {
+export interface ClusterCache {
   /** Everything has been read at least once. */
   readonly isComplete: boolean;
   /** The same list as long as nothing has changed. */
   list<K extends Kind>(kind: K): readonly Extract<Resource, { kind: K }>[];
   /** The namespaces that are known. */
   namespaces(): ReadonlySet<string>;
-  /** Waits until this version of an object, or its absence, has been told by a watch; not for ever. */
-  has(id: string, write: { readonly uid: string; readonly resourceVersion: string | undefined }): Promise<void>;
+  /** Waits until a watch has reported this version of an object, or its deletion; at most WAIT_MS. */
+  waitFor(id: string, write: { readonly uid: string; readonly resourceVersion: string | undefined }): Promise<void>;
 }
 
-interface WatchedCopyOptions {
+interface ClusterCacheOptions {
   readonly objects: Pick<LiveObjects, 'ofKind' | 'current' | 'live'>;
   readonly namespaces: () => Iterable<string>;
   /** Whether objects of this namespace are read at all. */
   readonly covers: (namespace: string) => boolean;
-  /** Runs something once, later; the result takes it back. */
+  /** Calls a function once after a delay; the function that it returns cancels that. */
   readonly after: (ms: number, run: () => void) => () => void;
 }
 
-/** A watch that tells of a write later than this is told of by its own metrics; people go on. */
+/** The longest wait for a watch event; a slow watch shows in its own metrics. */
 const WAIT_MS = 2_000;
-/** With so much that is to be looked at again it is, though nobody asks: ids of what has come and gone would add up. */
-const MOST_DIRTY = 10_000;
+/** With this many dirty ids the cache refreshes unasked, since ids of deleted objects would add up. */
+const MAX_DIRTY = 10_000;
 const KINDS = ['Account', 'ApiKey', 'Group', 'ModelRoute', 'PriceCatalog'] as const satisfies readonly Kind[];
 
 interface KeptKind {
@@ -40,15 +40,15 @@ interface KeptKind {
   list: readonly Resource[] | undefined;
 }
 
-/** `changed` and `complete` are for whoever reads the cluster. */
-export function openWatchedCopy({
+/** `changed` and `complete` are called by the part that reads the cluster. */
+export function createClusterCache({
   objects, namespaces, covers, after,
-}: WatchedCopyOptions): WatchedCopy & { changed(id: string): void; complete(): void } {
+}: ClusterCacheOptions): ClusterCache & { changed(id: string): void; complete(): void } {
   const kinds = new Map<string, KeptKind>();
   let dirty = new Set<string>();
   const waiting = new Map<string, Set<() => void>>();
   let isComplete = false;
-  /** Somebody has asked for a list. Where nobody ever does, nothing is noted. */
+  /** Nothing is recorded before the first list. */
   let inUse = false;
 
   function begin(): void {
@@ -84,7 +84,7 @@ export function openWatchedCopy({
     complete() { isComplete = true; },
     changed(id) {
       if (inUse) dirty.add(id);
-      if (dirty.size >= MOST_DIRTY) refresh();
+      if (dirty.size >= MAX_DIRTY) refresh();
       for (const look of waiting.get(id) ?? []) look();
     },
     list<K extends Kind>(kind: K) {
@@ -100,7 +100,7 @@ export function openWatchedCopy({
         for (const { metadata } of objects.ofKind(kind)) known.add(metadata.namespace);
       return known;
     },
-    async has(id, { uid, resourceVersion }) {
+    async waitFor(id, { uid, resourceVersion }) {
       const namespace = id.slice(id.indexOf(' ') + 1, id.indexOf('/'));
       if (!covers(namespace) || isThere(id, uid, resourceVersion)) return;
       const looks = waiting.get(id) ?? new Set();

@@ -1,18 +1,17 @@
 /**
- * Whom the API server trusts when it asks the webhook: the caBundle of the MutatingWebhookConfiguration that the chart
- * installs. The leader owns this one field, by server-side apply, and puts it right again when the object is made anew
- * or somebody changes it.
+ * Keeps the caBundle of the chart's MutatingWebhookConfiguration, by which the API server trusts the webhook. The
+ * leader owns this one field by server-side apply and restores it when the object is recreated or changed.
  */
 import type { Logger } from 'pino';
 import { APPLY_PATCH } from '../kube/client.ts';
 import type { KubeClient } from '../kube/client.ts';
-import type { Clock } from '../kube/clock.ts';
-import { explainKube } from '../kube/errors.ts';
+import type { Clock } from '../clock.ts';
+import { explainKubeError } from '../kube/errors.ts';
 import { startListWatch } from '../kube/list-watch.ts';
 import type { KubeObject } from '../kube/models.ts';
 import type { Meter } from '../metrics.ts';
 
-interface ConfigurationOptions {
+interface CaBundleOptions {
   readonly client: Pick<KubeClient, 'request' | 'watch'>;
   /** Of the MutatingWebhookConfiguration. */
   readonly name: string;
@@ -23,7 +22,7 @@ interface ConfigurationOptions {
   readonly leading: () => boolean;
 }
 
-interface KeptConfiguration {
+interface CaBundleManager {
   /** Trusts these authorities from now on, PEM. */
   trust(authorities: string): void;
   stop(): Promise<void>;
@@ -39,9 +38,9 @@ const FIELD_MANAGER = 'model-gateway-webhook';
 const LOOK_MS = 5_000;
 
 /** Starts at once; writes nothing before it knows whom to trust. */
-export function keepConfiguration({
+export function manageCaBundle({
   client, name, clock, meter, log, leading,
-}: ConfigurationOptions): KeptConfiguration {
+}: CaBundleOptions): CaBundleManager {
   let wanted: string | undefined;
   let live: Configuration | undefined;
   let writing: Promise<void> | undefined;
@@ -66,7 +65,7 @@ export function keepConfiguration({
     if (live.webhooks?.every(({ clientConfig }) => clientConfig?.caBundle === wanted) ?? true) return;
     writing = write(live, wanted)
       .catch((error: unknown) =>
-        log.warn({ name }, `the API server cannot be told whom to trust for the webhook: ${explainKube(error)}`))
+        log.warn({ name }, `the API server cannot be told whom to trust for the webhook: ${explainKubeError(error)}`))
       .finally(() => { writing = undefined; });
   }
 

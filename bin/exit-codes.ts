@@ -1,8 +1,8 @@
-/** How a command ends. */
+/** Exit codes of commands. */
 
 export const EXIT = { ok: 0, failed: 1, usage: 64 } as const;
 
-/** A failure that was foreseen: its message is all that a person needs, so no stack is shown. */
+/** An expected failure: its message is printed without a stack. */
 export class CommandFailed extends Error {
   override readonly name = 'CommandFailed';
   readonly exitCode: number;

@@ -1,10 +1,10 @@
 /** The loop's sense of time: machines that sleep, clocks that are set, and who waits until all is done. */
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { Loop } from '../../../../operator/reconcile/loop.ts';
-import type { RunResult } from '../../../../operator/reconcile/loop.ts';
+import { ReconcileLoop } from '../../../../operator/reconcile/reconcile-loop.ts';
+import type { RunResult } from '../../../../operator/reconcile/reconcile-loop.ts';
 
-const HOLD_OFF_MS = 20;
+const DEBOUNCE_MS = 20;
 const HOUR_MS = 3_600_000;
 
 /** Timers count the time that the machine is awake; the clock says what it was set to. */
@@ -13,13 +13,13 @@ function setUp(result: () => RunResult | Promise<RunResult>) {
   let aheadMs = 0;
   let runs = 0;
   const pending = new Set<{ readonly atMs: number; readonly run: () => void }>();
-  const loop = new Loop({
-    holdOffMs: HOLD_OFF_MS, log: { error: () => undefined },
+  const loop = new ReconcileLoop({
+    debounceMs: DEBOUNCE_MS, log: { error: () => undefined },
     run: async () => {
       runs++;
       return result();
     },
-    timers: {
+    clock: {
       nowMs: () => awakeMs + aheadMs,
       after(ms, run) {
         const timer = { atMs: awakeMs + ms, run };
@@ -59,7 +59,7 @@ test('a change is seen to at once, also where the clock went past what the loop 
   await loop.start();
   setClock(HOUR_MS);
   loop.changed();
-  await pass(HOLD_OFF_MS);
+  await pass(DEBOUNCE_MS);
   assert.equal(runs(), 2);
 });
 
@@ -88,7 +88,7 @@ test('a change makes the run that time would have made', async () => {
   await loop.start();
   await pass(90);
   loop.changed();
-  await pass(HOLD_OFF_MS - 1);
+  await pass(DEBOUNCE_MS - 1);
   // at 100 for the time; the change, too, was seen to by it
   assert.equal(runs(), 2);
   await pass(90);
@@ -97,7 +97,7 @@ test('a change makes the run that time would have made', async () => {
   assert.equal(runs(), 3);
 });
 
-test('settled: at once with nothing to do, else when a run has seen to what changed, the change during a run included', async () => {
+test('settled resolves at once when idle, else when all changes are processed, those during a run included', async () => {
   let release: () => void = () => undefined;
   const { loop, runs, pass } = setUp(async () => {
     await new Promise<void>((resolve) => { release = resolve; });
@@ -107,12 +107,12 @@ test('settled: at once with nothing to do, else when a run has seen to what chan
   let settledAfter = -1;
   loop.changed();
   const settled = loop.settled().then(() => { settledAfter = runs(); return undefined; });
-  await pass(HOLD_OFF_MS);
+  await pass(DEBOUNCE_MS);
   loop.changed();
   release();
   await turns();
   assert.deepEqual([runs(), settledAfter], [1, -1]);
-  await pass(HOLD_OFF_MS);
+  await pass(DEBOUNCE_MS);
   assert.deepEqual([runs(), settledAfter], [2, -1]);
   release();
   await settled;
@@ -123,7 +123,7 @@ test('settled: a loop that fails or is stopped keeps nobody', async () => {
   const { loop, pass } = setUp(() => { throw new Error('no'); });
   loop.changed();
   const failed = loop.settled();
-  await pass(HOLD_OFF_MS);
+  await pass(DEBOUNCE_MS);
   await failed;
   loop.changed();
   const stopped = loop.settled();

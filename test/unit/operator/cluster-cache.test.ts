@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import type { ApiKey } from '#crds/types.gen.ts';
 import { openLiveObjects } from '../../../operator/store/live-objects.ts';
-import { openWatchedCopy } from '../../../operator/store/watched-copy.ts';
+import { createClusterCache } from '../../../operator/store/cluster-cache.ts';
 
 interface Version {
   readonly name?: string;
@@ -36,11 +36,11 @@ function apiKey({
 function setUp() {
   const timers: (() => void)[] = [];
   const objects = openLiveObjects({
-    onSpecs: () => undefined, onLive: () => undefined, onChange: (id) => copy.changed(id),
+    onSpecs: () => undefined, onLive: () => undefined, onChange: (id) => cache.changed(id),
     admit: (object) => ({ object, faults: object.metadata.labels?.['faulty'] === 'yes' ? ['no good'] : [] }),
   });
   const looks: string[] = [];
-  const copy = openWatchedCopy({
+  const cache = createClusterCache({
     objects: {
       ...objects,
       current(id) {
@@ -54,24 +54,24 @@ function setUp() {
       return () => void timers.splice(timers.indexOf(run), 1);
     },
   });
-  const seen = (): unknown[] => copy.list('ApiKey').map(({ metadata, spec, status }) =>
+  const seen = (): unknown[] => cache.list('ApiKey').map(({ metadata, spec, status }) =>
     [metadata.name, metadata.resourceVersion, metadata.generation, spec.enabled, status?.spentUsd]);
-  return { objects, copy, seen, timers, looks };
+  return { objects, cache, seen, timers, looks };
 }
 
-describe('the watched copy', () => {
+describe('the cluster cache', () => {
   it('has the latest statuses and labels; the same list as long as nothing changes', () => {
-    const { objects, copy, seen } = setUp();
+    const { objects, cache, seen } = setUp();
     objects.replace('w', [apiKey({ resourceVersion: '1' }), apiKey({ name: 'bot', resourceVersion: '2' })]);
     assert.deepEqual(seen(), [['ci', '1', 1, true, '0'], ['bot', '2', 1, true, '0']]);
-    const before = copy.list('ApiKey');
-    assert.equal(copy.list('ApiKey'), before);
+    const before = cache.list('ApiKey');
+    assert.equal(cache.list('ApiKey'), before);
     objects.apply('w', apiKey({ resourceVersion: '3', spentUsd: '5', labels: { team: 'a' } }));
     assert.deepEqual(seen(), [['ci', '3', 1, true, '5'], ['bot', '2', 1, true, '0']]);
-    assert.equal(copy.list('ApiKey')[0]?.metadata.labels?.['team'], 'a');
-    assert.equal(copy.list('ApiKey')[1], before[1]);
-    assert.deepEqual(copy.list('Group'), []);
-    assert.deepEqual([...copy.namespaces()], ['team-a', 'empty']);
+    assert.equal(cache.list('ApiKey')[0]?.metadata.labels?.['team'], 'a');
+    assert.equal(cache.list('ApiKey')[1], before[1]);
+    assert.deepEqual(cache.list('Group'), []);
+    assert.deepEqual([...cache.namespaces()], ['team-a', 'empty']);
   });
 
   it('never shows a generation whose spec it has not', () => {
@@ -98,7 +98,7 @@ describe('the watched copy', () => {
   });
 
   it('keeps nothing of objects that come and go while nobody looks', () => {
-    const { objects, copy, seen, looks } = setUp();
+    const { objects, cache, seen, looks } = setUp();
     const comeAndGo = (count: number): void => {
       for (let n = 0; n < count; n++) {
         objects.apply('w', apiKey({ name: `job-${n}`, resourceVersion: '2' }));
@@ -113,14 +113,15 @@ describe('the watched copy', () => {
     const before = looks.length;
     assert.equal(seen().length, 1);
     assert.ok(looks.length - before < 10_000, String(looks.length));
-    assert.deepEqual(copy.list('ApiKey').map(({ metadata }) => metadata.name), ['ci']);
+    assert.deepEqual(cache.list('ApiKey').map(({ metadata }) => metadata.name), ['ci']);
   });
 
   it('waits for a write until a watch tells of it, and for nothing that it will not see', async () => {
-    const { objects, copy, timers } = setUp();
+    const { objects, cache, timers } = setUp();
     const id = 'ApiKey team-a/ci';
     let done = 0;
-    const wait = (write: Parameters<typeof copy.has>[1]): Promise<void> => copy.has(id, write).then(() => { done++; });
+    const wait = (write: Parameters<typeof cache.waitFor>[1]): Promise<void> =>
+      cache.waitFor(id, write).then(() => { done++; });
     const made = Promise.all([wait({ uid: 'u', resourceVersion: '5' }), wait({ uid: 'u', resourceVersion: '6' })]);
     objects.apply('w', apiKey({ resourceVersion: '5' }));
     await Promise.resolve();
@@ -130,7 +131,7 @@ describe('the watched copy', () => {
     const removed = wait({ uid: 'u', resourceVersion: undefined });
     objects.remove('w', apiKey({ resourceVersion: '10' }));
     await removed;
-    await copy.has('ApiKey unwatched/ci', { uid: 'u', resourceVersion: '1' });
+    await cache.waitFor('ApiKey unwatched/ci', { uid: 'u', resourceVersion: '1' });
     assert.deepEqual([done, timers.length], [4, 0]);
     // a watch that has stopped keeps nobody waiting for ever
     const late = wait({ uid: 'other', resourceVersion: '20' });

@@ -1,14 +1,17 @@
-/** Time and chance, handed in so that tests have them in hand. */
+/** The control plane's clock, timers and random numbers: functions take them as arguments, so that tests set them. */
+
+/** The part that loops need. */
+export type TimerClock = Pick<Clock, 'nowMs' | 'after'>;
 
 export interface Clock {
   nowMs(): number;
-  /** Runs something once, later; the result takes it back. */
+  /** Calls a function once after a delay; the function that it returns cancels that. */
   readonly after: (ms: number, run: () => void) => () => void;
   /** In [0, 1). */
   random(): number;
 }
 
-/** The machine's own. */
+/** Date.now, setTimeout and Math.random. */
 export const SYSTEM_CLOCK: Clock = {
   nowMs: () => Date.now(),
   after(ms, run) {
@@ -18,7 +21,7 @@ export const SYSTEM_CLOCK: Clock = {
   random: () => Math.random(),
 };
 
-/** Resolves after a while, or as soon as the signal says so. */
+/** Resolves after `ms`, or as soon as the signal aborts. */
 export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
