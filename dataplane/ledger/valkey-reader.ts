@@ -29,6 +29,14 @@ export interface StreamRecord {
   readonly record: UsageRecord;
 }
 
+/** What there is of an account's stream. */
+export interface StreamExtent {
+  readonly count: number;
+  readonly first: StreamId | undefined;
+  /** Of the store; another one after the store lost data. */
+  readonly epoch: string;
+}
+
 /** Before all entries. */
 export const STREAM_START: StreamId = { ms: 0, seq: 0 };
 
@@ -37,8 +45,9 @@ export interface ValkeyReader extends LedgerReader {
   records(filter: UsageFilter): AsyncGenerator<UsageRecord>;
   /** The next records of an account after an entry, in the order of settlement. */
   recordsAfter(account: string, id: StreamId, most: number): Promise<readonly StreamRecord[]>;
-  /** The number of an account's records, and the first one's id. */
-  extent(account: string): Promise<{ readonly count: number; readonly first: StreamId | undefined }>;
+  /** The accounts that have spent or held anything. */
+  accounts(): Promise<readonly string[]>;
+  extent(account: string): Promise<StreamExtent>;
   close(): void;
 }
 
@@ -79,14 +88,19 @@ export function openValkeyReader(url: string): ValkeyReader {
     },
     recordsAfter: (account, id, most) =>
       readEntries(connection, locate(account), [`(${formatId(id)}`, '+', 'COUNT', String(most)]),
+    async accounts() {
+      const lists = await Promise.all(bases.map((base) => listAccounts(connection, base)));
+      return lists.flat();
+    },
     async extent(account) {
       const base = baseOf(account);
       await ask(connection, base, { name: 'beat', args: [] });
-      const [count, first] = await Promise.all([
+      const [count, first, epoch] = await Promise.all([
         retry(() => connection.command(base, ['XLEN', `${base}s:${account}`])),
         readEntries(connection, { base, account }, ['-', '+', 'COUNT', '1']),
+        retry(() => connection.command(base, ['HGET', `${base}e`, 'id'])),
       ]);
-      return { count: Number(count), first: first[0]?.id };
+      return { count: Number(count), first: first[0]?.id, epoch: String(epoch) };
     },
     close: () => connection.close(),
   };

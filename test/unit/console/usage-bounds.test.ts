@@ -26,6 +26,7 @@ function readerOf(streams: Map<string, StreamRecord[]>) {
   const begun: string[] = [];
   const gates = new Map<string, Promise<unknown>>();
   const reader = {
+    accounts: async () => [],
     async recordsAfter(account: string, id: StreamId, most: number) {
       if (id.ms === 0) begun.push(account);
       await gates.get(account);
@@ -33,7 +34,7 @@ function readerOf(streams: Map<string, StreamRecord[]>) {
     },
     async extent(account: string) {
       const records = streams.get(account) ?? [];
-      return { count: records.length, first: records[0]?.id };
+      return { count: records.length, first: records[0]?.id, epoch: 'first' };
     },
     close: () => undefined,
   };
