@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
-import { keyManifest } from '../../support/manifests.ts';
-import { anthropicMessage, gated, openaiChat, openaiImages } from '../../support/provider-answers.ts';
+import { KEYS, keyManifest } from '../../support/manifests.ts';
+import { anthropicMessage, gated, openaiChat, openaiImages, openaiStream } from '../../support/provider-answers.ts';
 import { chat, message, post, spending, startWorld, tidyUp } from '../../support/api/world.ts';
 import type { Answer, World } from '../../support/api/world.ts';
 
@@ -103,6 +103,16 @@ describe('the hold', () => {
       await held('/v1/images/generations', { model: 'image-model', prompt: 'x'.repeat(1000), n: 3 }), 120_000_000n,
     );
   });
+  it('is for the limit that is sent: the wish, or the model\'s own where the wish is higher', async () => {
+    world.openai.script(openaiChat());
+    await post(world, '/v1/chat/completions', chat('gpt-model', { max_completion_tokens: 999_999_999 }));
+    await post(world, '/v1/chat/completions', chat('gpt-model'));
+    await post(world, '/v1/chat/completions', chat('gpt-model', { max_tokens: 7 }));
+    await post(world, '/v1/chat/completions', chat('old-field-model', { max_completion_tokens: 7 }));
+    const sent = await Promise.all([0, 1, 2, 3].map(async (index) => (await world.openai.request(index)).json()));
+    const limits = sent.map(({ max_tokens: old, max_completion_tokens: current }) => [old, current]);
+    assert.deepEqual(limits, [[undefined, 4000], [undefined, 4000], [undefined, 7], [7, undefined]]);
+  });
 });
 
 describe('a limit that is lowered', () => {
@@ -118,6 +128,7 @@ describe('a limit that is lowered', () => {
     const lowered = await ask('afford300', {});
     const limit = Number(lowered.headers.get('x-modelgateway-max-tokens'));
     assert.ok(lowered.status === 200 && limit >= 256 && limit <= 450, `${lowered.status} ${limit}`);
+    assert.ok(BigInt(limit) * OUTPUT <= 4_500_000n, 'the limit costs at most the quota');
     assert.equal((await world.openai.request(0)).json()['max_completion_tokens'], limit);
     const short = await ask('afford200', {});
     assert.deepEqual([short.status, short.headers.get('x-modelgateway-max-tokens')], [429, null]);
@@ -133,5 +144,27 @@ describe('a limit that is lowered', () => {
     const limit = Number(lowered.headers.get('x-modelgateway-max-tokens'));
     assert.ok(lowered.status === 200 && limit > 1024 && limit < 4000, `${lowered.status} ${limit}`);
     assert.equal((await ask('afford3000', thinking(3000), '/v1/messages')).status, 429);
+  });
+  it('is not lowered for tools or an output schema, nor with Refuse', async () => {
+    const headers = { 'x-api-key': KEY('afford300') };
+    const tools = { tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }] };
+    assert.equal((await post(world, '/v1/chat/completions', chat('gpt-model', tools), headers)).status, 429);
+    assert.equal((await post(
+      world, '/v1/chat/completions', chat('gpt-model', { response_format: { type: 'json_object' } }), headers,
+    )).status, 429);
+    assert.equal((await post(world, '/v1/chat/completions', chat(), { 'x-api-key': KEYS.refuse })).status, 429);
+  });
+  it('is told in streams and in Anthropic\'s dialect too', async () => {
+    world.openai.script(openaiStream());
+    world.anthropic.script(anthropicMessage());
+    for (const answer of [
+      await post(world, '/v1/chat/completions', chat('gpt-model', { stream: true }), { 'x-api-key': KEYS.small }),
+      await post(world, '/v1/messages', message('claude-model', { max_tokens: 4000 }), { 'x-api-key': KEYS.small }),
+    ]) {
+      assert.equal(answer.status, 200, answer.text);
+      const told = Number(answer.headers.get('x-modelgateway-max-tokens'));
+      assert.ok(told >= 256 && told < 4000, String(told));
+    }
+    assert.equal((await world.anthropic.request(0)).json()['max_tokens'] as number < 4000, true);
   });
 });

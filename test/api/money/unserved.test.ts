@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
-import { chat, get, nothingLeaks, startWorld } from '../../support/api/world.ts';
+import { chat, get, nothingLeaks, spending, startWorld } from '../../support/api/world.ts';
 import type { World } from '../../support/api/world.ts';
 import { KEYS } from '../../support/manifests.ts';
 import { CUT, gate } from '../../support/mock-provider.ts';
@@ -153,5 +153,34 @@ describe('a client that leaves before any answer', () => {
     await waiting.gate.reached;
     await call.leave();
     assert.deepEqual(await charged(call), { status: 'ClientClosed', owesInput: true, output: 0 });
+  });
+
+  it('pays nothing while its money is being held, and is not served', async () => {
+    const { ledger } = world.gateway;
+    const hold = ledger.hold.bind(ledger);
+    const asked = Promise.withResolvers<void>();
+    const release = Promise.withResolvers<void>();
+    ledger.hold = async (request) => { asked.resolve(); await release.promise; return hold(request); };
+    const closed = (): number => world.gateway.logs.filter((line) => line.includes('"status":499')).length;
+    const [before, closedBefore] = [await spending(world), closed()];
+    try {
+      const leaving = new AbortController();
+      const call = fetch(`${world.gateway.url}/v1/chat/completions`, {
+        method: 'POST', signal: leaving.signal, headers: { authorization: `Bearer ${KEYS.main}` }, body:
+          JSON.stringify(chat('gpt-model', { stream: true })),
+      });
+      const gone = assert.rejects(call);
+      await asked.promise;
+      leaving.abort();
+      await gone;
+      // the server has heard of it when later requests have been there and back
+      for (let n = 0; n < 2; n++) assert.equal((await get(world, '/v1/models')).status, 200);
+    } finally {
+      ledger.hold = hold;
+      release.resolve();
+    }
+    await eventually('the call is logged', () => closed() > closedBefore);
+    assert.equal(world.openai.requests.length, 0);
+    assert.deepEqual(await spending(world), before);
   });
 });

@@ -1,6 +1,6 @@
 /** Edits while calls run: what is in force, since when, and for whom. api.md sections 1, 2 and 5. */
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { keyManifest } from '../../support/manifests.ts';
@@ -186,6 +186,21 @@ describe('an edit', () => {
     await world.gateway.write('own.yaml', ownManifest({}));
     assert.equal((await get(world, '/v1/models', as('own'))).json().data.length, 1);
   });
+  it('in a file that cannot be read changes nothing, and is reported with file and line', async () => {
+    const its = (): Promise<Answer> => call(as('broken'));
+    const manifest = (more: string): string => keyManifest('broken', KEY('broken'), `groupRef: {name: own}\n${more}`);
+    await world.gateway.write('broken.yaml', manifest(''));
+    assert.equal((await its()).status, 200);
+    await world.gateway.write('broken.yaml', manifest('enabled: false'));
+    assert.equal((await its()).status, 401);
+    await writeFile(join(world.gateway.configDir, 'broken.yaml'), 'kind: ApiKey\n  broken: [');
+    while (!world.gateway.logs.some((line) => line.includes('problems')))
+      await new Promise((resolve) => { setTimeout(resolve, 20); });
+    assert.ok(world.gateway.logs.some((line) => line.includes('broken.yaml') && line.includes('"line":')));
+    assert.deepEqual([(await call()).status, (await its()).status], [200, 401]);
+    await world.gateway.write('broken.yaml', manifest(''));
+    assert.equal((await its()).status, 200);
+  });
 });
 
 describe('a key', () => {
@@ -258,5 +273,15 @@ spec: {groupRef: {name: own}, accountRef: {name: team}, key: {rotation: ${rotati
     assert.equal((await call(as('waiting'))).status, 401);
     await world.gateway.write('waiting-secret.yaml', secret);
     assert.equal((await call(as('waiting'))).status, 200);
+  });
+  it('whose limit is lowered makes no new calls at once; a raised limit lets them in', async () => {
+    const key = KEY('changing');
+    const headers = as('changing');
+    await world.gateway.write('changing.yaml', keyManifest('changing', key, 'quota: {limitUsd: "1"}'));
+    assert.equal((await post(world, '/v1/chat/completions', chat(), headers)).status, 200);
+    await world.gateway.write('changing.yaml', keyManifest('changing', key, 'quota: {limitUsd: "0.00001"}'));
+    assert.equal((await post(world, '/v1/chat/completions', chat(), headers)).status, 429);
+    await world.gateway.write('changing.yaml', keyManifest('changing', key, 'quota: {limitUsd: "2"}'));
+    assert.equal((await post(world, '/v1/chat/completions', chat(), headers)).status, 200);
   });
 });

@@ -1,10 +1,10 @@
-/** Which channel serves a call: priorities, weights, thresholds, retries, Automatic groups. */
+/** Which channel serves a call: priorities, weights, thresholds, Automatic groups. */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { keyManifest } from '../../support/manifests.ts';
-import { refusingUrl, startMockProvider, RESET, STALL } from '../../support/mock-provider.ts';
+import { refusingUrl, startMockProvider } from '../../support/mock-provider.ts';
 import type { MockProvider } from '../../support/mock-provider.ts';
-import { gated, openaiChat, openaiError, openaiStream } from '../../support/provider-answers.ts';
+import { gated, openaiChat, openaiError } from '../../support/provider-answers.ts';
 import { chat, get, nothingLeaks, post, spending, startWorld } from '../../support/api/world.ts';
 import type { Answer, World } from '../../support/api/world.ts';
 
@@ -106,57 +106,6 @@ describe('channels', () => {
     const share = providers.first.requests.length;
     assert.ok(share > 40 && share < 76, `${share} of 80`); // 60 expected; either bound is 5 standard deviations away
   });
-  for (const status of [408, 429, 500, 502, 503, 529])
-    it(`that answer ${status} are followed by the next`, async () => {
-      providers.first.script(openaiError(status));
-      providers.second.script(openaiError(status));
-      providers.third.script(ok('c'));
-      const answer = await call('tiers-model');
-      assert.equal(said(answer), 'c');
-      assert.deepEqual([providers.first, providers.second, providers.third].map(({ requests }) =>
-        requests.length), [1, 1, 1], 'one was tried twice');
-    });
-  for (const status of [400, 401, 404, 422])
-    it(`that answer ${status} are not`, async () => {
-      providers.first.script(openaiError(status));
-      assert.notEqual((await call('tiers-model')).status, 200);
-      assert.equal(providers.second.requests.length, 0);
-    });
-  it('that cannot be reached, or reset the connection, are followed by the next', async () => {
-    providers.second.script(ok('b'));
-    assert.equal(said(await call('dead-model')), 'b');
-    providers.first.script({ beforeHead: [RESET], steps: [] });
-    assert.equal(said(await call('tiers-model')), 'b');
-  });
-  it('that break a stream off before its first byte are not', async () => {
-    providers.first.script({ ...openaiStream(['lost']), steps: [RESET] });
-    const answer = await call('tiers-model', {}, { stream: true });
-    assert.equal(answer.status, 502);
-    assert.match(answer.json().error.message, /cannot be reached, or broke off/);
-    assert.equal(providers.second.requests.length, 0);
-  });
-  it('that time out after the request was sent are not', async () => {
-    providers.first.script({ beforeHead: [STALL], steps: [] });
-    const answer = await call('slow-model');
-    assert.equal(answer.status, 502);
-    assert.match(answer.json().error.message, /in time/);
-    assert.equal((await call('slow-model', {}, { stream: true })).status, 502);
-    assert.equal(providers.second.requests.length, 0);
-  });
-  it('are not left any more once the client has seen a byte', async () => {
-    const { breakAt } = await import('../../support/provider-answers.ts');
-    providers.first.script(breakAt(openaiStream(['hello', 'world']), 2, RESET));
-    const answer = await call('tiers-model', {}, { stream: true });
-    assert.equal(answer.status, 200);
-    assert.match(answer.text, /hello.*"error"/s);
-    assert.equal(providers.second.requests.length, 0);
-  });
-  it('are tried once only where retry says so', async () => {
-    providers.first.script(openaiError(500));
-    providers.second.script(ok('b'));
-    assert.equal((await call('once-model')).status, 502);
-    assert.equal(providers.second.requests.length, 0);
-  });
   it('that are full are skipped; when all are, 429', async () => {
     const a = gated(ok('a'));
     const b = gated(ok('b'));
@@ -214,26 +163,5 @@ describe('an Automatic group', () => {
     assert.equal(answer.headers.get('x-modelgateway-cost-usd'), '0.006');
     const { held } = await spending(world, 'smart');
     assert.equal(held, 0n);
-  });
-});
-
-describe('an edit of the manifests', () => {
-  it('opens and closes keys, and a broken one changes nothing', async () => {
-    providers.first.script(ok('a'));
-    await world.gateway.write('late.yaml', keyManifest('late', KEY('late'), ''));
-    assert.equal((await call('tiers-model', header('late'))).status, 200);
-    await world.gateway.write('late.yaml', keyManifest('late', KEY('late'), 'enabled: false'));
-    assert.equal((await call('tiers-model', header('late'))).status, 401);
-    const { writeFile } = await import('node:fs/promises');
-    const { join } = await import('node:path');
-    await writeFile(join(world.gateway.configDir, 'late.yaml'), 'kind: ApiKey\n  broken: [');
-    while (!world.gateway.logs.some((line) => line.includes('problems')))
-      await new Promise((resolve) => { setTimeout(resolve, 20); });
-    assert.ok(world.gateway.logs.some((line) => line.includes('late.yaml') &&
-      line.includes('"line":')), 'the mistake is told with file and line');
-    assert.equal((await call('tiers-model')).status, 200);
-    assert.equal((await call('tiers-model', header('late'))).status, 401);
-    await world.gateway.write('late.yaml', keyManifest('late', KEY('late'), ''));
-    assert.equal((await call('tiers-model', header('late'))).status, 200);
   });
 });
