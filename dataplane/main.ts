@@ -21,7 +21,7 @@ import type { PipelineDeps, RouteWarning } from './pipeline/context.ts';
 import { countRunningCalls } from './pipeline/new-thresholds.ts';
 import { withTimeout } from './pipeline/settle.ts';
 import { buildServer } from './server/app.ts';
-import type { BodyLimits } from './server/body.ts';
+import type { BodyLimits } from './server/body-budget.ts';
 import { createGracefulShutdown } from './server/graceful-shutdown.ts';
 import { createInFlight } from './server/in-flight.ts';
 import { listenTls } from './server/tls-listener.ts';
@@ -52,6 +52,8 @@ export interface DataplaneOptions {
   readonly maxBodyBytes: number;
   /** Limit of all request bodies that are in memory at a time. Default: 256 MiB, or two of the largest. */
   readonly maxBufferedBytes?: number;
+  /** Connections of clients at a time. Default: 32,768. */
+  readonly maxConnections?: number;
   readonly version: string;
   /** Node's `process`, for its memory and CPU in the metrics. */
   readonly process?: ProcessFigures;
@@ -113,7 +115,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   };
   const tokenizer = openTokenizer(log);
   const configured = (): boolean => applied !== undefined;
-  const server = buildServer({ ...deps, ...bodyLimits(options), tokenizer, shutdown, inFlight, configured });
+  const server = buildServer({ ...deps, ...limitsOf(options), tokenizer, shutdown, inFlight, configured });
   const admin = createAdmin({
     metrics: metrics.registry,
     readiness: () => [
@@ -245,10 +247,14 @@ function ledgerReadiness(ledger: Ledger): { ok: boolean; detail: string } {
   return { ok, detail: reason };
 }
 
+const MAX_CONNECTIONS = 32_768;
 const BUFFERED_BYTES = 256 * 1024 * 1024;
 
-function bodyLimits({ maxBodyBytes, maxBufferedBytes }: DataplaneOptions): BodyLimits {
-  return { maxBodyBytes, maxBufferedBytes: maxBufferedBytes ?? Math.max(BUFFERED_BYTES, 2 * maxBodyBytes) };
+function limitsOf(options: DataplaneOptions): BodyLimits & { readonly maxConnections: number } {
+  const { maxBodyBytes, maxBufferedBytes, maxConnections = MAX_CONNECTIONS } = options;
+  return {
+    maxBodyBytes, maxBufferedBytes: maxBufferedBytes ?? Math.max(BUFFERED_BYTES, 2 * maxBodyBytes), maxConnections,
+  };
 }
 
 function portOf([address]: readonly (AddressInfo | string)[]): number {

@@ -43,7 +43,7 @@ function collectContent(walk: Walk, content: unknown): void {
   const pending: unknown[] = [content];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     if (typeof next === 'string') walk.texts.push(next);
-    else if (Array.isArray(next)) pending.push(...next.toReversed());
+    else if (Array.isArray(next)) for (const item of next.toReversed()) pending.push(item);
     else if (isRecord(next)) collectBlock(walk, next, pending);
   }
 }
