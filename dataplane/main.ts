@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { createAdmin } from './admin/server.ts';
 import type { Admin } from './admin/server.ts';
+import { createBodyWorker } from './body-worker/body-worker.ts';
 import { every, SYSTEM_CLOCK } from './clock.ts';
 import type { Clock, Timers } from './clock.ts';
 import { finish } from './jobs/finish.ts';
@@ -114,14 +115,16 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     defect: (requestId, error) => log.error({ requestId, err: error }, 'a call met a defect of the gateway'),
   };
   const tokenizer = openTokenizer(log);
+  const bodyWorker = createBodyWorker({ onFault: (error) => log.error({ err: error }, 'the body thread failed') });
   const configured = (): boolean => applied !== undefined;
-  const server = buildServer({ ...deps, ...limitsOf(options), tokenizer, shutdown, inFlight, configured });
+  const server = buildServer({ ...deps, ...limitsOf(options), tokenizer, bodyWorker, shutdown, inFlight, configured });
   const admin = createAdmin({
     metrics: metrics.registry,
     readiness: () => [
       { name: 'configuration', ok: configured(), detail: 'none has been applied yet' },
       { name: 'ledger', ...ledgerReadiness(ledger) },
       { name: 'draining', ok: !shutdown.draining, detail: 'this process is shutting down' },
+      { name: 'event loop', ok: metrics.recentLagSeconds < MAX_LAG_SECONDS, detail: 'requests wait for the processor' },
     ],
     dump: () => ({ ...furtherDump(options), snapshot: applied && redactSnapshot(applied()) }),
   });
@@ -163,7 +166,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
       await inFlight.ended();
       await Promise.all([server.close(), tls?.close()]);
       leases.stop();
-      await Promise.all([tokenizer.close(), upstreams.close()]);
+      await Promise.all([tokenizer.close(), bodyWorker.close(), upstreams.close()]);
       await admin.close();
       metrics.close();
     },
@@ -248,6 +251,8 @@ function ledgerReadiness(ledger: Ledger): { ok: boolean; detail: string } {
 }
 
 const MAX_CONNECTIONS = 32_768;
+/** A process whose event loop lags by so much gets no new connections until it has caught up. */
+const MAX_LAG_SECONDS = 1;
 const BUFFERED_BYTES = 256 * 1024 * 1024;
 
 function limitsOf(options: DataplaneOptions): BodyLimits & { readonly maxConnections: number } {

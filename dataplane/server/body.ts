@@ -3,6 +3,7 @@
  * bytes go into one growing buffer: a body may come in pieces of one byte, each of which costs a hundred as a Buffer.
  */
 import type { IncomingMessage } from 'node:http';
+import type { BodyWorker } from '../body-worker/body-worker.ts';
 import { every, SYSTEM_CLOCK } from '../clock.ts';
 import type { Clock, Timers } from '../clock.ts';
 import { GatewayError } from '../errors.ts';
@@ -21,6 +22,9 @@ const RATE_CHECK_MS = 1_000;
 /** Times the uploads. */
 export type UploadClock = Pick<Clock, 'monotonicMs'> & Partial<Pick<Timers, 'every'>>;
 
+/** The thread that reads expensive bodies. Absent: every body is read in this thread. */
+export type BodyThreads = Pick<BodyWorker, 'run'>;
+
 export interface BodyReader {
   /**
    * Resolves with the body, which counts against the budget until it is dropped. Rejects with a GatewayError, and then
@@ -35,7 +39,9 @@ export interface BodyReader {
 }
 
 /** One reader for the process: it has the budget of all bodies. Its timer does not keep the process alive. */
-export function createBodyReader(limits: BodyLimits, clock: UploadClock = SYSTEM_CLOCK): BodyReader {
+export function createBodyReader(
+  limits: BodyLimits, clock: UploadClock = SYSTEM_CLOCK, worker?: BodyThreads,
+): BodyReader {
   const budget = new BodyBudget(limits);
   const uploads = new Map<string, number>();
   const open = new Set<Upload>();
@@ -48,7 +54,7 @@ export function createBodyReader(limits: BodyLimits, clock: UploadClock = SYSTEM
     uploads: (keyUid) => uploads.get(keyUid) ?? 0,
     stop,
     async read(message, owner) {
-      const buffer = new BodyBuffer({ maxBytes: limits.maxBodyBytes, budget, owner, declared: lengthOf(message) });
+      const buffer = new BodyBuffer({ maxBytes: limits.maxBodyBytes, budget, owner, worker, declared: lengthOf(message) });
       if (owner) addTo(uploads, owner.uid, 1);
       try {
         return await receiveBody(message, buffer, { open, startedMs: clock.monotonicMs() });
@@ -114,6 +120,7 @@ interface BodyBufferOptions {
   readonly maxBytes: number;
   readonly budget: BodyBudget;
   readonly owner: BodyOwner | undefined;
+  readonly worker: BodyThreads | undefined;
   /** The content-length; undefined: chunked. */
   readonly declared: number | undefined;
 }
@@ -125,14 +132,16 @@ class BodyBuffer {
   length = 0;
   readonly #budget: BodyBudget;
   readonly #owner: BodyOwner | undefined;
+  readonly #worker: BodyThreads | undefined;
   /** No more bytes than this will come. */
   readonly #declared: number;
   #buffer: Buffer = NO_BYTES;
 
-  constructor({ maxBytes, budget, owner, declared = Infinity }: BodyBufferOptions) {
+  constructor({ maxBytes, budget, owner, worker, declared = Infinity }: BodyBufferOptions) {
     this.maxBytes = maxBytes;
     this.#budget = budget;
     this.#owner = owner;
+    this.#worker = worker;
     this.#declared = declared;
   }
 
@@ -155,7 +164,9 @@ class BodyBuffer {
   toBody(): RequestBody {
     const [buffer, budget, owner] = [this.#buffer, this.#budget, this.#owner];
     this.#buffer = NO_BYTES;
-    return new RequestBody(buffer.subarray(0, this.length), () => budget.giveBack(buffer.length, owner));
+    const thread = this.#worker && { worker: this.#worker, key: owner?.uid ?? '' };
+    const onDrop = (): void => budget.giveBack(buffer.length, owner);
+    return new RequestBody(buffer.subarray(0, this.length), { onDrop, thread });
   }
 
   release(): void {

@@ -1,4 +1,5 @@
 /** The dependencies of the HTTP edge, and the properties that it adds to a fastify request. */
+import type { BodyWorker } from '../body-worker/body-worker.ts';
 import type { GatewayError } from '../errors.ts';
 import type { CountDeps } from '../pipeline/count-tokens.ts';
 import type { KeyState } from '../state/state.ts';
@@ -8,6 +9,7 @@ import type { GracefulShutdown } from './graceful-shutdown.ts';
 import type { InFlight } from './in-flight.ts';
 
 export interface ServerDeps extends CountDeps {
+  readonly bodyWorker: Pick<BodyWorker, 'run'>;
   readonly maxBodyBytes: number;
   /** Limit of all request bodies that are in memory at a time. */
   readonly maxBufferedBytes: number;
