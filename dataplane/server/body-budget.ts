@@ -46,10 +46,8 @@ export class BodyBudget {
 
   /** Takes so many more bytes for a buffer that then has this capacity; returns the refusal where there is no room. */
   take(bytes: number, capacity: number, owner: BodyOwner | undefined): GatewayError | undefined {
-    const ofKey = (owner && this.#keys.get(owner.uid)) ?? 0;
-    const ofAccount = (owner && this.#accounts.get(owner.account)) ?? 0;
-    if (owner && ofKey + bytes > this.#ofKey) return ownBodies('API key');
-    if (owner && ofAccount + bytes > this.#ofAccount) return ownBodies('account');
+    const refusal = owner && this.#refuseOwner(bytes, owner);
+    if (refusal) return refusal;
     if (this.#used + bytes > (capacity >= LARGE_BODY_BYTES ? this.#large : this.#all)) return tooBusy();
     this.#add(bytes, owner);
     return undefined;
@@ -57,6 +55,12 @@ export class BodyBudget {
 
   giveBack(bytes: number, owner: BodyOwner | undefined): void {
     this.#add(-bytes, owner);
+  }
+
+  #refuseOwner(bytes: number, { uid, account }: BodyOwner): GatewayError | undefined {
+    if ((this.#keys.get(uid) ?? 0) + bytes > this.#ofKey) return ownBodies('API key');
+    if ((this.#accounts.get(account) ?? 0) + bytes > this.#ofAccount) return ownBodies('account');
+    return undefined;
   }
 
   #add(bytes: number, owner: BodyOwner | undefined): void {

@@ -1,7 +1,8 @@
 /** The delay of the event loop: since the last reading for the metric, and over the last seconds for readiness. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { IntervalHistogram } from 'node:perf_hooks';
 import type { Every } from '../clock.ts';
+
+type Monitor = ReturnType<typeof monitorEventLoopDelay>;
 
 export interface EventLoopLag {
   /** Seconds since the last reading by quantile: 0.5, 0.99 and 1. */
@@ -39,13 +40,13 @@ export function measureEventLoopLag(every: Every): EventLoopLag {
   };
 }
 
-function start(): IntervalHistogram {
+function start(): Monitor {
   const monitor = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   monitor.enable();
   return monitor;
 }
 
 /** The monitor measures the time between two ticks of a timer, which is RESOLUTION_MS without any delay. */
-function lagOf({ count }: IntervalHistogram, nanoseconds: number): number {
+function lagOf({ count }: Monitor, nanoseconds: number): number {
   return count === 0 ? 0 : Math.max(0, nanoseconds / 1e9 - RESOLUTION_MS / 1e3);
 }

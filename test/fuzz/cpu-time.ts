@@ -129,7 +129,7 @@ const SHAPES: readonly Shape[] = [
 ];
 
 /** A body of about this size that an endpoint might take, with hostile content in one of its fields. */
-function hostileBody(random: Random, bytes: number): Buffer {
+export function hostileBody(random: Random, bytes: number, model = 'm'): Buffer {
   const hostile = random.pick(SHAPES)(random, bytes - 400);
   const role = random.pick(['user', 'assistant', 'tool', 'system']);
   const field = random.pick([
@@ -146,7 +146,7 @@ function hostileBody(random: Random, bytes: number): Buffer {
     (): string => `"prompt":"x",${hostile.startsWith('{') ? hostile.slice(1, -1) : `"x":${hostile}`}`,
   ])();
   const cut = random.int(20) === 0 ? random.int(100) + 1 : 0;
-  const text = `{"model":"m","max_tokens":10,${field}}`;
+  const text = `{"model":"${model}","max_tokens":10,${field}}`;
   return Buffer.from(text.slice(0, text.length - cut));
 }
 

@@ -39,7 +39,7 @@ describe('from the head alone', () => {
 
   it('the uploads of a key are bounded by its slots', async () => {
     const key = `Authorization: Bearer ${KEYS.serial}`;
-    const first = await send(world.gateway.url, `${requestHead(CHAT, [HOST, key, LARGE, 'Expect: 100-continue'])}`);
+    const first = await send(world.gateway.url, requestHead(CHAT, [HOST, key, LARGE, 'Expect: 100-continue']));
     // 100 Continue: the first body is being read
     await new Promise<void>((resolve) => { first.socket.once('data', () => resolve()); });
     assert.equal(await statusOf([HOST, key, LARGE]), '429 rate_limit_exceeded');

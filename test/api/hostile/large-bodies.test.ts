@@ -51,16 +51,16 @@ describe('a large body', () => {
     for (const [text, code] of pairs) {
       const [small, large] = [text, `${text}${' '.repeat(300_000)}`];
       const answers = [await post(world, '/v1/chat/completions', small), await post(world, '/v1/chat/completions', large)];
-      for (const { status, json } of answers) assert.deepEqual([status, json().error.code], [400, code]);
+      for (const answer of answers) assert.deepEqual([answer.status, answer.json().error.code], [400, code]);
       assert.equal(answers[0]?.json().error.message, answers[1]?.json().error.message);
     }
   });
 
   it('is counted, by a provider and by the tokenizer', async () => {
     const body = message('text-model', { messages: [{ role: 'user', content: LONG }] });
-    const { status, json } = await post(world, '/v1/messages/count_tokens', body);
-    assert.equal(status, 200);
-    assert.ok(json().input_tokens > 50_000);
+    const answer = await post(world, '/v1/messages/count_tokens', body);
+    assert.equal(answer.status, 200);
+    assert.ok(answer.json().input_tokens > 50_000);
   });
 
   it('holds 100,000 values at most', async () => {
