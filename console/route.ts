@@ -1,7 +1,7 @@
 /**
- * What a page of the console is: a method, a path and a handler from a request to an answer. The server knows the person, has
- * checked the form, and writes the answer; a handler reads and changes only what that person may. Each file in pages/ exports its
- * routes as one list, and routes.ts collects the lists.
+ * What a page of the console is: a method, a path and a handler from a request to an answer. The server knows the
+ * person, has checked the form, and writes the answer; a handler reads and changes only what that person may. Each file
+ * in pages/ exports its routes as one list, and routes.ts collects the lists.
  */
 import type { Logger } from 'pino';
 import type { Html } from '#web/html.ts';
@@ -16,7 +16,10 @@ export interface ConsoleDeps {
   readonly state: SharedState;
   /** undefined: the ledger's records cannot be read here; pages say so. */
   readonly usage: UsageBook | undefined;
-  /** What the operator has read, with nobody's rights in particular: only for facts that are public (groups' ratios, prices). */
+  /**
+   * What the operator has read, with nobody's rights in particular: only for facts that are public (groups' ratios,
+   * prices).
+   */
   readonly resources: () => Resources;
   readonly gatewayNamespace: string;
   /** Where SDKs call, without a path, for the snippets; undefined: nobody has told. */
@@ -75,13 +78,22 @@ export interface DownloadedFile {
   readonly name: string;
   /** "text/csv; charset=utf-8" */
   readonly contentType: string;
-  /** Pieces are sent as they come; an error in the middle breaks the connection, so that a half file is not taken for a whole one. */
+  /**
+   * Pieces are sent as they come; an error in the middle breaks the connection, so that a half file is not taken for a
+   * whole one.
+   */
   readonly content: string | AsyncIterable<string>;
 }
 
-/** A page, or what a form does. A handler may reject with AccessError or LedgerUnavailable: the server writes the error page. */
+/**
+ * A page, or what a form does. A handler may reject with AccessError or LedgerUnavailable: the server writes the error
+ * page.
+ */
 export interface ConsoleRoute {
-  /** HEAD is answered by GET's handler. A POST reaches its handler only with this session's CSRF token and from this site. */
+  /**
+   * HEAD is answered by GET's handler. A POST reaches its handler only with this session's CSRF token and from this
+   * site.
+   */
   readonly method: 'GET' | 'POST';
   /** As fastify has it: "/keys/:namespace/:name". */
   readonly path: string;

@@ -123,7 +123,9 @@ function createApp(options: ConsoleOptions, context: ReplyContext): FastifyInsta
 }
 
 function nothingHere(): RequestRefused {
-  return new RequestRefused(404, 'There is nothing here', { message: 'Check the address, or go on from the start page.' });
+  return new RequestRefused(
+    404, 'There is nothing here', { message: 'Check the address, or go on from the start page.' },
+  );
 }
 
 /** No route has a schema; without this, fastify loads two compilers for them. */
@@ -174,7 +176,8 @@ function askToSignIn(context: ReplyContext, { request, reply }: Exchange): Fasti
   const isPage = request.method !== 'POST' && (request.headers['sec-fetch-dest'] ?? 'document') === 'document';
   if (isPage) return reply.redirect(`/sign-in?next=${encodeURIComponent(request.url)}${over ? '&why=over' : ''}`, 303);
   const isForm = request.method === 'POST';
-  const message = isForm ? 'Nothing was changed. Sign in, open the page again and repeat the change.' : 'Sign in to go on.';
+  const message =
+    isForm ? 'Nothing was changed. Sign in, open the page again and repeat the change.' : 'Sign in to go on.';
   sendFault(context, { request, reply }, new AccessError('SignedOut', message));
   return reply;
 }
@@ -204,7 +207,9 @@ function refuseOtherMethods(app: FastifyInstance, routes: readonly ConsoleRoute[
     app.route({
       method: METHODS.filter((method) => !known.has(method)), url,
       handler() {
-        throw new RequestRefused(405, 'This is not possible here', { message: `Possible are: ${allow}.`, headers: { allow } });
+        throw new RequestRefused(
+          405, 'This is not possible here', { message: `Possible are: ${allow}.`, headers: { allow } },
+        );
       },
     });
   }

@@ -1,4 +1,7 @@
-/** TLS of the console where nothing before it ends TLS: certificate and key from a folder, taken up again when they are renewed. */
+/**
+ * TLS of the console where nothing before it ends TLS: certificate and key from a folder, taken up again when they are
+ * renewed.
+ */
 import { readFile } from 'node:fs/promises';
 import type { RequestListener, Server } from 'node:http';
 import { createServer } from 'node:https';
@@ -14,7 +17,7 @@ export interface ConsoleTls {
 }
 
 interface TlsOptions {
-  /** Runs something once, later; the result takes it back. */
+  /** Calls a function once after a delay; the function that it returns cancels that. */
   readonly after: (ms: number, run: () => void) => () => void;
   readonly log: Pick<Logger, 'info' | 'error'>;
 }

@@ -10,8 +10,8 @@ import type { Admin } from './admin/server.ts';
 import { createBodyWorker } from './body-worker/body-worker.ts';
 import { every, SYSTEM_CLOCK } from './clock.ts';
 import type { Clock, Timers } from './clock.ts';
-import { finish } from './jobs/finish.ts';
-import { pollJob } from './jobs/poll.ts';
+import { recordJobEnd } from './jobs/record-job-end.ts';
+import { pollJob } from './jobs/channel-request.ts';
 import { startPoller } from './jobs/poller.ts';
 import type { Poller } from './jobs/poller.ts';
 import { CallMap } from './ledger/call-map.ts';
@@ -232,11 +232,11 @@ function pollJobs(deps: PipelineDeps, { log, every, ready }: PollingOptions): Po
   return startPoller({
     ledger: deps.ledger,
     poll: (job, signal) => pollJob(deps, job, signal),
-    finish: (job, end) => finish(deps, job, end),
+    recordEnd: (job, end) => recordJobEnd(deps, job, end),
     nowMs: () => deps.clock.nowMs(),
     ready,
     every,
-    onTrouble: (error, job) => {
+    onError: (error, job) => {
       if (!job) return log.warn({ err: error }, 'the ledger gives no jobs to look at');
       const { jobId, origin: { callId, channel } } = job;
       const fields = { err: error, job_id: jobId, request_id: callId, channel };

@@ -36,10 +36,12 @@ export function answerTo(prompt: Prompt): Answer {
 
 function words(prompt: Prompt, behaviour: Behaviour): string {
   if (behaviour.echo !== undefined) return behaviour.echo;
-  if (behaviour.words !== undefined) return Array.from({ length: behaviour.words }, (_, index) => LONG_WORDS[index % LONG_WORDS.length]).join(' ');
+  if (behaviour.words !== undefined)
+    return Array.from({ length: behaviour.words }, (_, index) => LONG_WORDS[index % LONG_WORDS.length]).join(' ');
   if (prompt.toolResult !== undefined) return `The tool says: ${prompt.toolResult}`;
   if (/\bhaiku\b/i.test(prompt.lastText)) return HAIKU;
-  return `${greeting(prompt)} ${counted(prompt)} I am the demo provider, standing in for ${prompt.model}: I answer by rule, and every token of this is counted and billed as if I were the real one.`;
+  return `${greeting(prompt)} ${counted(prompt)} I am the demo provider, standing in for ${prompt.model}: I answer ` +
+    `by rule, and every token of this is counted and billed as if I were the real one.`;
 }
 
 function greeting(prompt: Prompt): string {
@@ -57,14 +59,19 @@ function counted({ lastText, texts, images }: Prompt): string {
   return `That is ${seen.join(', ')}.`;
 }
 
-/** The tool that this answer calls: one that was insisted on, or the first where the prompt asks for it; never twice in a row. */
+/**
+ * The tool that this answer calls: one that was insisted on, or the first where the prompt asks for it; never twice in
+ * a row.
+ */
 function toolToCall(prompt: Prompt, behaviour: Behaviour): Tool | undefined {
   if (prompt.toolResult !== undefined) return undefined;
   if (prompt.forcedTool) return prompt.tools.find((tool) => tool.name === prompt.forcedTool);
   return behaviour.useTool || prompt.forcedTool !== undefined ? prompt.tools[0] : undefined;
 }
 
-const EXAMPLES: Readonly<Record<string, unknown>> = { string: 'example', number: 1, integer: 1, boolean: true, array: [], null: null };
+const EXAMPLES: Readonly<Record<string, unknown>> = {
+  string: 'example', number: 1, integer: 1, boolean: true, array: [], null: null,
+};
 
 /** A value that fits a JSON schema, as far as simple ones go. */
 export function exampleOf(schema: unknown, name = ''): unknown {
@@ -75,7 +82,8 @@ export function exampleOf(schema: unknown, name = ''): unknown {
   if (type === 'string' && /city|location|place/i.test(name)) return 'Paris';
   if (type !== 'object') return EXAMPLES[type];
   const properties = isObject(schema['properties']) ? schema['properties'] : {};
-  return Object.fromEntries(Object.entries(properties).map(([property, inner]) => [property, exampleOf(inner, property)]));
+  return Object.fromEntries(Object.entries(properties).map(([property, inner]) =>
+    [property, exampleOf(inner, property)]));
 }
 
 function typeOf(schema: Json): string {

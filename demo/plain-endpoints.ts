@@ -9,7 +9,8 @@ import { countTokens } from './tokens.ts';
 const CREATED_SECONDS = 1_735_689_600;
 const DIMENSIONS = 64;
 const MOST_IMAGES = 10;
-const MODELS = ['gpt-4o', 'gpt-4o-mini', 'claude-sonnet-4-6', 'claude-haiku-4-5', 'text-embedding-3-small', 'flux-1.1-pro'] as const;
+const MODELS =
+  ['gpt-4o', 'gpt-4o-mini', 'claude-sonnet-4-6', 'claude-haiku-4-5', 'text-embedding-3-small', 'flux-1.1-pro'] as const;
 
 /** POST /v1/embeddings: vectors that follow from the text, of length 1. */
 export function embeddings(body: Json): unknown {
@@ -21,7 +22,8 @@ export function embeddings(body: Json): unknown {
     : (vector: Float32Array): unknown => [...vector];
   const tokens = countTokens(inputs);
   return {
-    object: 'list', model, data: inputs.map((text, index) => ({ object: 'embedding', index, embedding: encode(vectorOf(text, dimensions)) })),
+    object: 'list', model, data:
+      inputs.map((text, index) => ({ object: 'embedding', index, embedding: encode(vectorOf(text, dimensions)) })),
     usage: { prompt_tokens: tokens, total_tokens: tokens },
   };
 }
@@ -29,7 +31,8 @@ export function embeddings(body: Json): unknown {
 /** A text, several texts, one list of token numbers, or several. */
 function inputsOf(input: unknown): string[] {
   if (typeof input === 'string' && input !== '') return [input];
-  if (!Array.isArray(input) || input.length === 0) throw new BadRequest('input', 'input is required: a string, or a list of strings or tokens');
+  if (!Array.isArray(input) || input.length === 0)
+    throw new BadRequest('input', 'input is required: a string, or a list of strings or tokens');
   if (input.every((each) => typeof each === 'number')) return [input.join(' ')];
   return input.map((each: unknown) => (Array.isArray(each) ? each.join(' ') : String(each)));
 }
@@ -50,15 +53,20 @@ export function images(body: Json, ownUrl: string): unknown {
   if (count > MOST_IMAGES) throw new BadRequest('n', `n must be at most ${MOST_IMAGES}`);
   const data = Array.from({ length: count }, (_, index) => {
     const seed = createHash('sha256').update(`${index}:${prompt}`).digest('hex').slice(0, 16);
-    return body['response_format'] === 'url' ? { url: `${ownUrl}/pictures/${seed}.png` } : { b64_json: picture(seed).toString('base64') };
+    return body['response_format'] === 'url'
+      ? { url: `${ownUrl}/pictures/${seed}.png` }
+      : { b64_json: picture(seed).toString('base64') };
   });
   return { created: CREATED_SECONDS, data };
 }
 
 /** GET /v1/models, in the shape of the protocol that asks. */
 export function models(forAnthropic: boolean): unknown {
-  if (!forAnthropic) return { object: 'list', data: MODELS.map((id) => ({ id, object: 'model', created: CREATED_SECONDS, owned_by: 'demo' })) };
-  const data = MODELS.map((id) => ({ type: 'model', id, display_name: id, created_at: new Date(CREATED_SECONDS * 1000).toISOString() }));
+  if (!forAnthropic) return {
+    object: 'list', data: MODELS.map((id) => ({ id, object: 'model', created: CREATED_SECONDS, owned_by: 'demo' })),
+  };
+  const data = MODELS.map((id) =>
+    ({ type: 'model', id, display_name: id, created_at: new Date(CREATED_SECONDS * 1000).toISOString() }));
   return { data, has_more: false, first_id: MODELS[0], last_id: MODELS.at(-1) };
 }
 

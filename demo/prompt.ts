@@ -50,20 +50,24 @@ export function textIn(value: unknown): string {
 
 /** The text of a message's content: a string, or blocks of which some hold text. */
 export function contentText(content: unknown): string {
-  return typeof content === 'string' ? content : objectsIn(content).map((block) => textIn(block['text'])).filter((text) => text !== '').join('\n');
+  return typeof content === 'string'
+    ? content
+    : objectsIn(content).map((block) => textIn(block['text'])).filter((text) => text !== '').join('\n');
 }
 
 /** @throws BadRequest where the field is missing or not a string. */
 export function requiredText(body: Json, field: string): string {
   const value = body[field];
-  if (typeof value !== 'string' || value === '') throw new BadRequest(field, `${field} is required and must be a string`);
+  if (typeof value !== 'string' || value === '')
+    throw new BadRequest(field, `${field} is required and must be a string`);
   return value;
 }
 
 /** The messages, at least one. */
 export function requiredMessages(body: Json): Json[] {
   const messages = objectsIn(body['messages']);
-  if (messages.length === 0) throw new BadRequest('messages', 'messages is required and must hold at least one message');
+  if (messages.length === 0)
+    throw new BadRequest('messages', 'messages is required and must hold at least one message');
   return messages;
 }
 
@@ -71,6 +75,7 @@ export function requiredMessages(body: Json): Json[] {
 export function optionalCount(body: Json, field: string): number | undefined {
   const value = body[field];
   if (value === undefined || value === null) return undefined;
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < 1) throw new BadRequest(field, `${field} must be a whole number of at least 1`);
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 1)
+    throw new BadRequest(field, `${field} must be a whole number of at least 1`);
   return value;
 }

@@ -1,6 +1,6 @@
 /**
- * [P] Figures as people read them: money, counts, moments. What is shown is rounded; the exact figure stands in the title and in
- * the element's value. No float takes part in money.
+ * [P] Figures as people read them: money, counts, moments. What is shown is rounded; the exact figure stands in the
+ * title and in the element's value. No float takes part in money.
  */
 import { formatDecimal, ONE_E9 } from './decimal.ts';
 import { html } from './html.ts';
@@ -12,7 +12,8 @@ export function formatUsd(nanoUsd: bigint, places = 2): string {
   const magnitude = nanoUsd < 0n ? -nanoUsd : nanoUsd;
   const rounded = (2n * magnitude + unit) / (2n * unit) * unit;
   const [, fraction = ''] = formatDecimal(rounded, places).split('.');
-  return `${nanoUsd < 0n && rounded > 0n ? '−' : ''}$${(rounded / ONE_E9).toLocaleString('en-US')}${places > 0 ? `.${fraction}` : ''}`;
+  return `${nanoUsd < 0n &&
+    rounded > 0n ? '−' : ''}$${(rounded / ONE_E9).toLocaleString('en-US')}${places > 0 ? `.${fraction}` : ''}`;
 }
 
 /** "$1,234.567890123": every digit that is not a trailing zero, at least cents. */
@@ -22,9 +23,14 @@ export function formatExactUsd(nanoUsd: bigint): string {
   return `${nanoUsd < 0n ? '−' : ''}$${(magnitude / ONE_E9).toLocaleString('en-US')}.${fraction}`;
 }
 
-/** Money in a page. Without `places`: cents from a dollar on, up to hundredths of a cent below it, and "< $0.0001" below those. */
+/**
+ * Money in a page. Without `places`: cents from a dollar on, up to hundredths of a cent below it, and "< $0.0001" below
+ * those.
+ */
 export function money(nanoUsd: bigint, places?: number): Html {
-  return html`<data class="money" value="${formatDecimal(nanoUsd, 2)}" title="${formatExactUsd(nanoUsd)}">${shownUsd(nanoUsd, places)}</data>`;
+  return html`<data class="money" value="${formatDecimal(
+    nanoUsd, 2,
+  )}" title="${formatExactUsd(nanoUsd)}">${shownUsd(nanoUsd, places)}</data>`;
 }
 
 /** The words of `money`. */
@@ -46,10 +52,14 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`;
 }
 
-/** A moment as UTC, "2026-11-21 10:53:21 UTC"; a script writes it in the reader's own zone (the attribute says to which unit). */
+/**
+ * A moment as UTC, "2026-11-21 10:53:21 UTC"; a script writes it in the reader's own zone (the attribute says to which
+ * unit).
+ */
 export function moment(ms: number, unit: 'second' | 'minute' | 'day' = 'second'): Html {
   const iso = new Date(ms).toISOString();
-  const shown = { second: `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`, minute: `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`, day: iso.slice(0, 10) }[unit];
+  const shown = { second: `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`, minute:
+    `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`, day: iso.slice(0, 10) }[unit];
   return html`<time datetime="${iso.slice(0, 19)}Z" data-unit="${unit}">${shown}</time>`;
 }
 

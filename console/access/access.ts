@@ -1,6 +1,6 @@
 /**
- * What a signed-in person may see and change, whatever keeps the objects: a cluster's API server, asked with the person's own
- * token so that its rights decide, or a folder of manifests. Pages and forms know only this.
+ * What a signed-in person may see and change, whatever keeps the objects: a cluster's API server, asked with the
+ * person's own token so that its rights decide, or a folder of manifests. Pages and forms know only this.
  */
 import type { Kind, Resource } from '#crds/types.gen.ts';
 
@@ -30,15 +30,23 @@ export interface Listing<K extends Kind> {
 
 export type AccessVerb = 'get' | 'list' | 'create' | 'update' | 'patch' | 'delete';
 
-/** A change of an object as a JSON merge patch (RFC 7386), made only if nobody has changed its spec since it was read. */
+/**
+ * A change of an object as a JSON merge patch (RFC 7386), made only if nobody has changed its spec since it was read.
+ */
 export interface ObjectChange {
   /** Of the object that the person saw. A change of the status alone is no change. */
   readonly generation: number;
   readonly uid: string;
-  readonly patch: { readonly spec?: unknown; readonly metadata?: { readonly annotations?: unknown; readonly labels?: unknown } };
+  readonly patch: {
+    readonly spec?: unknown;
+    readonly metadata?: { readonly annotations?: unknown; readonly labels?: unknown };
+  };
 }
 
-/** What one person may do. Every method rejects with AccessError, and with nothing else, where it cannot do what is asked. */
+/**
+ * What one person may do. Every method rejects with AccessError, and with nothing else, where it cannot do what is
+ * asked.
+ */
 export interface PersonAccess {
   readonly person: Person;
   list<K extends Kind>(kind: K): Promise<Listing<K>>;
@@ -63,7 +71,8 @@ export interface ConsoleAccess {
   signIn(credential: Credential): Promise<PersonAccess | undefined>;
 }
 
-export type AccessFault = 'SignedOut' | 'Forbidden' | 'NotFound' | 'Conflict' | 'AlreadyExists' | 'Invalid' | 'Unavailable';
+export type AccessFault =
+  | 'SignedOut' | 'Forbidden' | 'NotFound' | 'Conflict' | 'AlreadyExists' | 'Invalid' | 'Unavailable';
 
 /** One thing that the API refuses, in its own words. */
 export interface FieldFault {
@@ -79,7 +88,9 @@ export class AccessError extends Error {
   /** Where it is Invalid. */
   readonly fields: readonly FieldFault[];
 
-  constructor(fault: AccessFault, message: string, { fields = [], cause }: { readonly fields?: readonly FieldFault[]; readonly cause?: unknown } = {}) {
+  constructor(fault: AccessFault, message: string, {
+    fields = [], cause,
+  }: { readonly fields?: readonly FieldFault[]; readonly cause?: unknown } = {}) {
     super(message, cause === undefined ? undefined : { cause });
     this.fault = fault;
     this.fields = fields;

@@ -1,7 +1,7 @@
 /**
- * A folder of manifests as one person's to change: the admin of one machine. Reads are of what the operator has in force, with its
- * statuses; a change is an edit of the file that the object came from, made as a careful person would make it: read anew, checked
- * first, one place in the text, then watched until the operator has taken it.
+ * A folder of manifests as one person's to change: the admin of one machine. Reads are of what the operator has in
+ * force, with its statuses; a change is an edit of the file that the object came from, made as a careful person would
+ * make it: read anew, checked first, one place in the text, then watched until the operator has taken it.
  */
 import type { Kind } from '#crds/types.gen.ts';
 import { KEY_ENTRY, secretIdOf } from '../../operator/store/key-secret.ts';
@@ -35,7 +35,8 @@ function adminOf(options: FilesAccessOptions): PersonAccess {
     const status = source.statusOf({ kind, ...metadata });
     return status === undefined ? object : { ...object, status };
   };
-  const may = async (verb: AccessVerb): Promise<boolean> => READS.has(verb) || await obstacleOf(source.folder) === undefined;
+  const may = async (verb: AccessVerb): Promise<boolean> => READS.has(verb) ||
+    await obstacleOf(source.folder) === undefined;
 
   return {
     person: { name: ADMIN },
@@ -48,8 +49,10 @@ function adminOf(options: FilesAccessOptions): PersonAccess {
       const found = findObject(source.resources, kind, ref);
       return found && withStatus(found);
     },
-    create: <K extends Kind>(kind: K, ref: ObjectRef, spec: ObjectOf<K>['spec']) => inTurn(async () => withStatus(await createManifest(options, { kind, ref, spec }))),
-    change: <K extends Kind>(kind: K, ref: ObjectRef, change: ObjectChange) => inTurn(async () => withStatus(await changeManifest(options, { kind, ref, change }))),
+    create: <K extends Kind>(kind: K, ref: ObjectRef, spec: ObjectOf<K>['spec']) =>
+      inTurn(async () => withStatus(await createManifest(options, { kind, ref, spec }))),
+    change: <K extends Kind>(kind: K, ref: ObjectRef, change: ObjectChange) =>
+      inTurn(async () => withStatus(await changeManifest(options, { kind, ref, change }))),
     remove: (kind, ref, uid) => inTurn(async () => {
       await deleteManifest(options, { kind, ref, uid });
     }),

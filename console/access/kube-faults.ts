@@ -1,12 +1,13 @@
 /**
- * [P] What the API server refuses → what the console tells the person who asked, in the server's own words: schema and CEL
- * faults at their fields, policies' and webhooks' denials as faults of the whole object.
+ * [P] What the API server refuses → what the console tells the person who asked, in the server's own words: schema and
+ * CEL faults at their fields, policies' and webhooks' denials as faults of the whole object.
  */
 import { KubeError } from '../../operator/kube/errors.ts';
 import { AccessError } from './access.ts';
 import type { AccessFault, FieldFault } from './access.ts';
 
-const FAULTS: Readonly<Record<number, AccessFault>> = { 400: 'Invalid', 401: 'SignedOut', 403: 'Forbidden', 404: 'NotFound', 409: 'Conflict', 410: 'NotFound', 413: 'Invalid', 422: 'Invalid' };
+const FAULTS: Readonly<Record<number, AccessFault>> = { 400: 'Invalid', 401:
+  'SignedOut', 403: 'Forbidden', 404: 'NotFound', 409: 'Conflict', 410: 'NotFound', 413: 'Invalid', 422: 'Invalid' };
 const SIGNED_OUT = 'The cluster does not know this token, or knows it no more. Sign in again.';
 const NO_ANSWER = 'The Kubernetes API server does not answer. Try again in a moment.';
 /** What a denial says before its own words; which of the two HTTP statuses it comes with is its author's choice. */
@@ -31,14 +32,18 @@ function faultOf({ status, reason, words }: KubeError): AccessFault {
 }
 
 function busyMessage({ status, words }: KubeError): string {
-  return status === 429 ? 'The Kubernetes API server has too much to do. Try again in a moment.' : `The Kubernetes API server could not do it: ${words}`;
+  return status === 429
+    ? 'The Kubernetes API server has too much to do. Try again in a moment.'
+    : `The Kubernetes API server could not do it: ${words}`;
 }
 
 function fieldsOf({ words, causes }: KubeError): FieldFault[] {
-  if (DENIAL.test(words)) return [{ path: '', message: words.slice(words.search(DENIAL)).replace(DENIAL, '').trim() || words }];
+  if (DENIAL.test(words))
+    return [{ path: '', message: words.slice(words.search(DENIAL)).replace(DENIAL, '').trim() || words }];
   const unknown = unknownField(words);
   if (unknown !== undefined) return [{ path: unknown, message: words }];
-  const fields = causes.map(({ field, message }) => ({ path: field === '<nil>' ? '' : field, message: message.replace(VERDICT, '') }));
+  const fields = causes.map(({ field, message }) =>
+    ({ path: field === '<nil>' ? '' : field, message: message.replace(VERDICT, '') }));
   return fields.length > 0 ? fields : [{ path: '', message: words }];
 }
 

@@ -1,7 +1,8 @@
 /**
- * What a person may do, as the API server says when it is asked with the person's own token: reviews of access, and a read of one
- * object where everything is to be shown. Answers are kept for seconds, so that a page of ten thousand keys asks a handful of
- * questions. Which namespaces are worth a question is told by the rules that the server lists; they are a hint and never a right.
+ * What a person may do, as the API server says when it is asked with the person's own token: reviews of access, and a
+ * read of one object where everything is to be shown. Answers are kept for seconds, so that a page of ten thousand keys
+ * asks a handful of questions. Which namespaces are worth a question is told by the rules that the server lists; they
+ * are a hint and never a right.
  */
 import { API_GROUP, PLURALS } from '#crds/types.gen.ts';
 import type { Kind } from '#crds/types.gen.ts';
@@ -26,7 +27,10 @@ export interface Rights {
   may(question: Question): Promise<boolean>;
   /** Out of these namespaces, those where it may be done. */
   among(namespaces: Iterable<string>, verb: AccessVerb, kind: Kind): Promise<readonly string[]>;
-  /** Which objects may be listed, or are named in the person's own rules and may be read; looked for in these namespaces. */
+  /**
+   * Which objects may be listed, or are named in the person's own rules and may be read; looked for in these
+   * namespaces.
+   */
   scope(kind: Kind, namespaces: () => Iterable<string>): Promise<Scope>;
   forget(): void;
 }
@@ -39,7 +43,10 @@ interface RightsOptions {
 
 /** A right that was taken away still counts for so long. */
 const ANSWER_MS = 10_000;
-/** Where a person has no rules at all is asked again so often: in a cluster of a thousand namespaces that is nearly everywhere. */
+/**
+ * Where a person has no rules at all is asked again so often: in a cluster of a thousand namespaces that is nearly
+ * everywhere.
+ */
 const NOTHING_MS = 60_000;
 const CONCURRENCY = 16;
 const MAX_ANSWERS = 20_000;
@@ -60,26 +67,39 @@ interface Rules {
 }
 
 interface ListedRules {
-  readonly resourceRules?: readonly { readonly verbs: readonly string[]; readonly apiGroups?: readonly string[]; readonly resources?: readonly string[]; readonly resourceNames?: readonly string[] }[];
+  readonly resourceRules?: readonly {
+    readonly verbs: readonly string[];
+    readonly apiGroups?: readonly string[];
+    readonly resources?: readonly string[];
+    readonly resourceNames?: readonly string[];
+  }[];
   readonly incomplete?: boolean;
 }
 
 export function askRights({ client, nowMs }: RightsOptions): Rights {
   const answers = createTtlCache<boolean>({ nowMs, ttlMs: () => ANSWER_MS, maxEntries: MAX_ANSWERS });
-  const listed = createTtlCache<Rules>({ nowMs, ttlMs: ({ rules }) => (rules.length > 0 ? ANSWER_MS : NOTHING_MS), maxEntries: MAX_ANSWERS });
+  const listed = createTtlCache<Rules>({ nowMs, ttlMs: ({ rules }) =>
+    (rules.length > 0 ? ANSWER_MS : NOTHING_MS), maxEntries: MAX_ANSWERS });
 
   function may(question: Question): Promise<boolean> {
     const { verb, kind, namespace, name } = question;
     return answers.get([verb, kind, namespace, name].join(' '), async () => {
-      const resourceAttributes = { group: API_GROUP, resource: PLURALS[kind], verb, ...namespace !== undefined && { namespace }, ...name !== undefined && { name } };
-      const { status } = await client.request({ method: 'POST', path: `${AUTHORIZATION}/selfsubjectaccessreviews`, body: { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: { resourceAttributes } } });
+      const resourceAttributes = { group: API_GROUP, resource: PLURALS[kind], verb, ...namespace !== undefined &&
+        { namespace }, ...name !== undefined && { name } };
+      const { status } = await client.request({
+        method: 'POST', path: `${AUTHORIZATION}/selfsubjectaccessreviews`,
+        body: { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: { resourceAttributes } },
+      });
       return status?.allowed === true && status.denied !== true;
     });
   }
 
   function rulesIn(namespace: string): Promise<Rules> {
     return listed.get(namespace, async () => {
-      const { status = {} } = await client.request({ method: 'POST', path: `${AUTHORIZATION}/selfsubjectrulesreviews`, body: { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview', spec: { namespace } } });
+      const { status = {} } = await client.request({
+        method: 'POST', path: `${AUTHORIZATION}/selfsubjectrulesreviews`,
+        body: { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview', spec: { namespace } },
+      });
       return ours(status);
     });
   }
@@ -99,7 +119,8 @@ export function askRights({ client, nowMs }: RightsOptions): Rights {
 
   async function mayIn(namespace: string, verb: AccessVerb, kind: Kind): Promise<boolean> {
     const { rules, incomplete } = await rulesIn(namespace);
-    return (incomplete || rules.some((rule) => applies(rule, verb, kind) && rule.names.length === 0)) && may({ verb, kind, namespace });
+    return (incomplete || rules.some((rule) => applies(rule, verb, kind) && rule.names.length === 0)) &&
+      may({ verb, kind, namespace });
   }
 
   /** An object that the person's own rules name is known to them, so showing it tells nothing new. */
@@ -141,11 +162,14 @@ function ours({ resourceRules = [], incomplete = false }: ListedRules): Rules {
 }
 
 function applies({ verbs, resources }: Rule, verb: AccessVerb, kind: Kind): boolean {
-  return (verbs.includes(verb) || verbs.includes('*')) && (resources.includes(PLURALS[kind]) || resources.includes('*'));
+  return (verbs.includes(verb) || verbs.includes('*')) &&
+    (resources.includes(PLURALS[kind]) || resources.includes('*'));
 }
 
 /** As Promise.all over a mapping, with at most `concurrency` running. The first failure ends it. */
-export async function mapConcurrently<T, R>(items: readonly T[], concurrency: number, map: (item: T) => Promise<R>): Promise<R[]> {
+export async function mapConcurrently<T, R>(
+  items: readonly T[], concurrency: number, map: (item: T) => Promise<R>,
+): Promise<R[]> {
   const results: R[] = [];
   let next = 0;
   const work = async (): Promise<void> => {

@@ -1,7 +1,7 @@
 /**
- * Keeps the list of keys up to date and filters it while one types. The server has rendered everything and renders it again, in
- * full, for the very same address: this script compares cell by cell and puts in place only what differs, so that nothing flashes,
- * nothing that is open closes, and what has the focus keeps it. It sleeps while nobody looks.
+ * Keeps the list of keys up to date and filters it while one types. The server has rendered everything and renders it
+ * again, in full, for the very same address: this script compares cell by cell and puts in place only what differs, so
+ * that nothing flashes, nothing that is open closes, and what has the focus keeps it. It sleeps while nobody looks.
  */
 const POLL_MS = 5_000;
 const LONGEST_WAIT_MS = 60_000;
@@ -31,7 +31,8 @@ if (filters && switches && count) {
     else clearTimeout(timer);
   });
   document.addEventListener('keydown', (event) => {
-    if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || event.target.closest('input, select, textarea')) return;
+    if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey ||
+      event.target.closest('input, select, textarea')) return;
     event.preventDefault();
     filters.elements.q.focus();
   });
@@ -129,7 +130,9 @@ async function turn(button) {
   } catch {
     button.setAttribute('aria-checked', before);
     button.removeAttribute('aria-busy');
-    switches.append(Object.assign(document.createElement('input'), { type: 'hidden', name: button.name, value: button.value }));
+    switches.append(Object.assign(
+      document.createElement('input'), { type: 'hidden', name: button.name, value: button.value },
+    ));
     switches.action = button.formAction;
     switches.submit();
   }

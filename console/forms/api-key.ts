@@ -1,6 +1,7 @@
 /**
- * [P] The form of an ApiKey: what was typed ↔ the spec, and refusals of the API ↔ the form's fields. A form keeps every text as it
- * was typed, so that it can come back with a fault beside it; what only the API can judge goes to the API as it is.
+ * [P] The form of an ApiKey: what was typed ↔ the spec, and refusals of the API ↔ the form's fields. A form keeps every
+ * text as it was typed, so that it can come back with a fault beside it; what only the API can judge goes to the API as
+ * it is.
  */
 import type { ApiKey, ApiKeyQuota, ApiKeySpec } from '#crds/types.gen.ts';
 import type { AccessError } from '../access/access.ts';
@@ -34,7 +35,8 @@ export interface FormFault {
   readonly message: string;
 }
 
-export type Parsed<T> = { readonly value: T; readonly faults?: never } | { readonly value?: never; readonly faults: readonly FormFault[] };
+export type Parsed<T> =
+  | { readonly value: T; readonly faults?: never } | { readonly value?: never; readonly faults: readonly FormFault[] };
 
 /** Posted fields that come once for each ticked box. */
 export const MODEL_BOXES = ['model'];
@@ -46,7 +48,8 @@ export const UNLIMITED = 'Unlimited';
 /** A new key's form, before anything is typed. */
 export function newKeyForm(namespace: string): KeyForm {
   return {
-    namespace, name: '', group: '', account: '', enabled: true, limited: false, limitUsd: '', period: 'Never', whenShort: 'Lower', expires: '',
+    namespace, name: '', group:
+      '', account: '', enabled: true, limited: false, limitUsd: '', period: 'Never', whenShort: 'Lower', expires: '',
     restricted: false, models: [], maxConcurrency: '', keyType: 'Generated', secret: '',
   };
 }
@@ -119,7 +122,8 @@ export function specOfForm(form: KeyForm, gatewayNamespace: string): Parsed<ApiK
       ...(form.expires === '' ? {} : { expirationTime: timeOfInput(form.expires) }),
       ...(form.restricted ? { models: form.models } : {}),
       ...(concurrency.value === undefined ? {} : { maxConcurrency: concurrency.value }),
-      key: { type: type.value, rotation: 1, overlapSeconds: 0, ...(form.secret === '' ? {} : { secretRef: { name: form.secret } }) },
+      key: { type: type.value, rotation:
+        1, overlapSeconds: 0, ...(form.secret === '' ? {} : { secretRef: { name: form.secret } }) },
     },
   };
 }
@@ -142,7 +146,8 @@ export function quotaOf(form: KeyForm): Parsed<Omit<ApiKeyQuota, 'limitUsd'>> {
 /** undefined: any number. */
 export function concurrencyOf({ maxConcurrency }: KeyForm): Parsed<number | undefined> {
   if (maxConcurrency === '') return { value: undefined };
-  if (!/^-?\d{1,15}$/.test(maxConcurrency)) return fault('maxConcurrency', 'Type a whole number, or leave it empty for any number.');
+  if (!/^-?\d{1,15}$/.test(maxConcurrency))
+    return fault('maxConcurrency', 'Type a whole number, or leave it empty for any number.');
   return { value: Number(maxConcurrency) };
 }
 
@@ -190,9 +195,13 @@ const FIELD_PATHS: readonly (readonly [string, KeyField])[] = [
   ['spec.key.overlapSeconds', 'overlap'],
 ];
 
-/** The refusal as faults: each at its field, in the API's words; what has no field, and what was no matter of fields, at the top. */
+/**
+ * The refusal as faults: each at its field, in the API's words; what has no field, and what was no matter of fields, at
+ * the top.
+ */
 export function faultsOfRefusal(error: AccessError, present: readonly KeyField[]): FormFault[] {
-  if (error.fields.length === 0) return [{ field: error.fault === 'AlreadyExists' && present.includes('name') ? 'name' : undefined, message: error.message }];
+  if (error.fields.length === 0) return [{ field: error.fault === 'AlreadyExists' &&
+    present.includes('name') ? 'name' : undefined, message: error.message }];
   return error.fields.map(({ path, message }) => {
     const field = controlOf(path);
     if (field !== undefined && present.includes(field)) return { field, message };
@@ -201,5 +210,6 @@ export function faultsOfRefusal(error: AccessError, present: readonly KeyField[]
 }
 
 function controlOf(path: string): KeyField | undefined {
-  return FIELD_PATHS.find(([place]) => path === place || (path.startsWith(place) && '.['.includes(path.charAt(place.length))))?.[1];
+  return FIELD_PATHS.find(([place]) => path === place ||
+    (path.startsWith(place) && '.['.includes(path.charAt(place.length))))?.[1];
 }

@@ -68,12 +68,16 @@ function readFacts(apiKey: ApiKey): KeyFacts {
 /** What the Ready condition says, if it speaks of the spec as it is now. */
 export function readinessOf({ metadata, status }: ApiKey): Readiness {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
-  if (!ready) return { state: 'Unknown', reason: 'Pending', message: 'The gateway has not looked at it yet.', underWay: true };
+  if (!ready)
+    return { state: 'Unknown', reason: 'Pending', message: 'The gateway has not looked at it yet.', underWay: true };
   const { observedGeneration = Infinity } = ready;
-  if (observedGeneration < (metadata.generation ?? 0)) return { state: 'Unknown', reason: 'Reconciling', message: 'The latest change is on its way to the proxies.', underWay: true };
+  if (observedGeneration < (metadata.generation ?? 0)) return {
+    state: 'Unknown', reason: 'Reconciling', message: 'The latest change is on its way to the proxies.', underWay: true,
+  };
   const { reason, message } = ready;
   if (ready.status === 'True') return { state: 'Ready', reason, message, underWay: false };
-  return { state: ready.status === 'False' ? 'NotReady' : 'Unknown', reason, message, underWay: holds('Reconciling', status?.conditions) };
+  return { state: ready.status === 'False' ? 'NotReady' : 'Unknown', reason, message, underWay:
+    holds('Reconciling', status?.conditions) };
 }
 
 function holds(type: string, conditions: readonly Condition[] = []): boolean {
@@ -95,7 +99,8 @@ function naturalOrder(name: string): string {
 }
 
 const REASON_LABELS: Readonly<Record<string, string>> = {
-  Disabled: 'Disabled', Expired: 'Expired', LimitReached: 'Limit reached', SecretPending: 'Waiting for its key', Reconciling: 'On its way', Pending: 'Waiting',
+  Disabled: 'Disabled', Expired: 'Expired', LimitReached:
+    'Limit reached', SecretPending: 'Waiting for its key', Reconciling: 'On its way', Pending: 'Waiting',
 };
 
 /** One mark; with a message it can be opened. */
@@ -104,7 +109,8 @@ export function readyMark({ state, reason, message, underWay }: Readiness): Html
   const tone = markTone(reason, underWay);
   const mark = html`<span class="dot ${tone}">${REASON_LABELS[reason] ?? reason}</span>`;
   if (message === '') return mark;
-  return html`<details class="why"><summary>${state === 'NotReady' && !underWay ? html`<span class="vh">Not ready: </span>` : NOTHING}${mark}</summary><p>${message}</p></details>`;
+  return html`<details class="why"><summary>${state === 'NotReady' &&
+    !underWay ? html`<span class="vh">Not ready: </span>` : NOTHING}${mark}</summary><p>${message}</p></details>`;
 }
 
 function markTone(reason: string, underWay: boolean): string {
@@ -131,7 +137,9 @@ ${renderIdentity(apiKey, nowMs)}</dl>`;
 
 /** The message stands there: whoever opens this page wants to know. */
 function renderState({ readiness }: KeyFacts): Html {
-  return readiness.state === 'Ready' ? readyMark(readiness) : html`${readyMark({ ...readiness, message: '' })}<p class="hint">${readiness.message}</p>`;
+  return readiness.state === 'Ready'
+    ? readyMark(readiness)
+    : html`${readyMark({ ...readiness, message: '' })}<p class="hint">${readiness.message}</p>`;
 }
 
 function renderMoney(facts: KeyFacts): Html {
@@ -140,25 +148,34 @@ function renderMoney(facts: KeyFacts): Html {
   return html`<dt>${once ? 'Spent' : 'Spent in this period'}</dt><dd>${renderSpent(facts)}</dd>
 ${once ? NOTHING : html`<dt>Spent in all</dt><dd>${money(facts.totalSpentNanoUsd)}</dd>`}
 <dt>Remaining</dt><dd>${facts.remainingNanoUsd === undefined ? 'Unlimited' : money(facts.remainingNanoUsd)}</dd>
-<dt>Account</dt><dd><a href="/wallet/${encodeURIComponent(namespace)}/${encodeURIComponent(accountRef.name)}"><bdi>${accountRef.name}</bdi></a></dd>`;
+<dt>Account</dt><dd><a href="/wallet/${encodeURIComponent(
+  namespace,
+)}/${encodeURIComponent(accountRef.name)}"><bdi>${accountRef.name}</bdi></a></dd>`;
 }
 
 function renderIdentity(apiKey: ApiKey, nowMs: number): Html {
   const { metadata: { creationTimestamp }, spec: { key }, status } = apiKey;
-  return html`<dt>Key</dt><dd>${status?.keyPrefix === undefined ? 'Not made yet' : html`<code>${status.keyPrefix}…</code>`}${renderRotation(apiKey)}</dd>
-${renderPrevious(apiKey, nowMs)}<dt>Secret</dt><dd><code>${secretNameOf(apiKey)}</code>${key.type === 'Provided' ? html` <small class="soft">yours; the gateway never writes it</small>` : NOTHING}</dd>
+  return html`<dt>Key</dt><dd>${status?.keyPrefix === undefined
+    ? 'Not made yet'
+    : html`<code>${status.keyPrefix}…</code>`}${renderRotation(apiKey)}</dd>
+${renderPrevious(apiKey, nowMs)}<dt>Secret</dt><dd><code>${secretNameOf(apiKey)}</code>${key.type === 'Provided'
+  ? html` <small class="soft">yours; the gateway never writes it</small>`
+  : NOTHING}</dd>
 ${creationTimestamp === undefined ? NOTHING : html`<dt>Created</dt><dd>${expiryOf(creationTimestamp)}</dd>`}`;
 }
 
 function renderSpent({ spentNanoUsd, limitNanoUsd }: KeyFacts): Html {
   if (limitNanoUsd === undefined) return money(spentNanoUsd);
-  return html`<div class="meter"><div><span>${money(spentNanoUsd)}</span><span class="soft">of ${money(limitNanoUsd)}</span></div>\
+  return html`<div class="meter"><div><span>${money(
+    spentNanoUsd,
+  )}</span><span class="soft">of ${money(limitNanoUsd)}</span></div>\
 ${renderBar({ part: spentNanoUsd, whole: limitNanoUsd, tone: toneOf(spentNanoUsd, limitNanoUsd) })}</div>`;
 }
 
 function renderRotation({ spec: { key }, status }: ApiKey): Html {
   if (key.type === 'Provided' || key.rotation === 1) return NOTHING;
-  return status?.keyRotation !== undefined && status.keyRotation < key.rotation ? html` <small class="soft">rotation ${key.rotation} is being made</small>`
+  return status?.keyRotation !== undefined &&
+    status.keyRotation < key.rotation ? html` <small class="soft">rotation ${key.rotation} is being made</small>`
     : html` <small class="soft">rotation ${key.rotation}</small>`;
 }
 
@@ -166,7 +183,8 @@ function renderRotation({ spec: { key }, status }: ApiKey): Html {
 export function renderPrevious({ status }: ApiKey, nowMs: number): Html {
   const working = (status?.previousKeys ?? []).filter(({ expirationTime }) => Date.parse(expirationTime) > nowMs);
   if (working.length === 0) return NOTHING;
-  return html`<dt>${working.length === 1 ? 'Old key' : 'Old keys'}</dt><dd>${working.map(({ expirationTime }) => html`<div>works until ${expiryOf(expirationTime)}</div>`)}</dd>\n`;
+  return html`<dt>${working.length === 1 ? 'Old key' : 'Old keys'}</dt><dd>${working.map(({ expirationTime }) =>
+    html`<div>works until ${expiryOf(expirationTime)}</div>`)}</dd>\n`;
 }
 
 function expiryOf(time: string): Html | string {

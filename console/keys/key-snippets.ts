@@ -21,7 +21,8 @@ export const EXAMPLE_MODEL = 'MODEL';
 /** In the order in which people look for them. */
 export function snippetsOf({ url, key, model }: SnippetFacts): Snippet[] {
   const base = url.replace(/\/+$/, '');
-  const [q, k, v1, b] = [JSON.stringify(model), JSON.stringify(key), JSON.stringify(`${base}/v1`), JSON.stringify(base)];
+  const [q, k, v1, b] =
+    [JSON.stringify(model), JSON.stringify(key), JSON.stringify(`${base}/v1`), JSON.stringify(base)];
   return [
     {
       id: 'curl', label: 'curl', code: `curl ${shell(`${base}/v1/chat/completions`)} \\

@@ -1,6 +1,6 @@
 /**
- * Which keys were shown lately, for all replicas together: of several that want to show a key exactly one does, and it notes so
- * before it shows the key. A key is told by its hash, which its status has as well.
+ * Which keys were shown lately, for all replicas together: of several that want to show a key exactly one does, and it
+ * notes so before it shows the key. A key is told by its hash, which its status has as well.
  */
 import { isJsonObject, parseJson } from '#crds/json.ts';
 import type { SharedState } from '../access/shared-state.ts';
@@ -26,7 +26,8 @@ export async function claimShowing(state: SharedState, keyHash: string, nowMs: n
     const shown = parse(text);
     mine = !shown.has(id);
     if (!mine) return text;
-    const kept = [...shown].filter(([, atMs]) => nowMs - atMs < KEPT_MS).sort(([, a], [, b]) => a - b).slice(1 - MAX_SHOWN);
+    const kept =
+      [...shown].filter(([, atMs]) => nowMs - atMs < KEPT_MS).sort(([, a], [, b]) => a - b).slice(1 - MAX_SHOWN);
     return JSON.stringify(Object.fromEntries([...kept, [id, nowMs]]));
   });
   return mine;
@@ -35,7 +36,9 @@ export async function claimShowing(state: SharedState, keyHash: string, nowMs: n
 /** What is empty, or not ours, counts for nothing. */
 function parse(text: string): ReadonlyMap<string, number> {
   const value = parseJson(text);
-  return new Map(isJsonObject(value) ? Object.entries(value).flatMap(([id, atMs]) => typeof atMs === 'number' ? [[id, atMs] as const] : []) : []);
+  return new Map(isJsonObject(value)
+    ? Object.entries(value).flatMap(([id, atMs]) => typeof atMs === 'number' ? [[id, atMs] as const] : [])
+    : []);
 }
 
 function idOf(keyHash: string): string {

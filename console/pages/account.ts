@@ -11,7 +11,9 @@ import type { Answer, ConsoleRoute, PageRequest } from '../route.ts';
 import { accountFacts, accountMark, accountPath, renderWalletHead } from '../wallet/account-facts.ts';
 import type { AccountFacts } from '../wallet/account-facts.ts';
 import { renderCallsTable } from '../wallet/calls-table.ts';
-import { emptyGrantForm, faultsOfGrant, faultsOfRefusedGrant, grantChange, parseGrantForm, renderGrants } from '../wallet/grants.ts';
+import {
+  emptyGrantForm, faultsOfGrant, faultsOfRefusedGrant, grantChange, parseGrantForm, renderGrants,
+} from '../wallet/grants.ts';
 import type { GrantFault, GrantForm, GrantsView } from '../wallet/grants.ts';
 import { parseRange } from '../wallet/query.ts';
 import type { DayRange } from '../wallet/query.ts';
@@ -21,7 +23,8 @@ import { renderSpending } from '../wallet/spending.ts';
 import type { Spending, SpendingView } from '../wallet/spending.ts';
 
 export const accountRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/wallet/:namespace/:name', handle: async (request) => accountPage(request, await readScope(request)) },
+  { method: 'GET', path:
+    '/wallet/:namespace/:name', handle: async (request) => accountPage(request, await readScope(request)) },
   { method: 'POST', path: '/wallet/:namespace/:name/grants', handle: grant },
 ];
 
@@ -35,26 +38,34 @@ interface AccountPageOptions {
 /** One account's page, or one key's. */
 async function accountPage(request: PageRequest, scope: Scope, { refused }: AccountPageOptions = {}): Promise<Answer> {
   const { ref, account, key, unknownKey } = scope;
-  if (unknownKey !== undefined) throw new AccessError('NotFound', `No key of this account that you may see is called ${unknownKey}.`);
+  if (unknownKey !== undefined)
+    throw new AccessError('NotFound', `No key of this account that you may see is called ${unknownKey}.`);
   const range = parseRange(request.query, request.nowMs);
-  const [names, { spending, latest }, grants] = await Promise.all([keyNames(scope, request), readSpending(request, scope, range), grantsView(request, account, refused)]);
+  const [names, { spending, latest }, grants] = await Promise.all([
+    keyNames(scope, request), readSpending(request, scope, range), grantsView(request, account, refused),
+  ]);
   const body = renderAccount({
     ref, names, latest, grants, key: key?.metadata.name, done: grantedNotice(request, scope),
     facts: account && accountFacts(account, names.size),
     spending: { range, spending, byKey: key === undefined, ...spendingLinks(scope, names) },
   });
-  return { page: { title: `${key?.metadata.name ?? ref.name} · Wallet`, active: 'wallet', body, ...WALLET_FILES }, status: refused?.status ?? 200 };
+  return { page: { title: `${key?.metadata.name ??
+    ref.name} · Wallet`, active: 'wallet', body, ...WALLET_FILES }, status: refused?.status ?? 200 };
 }
 
 /** With a form for who may change the account. */
-async function grantsView({ person, csrf, nowMs }: PageRequest, account: Account | undefined, refused: AccountPageOptions['refused']): Promise<GrantsView | undefined> {
+async function grantsView({ person, csrf, nowMs }: PageRequest, account:
+  | Account | undefined, refused: AccountPageOptions['refused']): Promise<GrantsView | undefined> {
   if (!account) return undefined;
   const mayGrant = await person.may('patch', 'Account', account.metadata);
-  return { account, csrf, faults: refused?.faults ?? [], form: mayGrant ? refused?.form ?? emptyGrantForm(account, nowMs) : undefined };
+  return { account, csrf, faults: refused?.faults ??
+    [], form: mayGrant ? refused?.form ?? emptyGrantForm(account, nowMs) : undefined };
 }
 
 /** A ledger that does not answer takes nothing else from the page. */
-async function readSpending({ deps: { usage } }: PageRequest, scope: Scope, range: DayRange): Promise<{ readonly spending: Spending; readonly latest: readonly UsageRecord[] | undefined }> {
+async function readSpending(
+  { deps: { usage } }: PageRequest, scope: Scope, range: DayRange,
+): Promise<{ readonly spending: Spending; readonly latest: readonly UsageRecord[] | undefined }> {
   if (!usage) return { spending: 'Missing', latest: undefined };
   const query = callsOf(scope);
   try {
@@ -68,13 +79,15 @@ async function readSpending({ deps: { usage } }: PageRequest, scope: Scope, rang
   }
 }
 
-function spendingLinks({ ref, key }: Scope, names: ReadonlyMap<string, string>): Pick<SpendingView, 'pathFor' | 'key' | 'modelPath'> {
+function spendingLinks({ ref, key }: Scope, names: ReadonlyMap<string, string>): Pick<SpendingView,
+  | 'pathFor' | 'key' | 'modelPath'> {
   const own = key?.metadata.name ?? '';
   return {
     pathFor: (days) => accountPath(ref, undefined, { key: own, days: String(days) }),
     key: (uid) => {
       const name = names.get(uid);
-      return { name, path: name === undefined ? accountPath(ref, 'calls', { uid }) : accountPath(ref, undefined, { key: name }) };
+      return { name, path:
+        name === undefined ? accountPath(ref, 'calls', { uid }) : accountPath(ref, undefined, { key: name }) };
     },
     modelPath: (model) => accountPath(ref, 'calls', { key: own, model }),
   };
@@ -83,10 +96,12 @@ function spendingLinks({ ref, key }: Scope, names: ReadonlyMap<string, string>):
 /** Only of a grant that is there: an address can say anything. */
 function grantedNotice({ query }: PageRequest, { account }: Scope): string | undefined {
   const grant = account?.spec.grants?.find(({ name }) => name === query.get('granted'));
-  return grant && `Granted: ${grant.usd} USD as ${grant.name}. It counts as soon as the proxies have it, which takes a moment.`;
+  return grant &&
+    `Granted: ${grant.usd} USD as ${grant.name}. It counts as soon as the proxies have it, which takes a moment.`;
 }
 
-const CHANGED_MEANWHILE = 'Somebody else has changed this account meanwhile; it is shown as it is now. Look at its grants, and grant again if it is still right.';
+const CHANGED_MEANWHILE = 'Somebody else has changed this account meanwhile; it is shown as it is now. Look at its ' +
+  'grants, and grant again if it is still right.';
 
 async function grant(request: PageRequest): Promise<Answer> {
   const scope = await readScope(request);
@@ -104,13 +119,18 @@ async function grant(request: PageRequest): Promise<Answer> {
 }
 
 /** The form again, with what is wrong; what is no matter of the form has a page of its own. */
-async function refusedGrant(request: PageRequest, scope: Scope, { form, error }: { readonly form: GrantForm; readonly error: unknown }): Promise<Answer> {
+async function refusedGrant(request: PageRequest, scope: Scope, {
+  form, error,
+}: { readonly form: GrantForm; readonly error: unknown }): Promise<Answer> {
   if (!(error instanceof AccessError)) throw error;
-  if (error.fault === 'Invalid') return accountPage(request, scope, { refused: { form, faults: faultsOfRefusedGrant(error), status: 422 } });
+  if (error.fault === 'Invalid')
+    return accountPage(request, scope, { refused: { form, faults: faultsOfRefusedGrant(error), status: 422 } });
   if (error.fault !== 'Conflict') throw error;
   const now = await readScope(request);
   const { uid = '', generation = 0 } = now.account?.metadata ?? {};
-  return accountPage(request, now, { refused: { form: { ...form, uid, generation }, faults: [{ field: undefined, message: CHANGED_MEANWHILE }], status: 409 } });
+  return accountPage(request, now, { refused: {
+    form: { ...form, uid, generation }, faults: [{ field: undefined, message: CHANGED_MEANWHILE }], status: 409,
+  } });
 }
 
 interface AccountView {
@@ -133,7 +153,8 @@ function renderAccount(view: AccountView): Html {
   return html`${renderWalletHead({ ref, key, here: undefined })}
 ${done === undefined ? NOTHING : html`<div class="notice good" role="status"><p>${done}</p></div>`}
 ${facts && key === undefined ? renderFigures(facts) : NOTHING}
-${facts ? NOTHING : html`<div class="notice"><p>You may not see this account. This is what its key <bdi>${key ?? ''}</bdi> has spent.</p></div>`}
+${facts ? NOTHING : html`<div class="notice"><p>You may not see this account. This is what its key <bdi>${key ??
+  ''}</bdi> has spent.</p></div>`}
 ${renderSpending(view.spending)}
 ${latest === undefined || latest.length === 0 ? NOTHING : renderLatest(view, latest, names)}
 ${grants && key === undefined ? renderGrants(grants) : NOTHING}`;
@@ -141,16 +162,22 @@ ${grants && key === undefined ? renderGrants(grants) : NOTHING}`;
 
 function renderFigures({ account, balanceNanoUsd, creditNanoUsd, spentNanoUsd, heldNanoUsd }: AccountFacts): Html {
   return html`<dl class="figures">
-<div><dt>Balance</dt><dd${balanceNanoUsd <= 0n ? html` class="bad"` : NOTHING}>${money(balanceNanoUsd)}<small>${accountMark(account)}</small></dd></div>
+<div><dt>Balance</dt><dd${balanceNanoUsd <= 0n
+  ? html` class="bad"`
+  : NOTHING}>${money(balanceNanoUsd)}<small>${accountMark(account)}</small></dd></div>
 <div><dt>Credit</dt><dd>${money(creditNanoUsd)}<small>all grants together</small></dd></div>
 <div><dt>Spent</dt><dd>${money(spentNanoUsd)}<small>since the first call</small></dd></div>
 <div><dt>Held now</dt><dd>${money(heldNanoUsd)}<small>by running calls, at most</small></dd></div>
 </dl>`;
 }
 
-function renderLatest({ ref, key }: AccountView, latest: readonly UsageRecord[], names: ReadonlyMap<string, string>): Html {
+function renderLatest({
+  ref, key,
+}: AccountView, latest: readonly UsageRecord[], names: ReadonlyMap<string, string>): Html {
   const parameters = { key: key ?? '' };
   return html`<section class="section" aria-labelledby="latest"><div class="section-head"><h2 id="latest">Latest calls</h2>
-<p><a href="${accountPath(ref, 'calls', parameters)}">All calls</a> · <a href="${accountPath(ref, 'calls.csv', parameters)}">CSV</a></p></div>
+<p><a href="${accountPath(
+  ref, 'calls', parameters,
+)}">All calls</a> · <a href="${accountPath(ref, 'calls.csv', parameters)}">CSV</a></p></div>
 ${renderCallsTable(latest, names)}</section>`;
 }

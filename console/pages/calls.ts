@@ -23,11 +23,16 @@ async function showCalls(request: PageRequest): Promise<Answer> {
   const filter = parseCallFilter(request.query);
   const before = request.query.get('before') ?? undefined;
   const [names, page] = await Promise.all([
-    keyNames(scope, request), request.deps.usage?.page(queryOf(scope, filter), { size: PAGE_SIZE, ...(before === undefined ? {} : { before }) }),
+    keyNames(scope, request), request.deps.usage?.page(
+      queryOf(scope, filter), { size: PAGE_SIZE, ...(before === undefined ? {} : { before }) },
+    ),
   ]);
   const head = renderWalletHead({ ref, key: key?.metadata.name, here: 'Calls' });
-  const body = page ? renderCalls({ ref, filter, names, unknownKey, calls: page.calls, next: page.next, wholeSinceMs: page.wholeSinceMs, older: before !== undefined, wholeAccount: account !== undefined }) : ledgerNotice('Missing');
-  return { page: { title: `Calls · ${ref.name} · Wallet`, active: 'wallet', body: html`${head}\n${body}`, ...WALLET_FILES } };
+  const body = page ? renderCalls({ ref, filter, names, unknownKey, calls: page.calls, next: page.next, wholeSinceMs:
+    page.wholeSinceMs, older: before !== undefined, wholeAccount: account !== undefined }) : ledgerNotice('Missing');
+  return { page: {
+    title: `Calls · ${ref.name} · Wallet`, active: 'wallet', body: html`${head}\n${body}`, ...WALLET_FILES,
+  } };
 }
 
 async function downloadCalls(request: PageRequest): Promise<Answer> {
@@ -35,7 +40,8 @@ async function downloadCalls(request: PageRequest): Promise<Answer> {
   const { usage } = request.deps;
   if (!usage) return showCalls(request);
   const stem = `calls-${scope.ref.namespace}-${scope.ref.name}`.slice(0, MAX_STEM_LENGTH);
-  return { file: { name: `${stem}.csv`, contentType: 'text/csv; charset=utf-8', content: csvOf(usage, queryOf(scope, parseCallFilter(request.query))) } };
+  return { file: { name: `${stem}.csv`, contentType:
+    'text/csv; charset=utf-8', content: csvOf(usage, queryOf(scope, parseCallFilter(request.query))) } };
 }
 
 async function* csvOf(usage: UsageBook, query: CallQuery): AsyncGenerator<string> {
@@ -50,7 +56,9 @@ async function* csvOf(usage: UsageBook, query: CallQuery): AsyncGenerator<string
 }
 
 function queryOf(scope: Scope, filter: CallFilter): CallQuery {
-  return { ...callsOf(scope, filter.uid), ...momentsOf(filter), ...(filter.model === '' ? {} : { model: filter.model }), ...(filter.status ? { status: filter.status } : {}) };
+  return { ...callsOf(scope, filter.uid), ...momentsOf(filter), ...(filter.model === ''
+    ? {}
+    : { model: filter.model }), ...(filter.status ? { status: filter.status } : {}) };
 }
 
 export const callsRoutes: readonly ConsoleRoute[] = [

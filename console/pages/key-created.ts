@@ -1,6 +1,6 @@
 /**
- * The one page that shows a key's text: once, for a few minutes after it was made, read with the person's own rights. The address
- * says which rotation it waits for and since when; the text is in no address, log or cookie.
+ * The one page that shows a key's text: once, for a few minutes after it was made, read with the person's own rights.
+ * The address says which rotation it waits for and since when; the text is in no address, log or cookie.
  */
 import { hash } from 'node:crypto';
 import type { ApiKey } from '#crds/types.gen.ts';
@@ -18,7 +18,8 @@ import type { Answer, ConsoleDeps, ConsoleRoute, PageRequest } from '../route.ts
 import { linesOf } from '../views/fragments.ts';
 import type { Place } from '../views/fragments.ts';
 
-export const keyCreatedRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/keys/:namespace/:name/created', handle: createdPage }];
+export const keyCreatedRoutes: readonly ConsoleRoute[] =
+  [{ method: 'GET', path: '/keys/:namespace/:name/created', handle: createdPage }];
 
 /** Longer than it takes to make one: from here on the page says so and stops looking. */
 const LATE_MS = 60_000;
@@ -33,7 +34,8 @@ async function createdPage(request: PageRequest): Promise<Answer> {
   const made = await findCreatedKey(request, apiKey);
   const view = { apiKey, made, gatewayUrl: deps.gatewayUrl, model: firstModel(deps, apiKey), place: deps.access.place };
   if (query.has('part')) return { fragment: renderCreated(view) };
-  return { page: { title: `The key of ${apiKey.metadata.name}`, active: 'keys', body: renderCreatedPage(view), scripts: ['moments.js', 'copy.js', 'key-made.js'], styles: ['keys.css'] } };
+  return { page: { title: `The key of ${apiKey.metadata.name}`, active:
+    'keys', body: renderCreatedPage(view), scripts: ['moments.js', 'copy.js', 'key-made.js'], styles: ['keys.css'] } };
 }
 
 async function findCreatedKey(request: PageRequest, apiKey: ApiKey): Promise<CreatedKey> {
@@ -48,22 +50,28 @@ async function findCreatedKey(request: PageRequest, apiKey: ApiKey): Promise<Cre
   const found = await readKey(request, apiKey, keyHash);
   if (found === undefined) return waiting;
   if (found === 'Unreadable') return { state: 'Unreadable' };
-  return headOnly || await claimShowing(deps.state, keyHash, nowMs) ? { state: 'Shown', text: found.text } : { state: 'Over' };
+  return headOnly ||
+    await claimShowing(deps.state, keyHash, nowMs) ? { state: 'Shown', text: found.text } : { state: 'Over' };
 }
 
 /**
- * The rotation that the address asks for: since when, and the hash of its key, once it is made. undefined: it is too late for it, or a
- * later one is there, which is for whoever has asked for that.
+ * The rotation that the address asks for: since when, and the hash of its key, once it is made. undefined: it is too
+ * late for it, or a later one is there, which is for whoever has asked for that.
  */
-function askedFor({ query, nowMs }: PageRequest, { status = {} }: ApiKey): { readonly sinceMs: number; readonly keyHash: string | undefined } | undefined {
+function askedFor({ query, nowMs }: PageRequest, { status = {} }: ApiKey):
+  | { readonly sinceMs: number; readonly keyHash: string | undefined } | undefined {
   const [rotation, sinceMs] = [numberOf(query.get('rotation')), numberOf(query.get('since'))];
   const inTime = sinceMs <= nowMs + CLOCK_SKEW_MS && nowMs < sinceMs + SHOWN_FOR_MS;
   const { keyHash, keyRotation = 0 } = status;
-  return inTime && rotation >= Math.max(1, keyRotation) ? { sinceMs, keyHash: keyRotation === rotation ? keyHash : undefined } : undefined;
+  return inTime && rotation >= Math.max(1, keyRotation)
+    ? { sinceMs, keyHash: keyRotation === rotation ? keyHash : undefined }
+    : undefined;
 }
 
 /** The text, once it is the key with this hash: what a Secret still has from before is not it. */
-async function readKey({ person }: PageRequest, { metadata }: ApiKey, keyHash: string): Promise<'Unreadable' | { readonly text: string } | undefined> {
+async function readKey(
+  { person }: PageRequest, { metadata }: ApiKey, keyHash: string,
+): Promise<'Unreadable' | { readonly text: string } | undefined> {
   try {
     const text = await person.readKeyText(metadata);
     return text !== undefined && hash('sha256', text, 'hex') === keyHash ? { text } : undefined;
@@ -78,7 +86,8 @@ function firstModel({ resources, gatewayNamespace }: ConsoleDeps, { metadata, sp
   const facts = resources();
   const groups = facts.groups.filter(({ metadata: { name } }) => name === spec.groupRef.name);
   const [choice] = groupChoices(groups, facts, { namespace: metadata.namespace, gatewayNamespace, current: '' });
-  const chat = new Set(facts.modelRoutes.flatMap(({ spec: route }) => route.models.filter(({ endpoints }) => endpoints.includes('Chat')).map(({ name }) => name)));
+  const chat = new Set(facts.modelRoutes.flatMap(({ spec: route }) =>
+    route.models.filter(({ endpoints }) => endpoints.includes('Chat')).map(({ name }) => name)));
   return choice?.models.find((model) => chat.has(model) && (spec.models?.includes(model) ?? true));
 }
 
@@ -114,15 +123,22 @@ const REFRESH_SECONDS = 2;
 function renderCreatedPage(view: CreatedView): Html {
   const { apiKey } = view;
   const { name, namespace } = apiKey.metadata;
-  return html`${renderKeyHead({ title: html`The key of <bdi>${name}</bdi>`, here: 'Key', above: { path: keyPath(apiKey), label: name }, lede: html`API key in the namespace <bdi>${namespace}</bdi>` })}
+  return html`${renderKeyHead({ title: html`The key of <bdi>${name}</bdi>`, here: 'Key', above: {
+    path: keyPath(apiKey), label: name,
+  }, lede: html`API key in the namespace <bdi>${namespace}</bdi>` })}
 ${renderCreated(view)}`;
 }
 
 /** The part that changes once the key is there. */
 function renderCreated(view: CreatedView): Html {
   const { made, apiKey } = view;
-  return html`<div id="made" data-state="${made.state}"${made.state === 'Waiting' && !made.late ? html` data-refresh="${REFRESH_SECONDS}"` : NOTHING}>${renderCreatedState(view)}
-<div class="form-actions">${made.state === 'Shown' ? html`<a class="button primary" href="${keyPath(apiKey)}">I have kept it</a>` : html`<a class="button" href="${keyPath(apiKey)}">Go to the key</a>`}<a class="button" href="/keys">All keys</a></div></div>`;
+  return html`<div id="made" data-state="${made.state}"${made.state === 'Waiting' &&
+    !made.late ? html` data-refresh="${REFRESH_SECONDS}"` : NOTHING}>${renderCreatedState(view)}
+<div class="form-actions">${made.state === 'Shown'
+  ? html`<a class="button primary" href="${keyPath(apiKey)}">I have kept it</a>`
+  : html`<a class="button" href="${keyPath(
+    apiKey,
+  )}">Go to the key</a>`}<a class="button" href="/keys">All keys</a></div></div>`;
 }
 
 function renderCreatedState(view: CreatedView): Html {
@@ -139,7 +155,9 @@ function renderCreatedState(view: CreatedView): Html {
 function renderShown({ apiKey, gatewayUrl, model }: CreatedView, text: string): Html {
   const { readiness } = factsOf(apiKey);
   const snippets = snippetsOf({ url: gatewayUrl ?? EXAMPLE_URL, key: text, model: model ?? EXAMPLE_MODEL });
-  const placeholders = [...(gatewayUrl === undefined ? [`${EXAMPLE_URL} stands for the gateway's address, which this console was not told`] : []), ...(model === undefined ? [`${EXAMPLE_MODEL} for a model's name`] : [])];
+  const placeholders = [...(gatewayUrl === undefined
+    ? [`${EXAMPLE_URL} stands for the gateway's address, which this console was not told`]
+    : []), ...(model === undefined ? [`${EXAMPLE_MODEL} for a model's name`] : [])];
   return html`<p class="key-once"><b>Keep it now: it is shown only this once.</b> Whoever has it spends your money, so treat it like a password.</p>
 <div class="secret"><code id="key-text">${text}</code><button type="button" class="button small" data-copy="key-text" hidden>Copy</button></div>
 ${readiness.state === 'NotReady' && !readiness.underWay ? html`<div class="notice warn" id="not-ready"><p><b>It does not work yet: ${readiness.reason}.</b> ${readiness.message}</p></div>` : NOTHING}
@@ -150,7 +168,9 @@ ${placeholders.length === 0 ? NOTHING : html`<p class="hint" id="placeholders">$
 
 function renderSnippet({ id, label, code }: Snippet): Html {
   return html`<div><div class="snippet-head"><h3 id="snippet-${id}-title">${label}</h3><button type="button" class="button small" data-copy="snippet-${id}" hidden>Copy<span class="vh"> ${label}</span></button></div>
-<pre class="code" tabindex="0" role="region" aria-labelledby="snippet-${id}-title"><code id="snippet-${id}">${linesOf(code)}</code></pre></div>`;
+<pre class="code" tabindex="0" role="region" aria-labelledby="snippet-${id}-title"><code id="snippet-${id}">${linesOf(
+  code,
+)}</code></pre></div>`;
 }
 
 function renderWaiting({ apiKey }: CreatedView, late: boolean): Html {
@@ -175,7 +195,9 @@ function renderOver({ apiKey, place }: CreatedView): Html {
   const { namespace } = apiKey.metadata;
   const name = secretNameOf(apiKey);
   return html`<div class="empty" id="over"><h2>This key is not shown again</h2>
-<p>A key is shown once, right after it was made. ${place === 'Kubernetes' ? 'Who may read its Secret can still get it:' : 'It is kept in the data folder, in the Secret'}${place === 'Files' ? html` <code>${name}</code>.` : NOTHING}</p>
+<p>A key is shown once, right after it was made. ${place === 'Kubernetes'
+  ? 'Who may read its Secret can still get it:'
+  : 'It is kept in the data folder, in the Secret'}${place === 'Files' ? html` <code>${name}</code>.` : NOTHING}</p>
 ${place === 'Kubernetes' ? html`<pre class="code">${linesOf(readCommand(namespace, name))}</pre>` : NOTHING}
 <p>Where it is lost, rotate it: that makes a new one.</p></div>`;
 }
@@ -184,7 +206,9 @@ function renderProvided({ apiKey, place }: CreatedView): Html {
   const { name, namespace } = apiKey.metadata;
   const secret = secretNameOf(apiKey);
   const ready = factsOf(apiKey).readiness.state === 'Ready';
-  return html`<div class="empty" id="provided"><h2>${ready ? 'Your key works' : 'It works once its Secret is there'}</h2>
+  return html`<div class="empty" id="provided"><h2>${ready
+    ? 'Your key works'
+    : 'It works once its Secret is there'}</h2>
 <p>The gateway takes the key from the entry <code>apiKey</code> of the Secret <code>${secret}</code>, and never writes it.</p>
 <pre class="code">${linesOf(place === 'Kubernetes' ? `kubectl create secret generic ${secret} -n ${namespace} --from-literal=apiKey=sk-YOUR-KEY
 kubectl label secret ${secret} -n ${namespace} ${KEY_LABEL}=${name}` : secretManifest(namespace, secret))}</pre></div>`;

@@ -22,14 +22,18 @@ export const keyNewRoutes: readonly ConsoleRoute[] = [
 ];
 
 /** The controls of the form at which something can be said. */
-const CONTROLS: readonly KeyField[] = ['name', 'account', 'enabled', 'group', 'limitUsd', 'period', 'whenShort', 'expires', 'models', 'maxConcurrency', 'keyType', 'secret'];
+const CONTROLS: readonly KeyField[] = [
+  'name', 'account', 'enabled', 'group', 'limitUsd', 'period', 'whenShort', 'expires', 'models', 'maxConcurrency',
+  'keyType', 'secret',
+];
 const PAGE = { title: 'Create a key', active: 'keys', styles: ['keys.css'] } as const;
 
 /** The form, or the question in which namespace. */
 async function newKeyPage(request: PageRequest): Promise<Answer> {
   const namespaces = await request.person.namespaces('create', 'ApiKey');
   const wanted = request.query.get('namespace') ?? (namespaces.length === 1 ? namespaces[0] : undefined);
-  if (wanted === undefined && namespaces.length > 0) return { page: { ...PAGE, body: renderNamespaceChoice(namespaces, undefined) } };
+  if (wanted === undefined && namespaces.length > 0)
+    return { page: { ...PAGE, body: renderNamespaceChoice(namespaces, undefined) } };
   return formPage(request, newKeyForm(wanted ?? ''), { faults: [], status: 200, namespaces });
 }
 
@@ -50,22 +54,29 @@ async function createKey(request: PageRequest): Promise<Answer> {
 
 const STATUS = { Forbidden: 403, NotFound: 404, Conflict: 409, AlreadyExists: 409, Invalid: 422 } as const;
 
-async function returnForm(request: PageRequest, form: KeyForm, { faults, status }: { readonly faults: readonly FormFault[]; readonly status: number }): Promise<Answer> {
+async function returnForm(request: PageRequest, form: KeyForm, {
+  faults, status,
+}: { readonly faults: readonly FormFault[]; readonly status: number }): Promise<Answer> {
   return formPage(request, form, { faults, status, namespaces: await request.person.namespaces('create', 'ApiKey') });
 }
 
 /** Only where the person may create keys: what can be chosen in a namespace is nobody else's to know. */
 async function formPage(
-  request: PageRequest, form: KeyForm, { faults, namespaces, status }: { readonly faults: readonly FormFault[]; readonly namespaces: readonly string[]; readonly status: number },
+  request: PageRequest, form: KeyForm, {
+    faults, namespaces, status,
+  }: { readonly faults: readonly FormFault[]; readonly namespaces: readonly string[]; readonly status: number },
 ): Promise<Answer> {
   if (!(await mayCreateIn(request, form.namespace, namespaces))) {
-    const body = namespaces.length === 0 ? renderMayNotCreate(request.deps.access.place) : renderNamespaceChoice(namespaces, `You may not create keys in ${form.namespace}.`);
+    const body = namespaces.length === 0
+      ? renderMayNotCreate(request.deps.access.place)
+      : renderNamespaceChoice(namespaces, `You may not create keys in ${form.namespace}.`);
     return { page: { ...PAGE, body }, status: 403 };
   }
   const groups = groupsOfNamespace(request, form.namespace, form.group);
   const accounts = await accountsOfNamespace(request, form.namespace);
   const only = groups.length === 1 && form.group === '' ? groups[0]?.name : undefined;
-  const body = renderNewKey({ form: only === undefined ? form : { ...form, group: only }, faults, groups, accounts, namespaces, csrf: request.csrf });
+  const body = renderNewKey({ form:
+    only === undefined ? form : { ...form, group: only }, faults, groups, accounts, namespaces, csrf: request.csrf });
   return { page: { ...PAGE, body, scripts: ['moments.js', 'key-form.js'] }, status };
 }
 
@@ -91,10 +102,15 @@ const OBJECT_NAME = html` type="text" maxlength="253" autocomplete="off" autocap
 function renderNewKey(view: NewKeyView): Html {
   const { form, faults, csrf, namespaces } = view;
   const other = namespaces.length > 1 ? html` <a href="/keys/new">Another namespace</a>` : NOTHING;
-  return html`${renderKeyHead({ title: 'Create a key', here: 'New', lede: html`In the namespace <b><bdi>${form.namespace}</bdi></b>.${other}` })}
+  return html`${renderKeyHead({
+    title: 'Create a key', here: 'New', lede: html`In the namespace <b><bdi>${form.namespace}</bdi></b>.${other}`,
+  })}
 ${errorSummary(faults, (field) => FIELD_LABELS[field])}
-<form class="form key-form" id="key-form" method="post" action="/keys/new">${csrfField(csrf)}<input type="hidden" name="namespace" value="${form.namespace}">
-${textField({ field: 'name', label: 'Name', value: form.name, faults, hint: 'What the key is for, such as ci-bot. It cannot be changed later.', attributes: NAME_PATTERN })}
+<form class="form key-form" id="key-form" method="post" action="/keys/new">${csrfField(
+  csrf,
+)}<input type="hidden" name="namespace" value="${form.namespace}">
+${textField({ field: 'name', label: 'Name', value: form.name, faults, hint:
+  'What the key is for, such as ci-bot. It cannot be changed later.', attributes: NAME_PATTERN })}
 ${renderAccountField(view)}
 ${renderKeyFields({ ...view, others: [] })}
 ${renderOrigin(form, faults)}
@@ -104,10 +120,15 @@ ${renderOrigin(form, faults)}
 
 /** Who may create keys in several namespaces says first in which: groups and accounts depend on it. */
 function renderNamespaceChoice(namespaces: readonly string[], fault: string | undefined): Html {
-  return html`${renderKeyHead({ title: 'Create a key', here: 'New', lede: 'A key lives in a namespace and spends from an account there.' })}
+  return html`${renderKeyHead({
+    title: 'Create a key', here: 'New', lede: 'A key lives in a namespace and spends from an account there.',
+  })}
 <form class="form" method="get" action="/keys/new">
 <div class="field short"><label for="f-namespace">Namespace</label>
-<select id="f-namespace" name="namespace"${fault === undefined ? NOTHING : html` aria-invalid="true" aria-describedby="f-namespace-fault"`}>${namespaces.map((name) => html`<option>${name}</option>`)}</select>
+<select id="f-namespace" name="namespace"${fault === undefined
+  ? NOTHING
+  : html` aria-invalid="true" aria-describedby="f-namespace-fault"`}>${namespaces.map((name) =>
+    html`<option>${name}</option>`)}</select>
 ${fault === undefined ? NOTHING : html`<p class="fault" id="f-namespace-fault">${fault}</p>`}</div>
 <div class="form-actions"><button type="submit" class="button primary">Continue</button><a class="button" href="/keys">Cancel</a></div></form>`;
 }
@@ -122,16 +143,22 @@ function renderMayNotCreate(place: Place): Html {
 
 function renderAccountField({ form, faults, accounts }: NewKeyView): Html {
   if (accounts === undefined || accounts.length === 0) {
-    const hint = accounts === undefined ? 'Pays for the calls. You may not see the accounts of this namespace; ask for the name of yours.'
+    const hint = accounts === undefined ? 'Pays for the calls. You may not see the accounts of this namespace; ask ' +
+      'for the name of yours.'
       : 'Pays for the calls. There is none in this namespace yet: the key works once there is one of this name.';
-    return textField({ field: 'account', label: 'Account', value: form.account, faults, hint, short: true, attributes: html`${OBJECT_NAME} required` });
+    return textField({ field: 'account', label:
+      'Account', value: form.account, faults, hint, short: true, attributes: html`${OBJECT_NAME} required` });
   }
   const names = accounts.map(({ metadata }) => metadata.name);
   const unknown = form.account !== '' && !names.includes(form.account) ? [form.account] : [];
   return html`<div class="field short"><label for="${fieldId('account')}">Account</label>
-${hintAt('account', 'Pays for the calls. It cannot be changed later.')}<select id="${fieldId('account')}" name="account" required${describedBy('account', faults, true)}>\
+${hintAt(
+  'account', 'Pays for the calls. It cannot be changed later.',
+)}<select id="${fieldId('account')}" name="account" required${describedBy('account', faults, true)}>\
 ${accounts.length > 1 ? html`<option value="">Choose an account</option>` : NOTHING}\
-${accounts.map((account) => html`<option value="${account.metadata.name}"${flag('selected', account.metadata.name === form.account)}>${account.metadata.name}${balanceOf(account)}</option>`)}\
+${accounts.map((account) => html`<option value="${account.metadata.name}"${flag(
+  'selected', account.metadata.name === form.account,
+)}>${account.metadata.name}${balanceOf(account)}</option>`)}\
 ${unknown.map((name) => html`<option selected>${name}</option>`)}</select>
 ${faultsAt('account', faults)}</div>`;
 }
@@ -143,14 +170,25 @@ function balanceOf({ status }: Account): string {
 
 /** Few need it, so it is folded away until somebody has chosen it. */
 function renderOrigin(form: KeyForm, faults: readonly FormFault[]): Html {
-  const open = form.keyType !== 'Generated' || form.secret !== '' || faults.some(({ field }) => field === 'keyType' || field === 'secret');
+  const open = form.keyType !== 'Generated' || form.secret !== '' ||
+    faults.some(({ field }) => field === 'keyType' || field === 'secret');
   const radio = (value: string, label: string, note: Html): Html => (
-    html`<label class="choice"><input type="radio" name="keyType" value="${value}"${flag('checked', form.keyType === value)}><span>${label}<small>${note}</small></span></label>`);
-  return html`<details class="fold"${flag('open', open)}><summary>Bring a key of your own, or name its Secret</summary><div class="stack key-origin">
-<fieldset class="choices" id="${fieldId('keyType')}" tabindex="-1"${describedBy('keyType', faults, false)}><legend>${FIELD_LABELS.keyType}</legend>
+    html`<label class="choice"><input type="radio" name="keyType" value="${value}"${flag(
+      'checked', form.keyType === value,
+    )}><span>${label}<small>${note}</small></span></label>`);
+  return html`<details class="fold"${flag(
+    'open', open,
+  )}><summary>Bring a key of your own, or name its Secret</summary><div class="stack key-origin">
+<fieldset class="choices" id="${fieldId('keyType')}" tabindex="-1"${describedBy(
+  'keyType', faults, false,
+)}><legend>${FIELD_LABELS.keyType}</legend>
 ${radio('Generated', 'The gateway makes it', html`It is shown to you once, right afterwards, and kept in a Secret.`)}
-${radio('Provided', 'From a Secret that you make', html`In its entry <code>apiKey</code>; it begins with <code>sk-</code> and has at least 32 characters.`)}
+${radio(
+  'Provided', 'From a Secret that you make',
+  html`In its entry <code>apiKey</code>; it begins with <code>sk-</code> and has at least 32 characters.`,
+)}
 ${faultsAt('keyType', faults)}</fieldset>
-${textField({ field: 'secret', label: 'Secret', value: form.secret, faults, hint: 'Empty: the key\'s name with -key added.', attributes: OBJECT_NAME, short: true })}
+${textField({ field: 'secret', label: 'Secret', value:
+  form.secret, faults, hint: 'Empty: the key\'s name with -key added.', attributes: OBJECT_NAME, short: true })}
 </div></details>`;
 }

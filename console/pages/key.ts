@@ -23,7 +23,8 @@ export const keyRoutes: readonly ConsoleRoute[] = [
 ];
 
 /** The controls of the edit form at which something can be said. */
-const CONTROLS: readonly KeyField[] = ['enabled', 'group', 'limitUsd', 'period', 'whenShort', 'expires', 'models', 'maxConcurrency'];
+const CONTROLS: readonly KeyField[] =
+  ['enabled', 'group', 'limitUsd', 'period', 'whenShort', 'expires', 'models', 'maxConcurrency'];
 
 /** What the form shows. */
 interface Shown {
@@ -47,9 +48,12 @@ async function keyPage(request: PageRequest, apiKey: ApiKey, returned: Shown): P
   ]);
   const body = renderEditKey({
     apiKey, groups, csrf, mayChange, mayDelete, nowMs, place: deps.access.place,
-    form: returned.form, faults: returned.faults, others: returned.others ?? [], conflict: returned.others !== undefined, done: returned.done,
+    form: returned.form, faults: returned.faults, others: returned.others ??
+      [], conflict: returned.others !== undefined, done: returned.done,
   });
-  return { page: { title: `${name} · API keys`, active: 'keys', body, scripts: ['moments.js', 'key-form.js'], styles: ['keys.css'] }, status: returned.status };
+  return { page: {
+    title: `${name} · API keys`, active: 'keys', body, scripts: ['moments.js', 'key-form.js'], styles: ['keys.css'],
+  }, status: returned.status };
 }
 
 /** What was posted, made true; or the form again, with why not. */
@@ -70,10 +74,15 @@ async function saveKey(request: PageRequest): Promise<Answer> {
   return { redirect: `${keyPath(live)}?done=saved` };
 }
 
-async function refusedPage(request: PageRequest, { live, typed, error }: { readonly live: ApiKey; readonly typed: KeyForm; readonly error: AccessError }): Promise<Answer> {
-  if (error.fault === 'Conflict') return conflictPage(request, await requestedKeyWithUid(request, live.metadata.uid ?? ''), typed);
+async function refusedPage(request: PageRequest, {
+  live, typed, error,
+}: { readonly live: ApiKey; readonly typed: KeyForm; readonly error: AccessError }): Promise<Answer> {
+  if (error.fault === 'Conflict')
+    return conflictPage(request, await requestedKeyWithUid(request, live.metadata.uid ?? ''), typed);
   if (error.fault !== 'Invalid' && error.fault !== 'Forbidden') throw error;
-  return keyPage(request, live, { form: typed, faults: faultsOfRefusal(error, CONTROLS), status: error.fault === 'Invalid' ? 422 : 403 });
+  return keyPage(request, live, {
+    form: typed, faults: faultsOfRefusal(error, CONTROLS), status: error.fault === 'Invalid' ? 422 : 403,
+  });
 }
 
 /** Nothing is saved: the form goes back on top of what the object is now. */
@@ -91,7 +100,8 @@ function fixedParts(live: ApiKey): Pick<KeyForm, 'namespace' | 'name' | 'account
 /** The page as it is. */
 async function openKey(request: PageRequest): Promise<Answer> {
   const apiKey = await requestedKey(request);
-  const done = request.query.get('done') === 'saved' ? 'Saved. It is in force on all proxies within seconds.' : undefined;
+  const done =
+    request.query.get('done') === 'saved' ? 'Saved. It is in force on all proxies within seconds.' : undefined;
   return keyPage(request, apiKey, { form: formOfKey(apiKey), faults: [], status: 200, done });
 }
 
@@ -112,7 +122,8 @@ interface EditKeyView extends KeyFormView {
 function renderEditKey(view: EditKeyView): Html {
   const { apiKey, faults, conflict, done } = view;
   const { namespace, name } = apiKey.metadata;
-  return html`${renderKeyHead({ title: html`<bdi>${name}</bdi>`, here: name, lede: html`API key in the namespace <bdi>${namespace}</bdi>`, actions: renderActions(view) })}
+  return html`${renderKeyHead({ title: html`<bdi>${name}</bdi>`, here:
+    name, lede: html`API key in the namespace <bdi>${namespace}</bdi>`, actions: renderActions(view) })}
 ${done === undefined ? NOTHING : html`<div class="notice good" role="status"><p>${done}</p></div>`}
 ${conflict ? renderConflict(view) : errorSummary(faults, (field) => FIELD_LABELS[field])}
 <div class="split key-split"><section aria-label="Settings">${renderForm(view)}</section>
@@ -120,19 +131,28 @@ ${conflict ? renderConflict(view) : errorSummary(faults, (field) => FIELD_LABELS
 }
 
 function renderActions({ apiKey, mayChange, mayDelete }: EditKeyView): Html {
-  return html`<div class="actions">${mayChange && apiKey.spec.key.type === 'Generated' ? html`<a class="button" href="${keyPath(apiKey, 'rotate')}">Rotate</a>` : NOTHING}\
+  return html`<div class="actions">${mayChange && apiKey.spec.key.type === 'Generated'
+    ? html`<a class="button" href="${keyPath(apiKey, 'rotate')}">Rotate</a>`
+    : NOTHING}\
 ${mayDelete ? html`<a class="button danger" href="${keyPath(apiKey, 'delete')}">Delete</a>` : NOTHING}</div>`;
 }
 
 function renderForm(view: EditKeyView): Html {
   const { apiKey, csrf, mayChange, conflict } = view;
-  return html`${mayChange ? NOTHING : html`<div class="notice" id="read-only"><p>You may look at this key, but not change it. ${missingRight(view.place, 'patch', apiKey.metadata.namespace)}</p></div>`}
+  return html`${mayChange
+    ? NOTHING
+    : html`<div class="notice" id="read-only"><p>You may look at this key, but not change it. ${missingRight(
+      view.place, 'patch', apiKey.metadata.namespace,
+    )}</p></div>`}
 <form class="form key-form" id="key-form" method="post" action="${keyPath(apiKey)}">${csrfField(csrf)}\
-<input type="hidden" name="uid" value="${apiKey.metadata.uid ?? ''}"><input type="hidden" name="generation" value="${apiKey.metadata.generation ?? 0}">\
+<input type="hidden" name="uid" value="${apiKey.metadata.uid ??
+  ''}"><input type="hidden" name="generation" value="${apiKey.metadata.generation ?? 0}">\
 <input type="hidden" name="base" value="${writeBase(formOfKey(apiKey))}">
 <fieldset class="form key-fields"${flag('disabled', !mayChange)}><legend class="vh">Settings of the key</legend>
 ${renderKeyFields(view)}
-${mayChange ? html`<div class="form-actions"><button type="submit" class="button primary">${conflict ? 'Apply on top of the new state' : 'Save'}</button>\
+${mayChange ? html`<div class="form-actions"><button type="submit" class="button primary">${conflict
+  ? 'Apply on top of the new state'
+  : 'Save'}</button>\
 <a class="button" href="${keyPath(apiKey)}">${conflict ? 'Discard what I typed' : 'Undo changes'}</a></div>` : NOTHING}
 </fieldset></form>`;
 }
@@ -143,12 +163,15 @@ function renderConflict({ others }: EditKeyView): Html {
   return html`<section class="notice warn key-conflict" role="alert" id="conflict" aria-labelledby="conflict-title"><h2 id="conflict-title">Somebody else has changed this key meanwhile</h2>
 ${others.length === 0
     ? html`<p>None of the fields below has changed. Nothing of yours is saved yet: look once more, and send the form again.</p>`
-    : html`<p>Nothing of yours is saved yet. The form shows their changes; ${clash ? 'where you both typed, it keeps yours.' : 'what you typed stands on top of them.'}</p>
+    : html`<p>Nothing of yours is saved yet. The form shows their changes; ${clash
+      ? 'where you both typed, it keeps yours.'
+      : 'what you typed stands on top of them.'}</p>
 <div class="table-box" tabindex="0" role="region" aria-label="What has changed"><table class="table"><caption class="vh">What has changed</caption><thead><tr><th scope="col">Field</th><th scope="col">It was</th><th scope="col">They made it</th><th scope="col">You typed</th></tr></thead>
 <tbody>${others.map(renderChange)}</tbody></table></div>`}</section>`;
 }
 
 function renderChange({ field, was, now, typed }: OthersChange): Html {
-  return html`<tr data-field="${field}"><th scope="row">${EDIT_ROWS[field].label}</th><td class="wrap">${was ?? html`<span class="soft">Unknown</span>`}</td>\
+  return html`<tr data-field="${field}"><th scope="row">${EDIT_ROWS[field].label}</th><td class="wrap">${was ??
+    html`<span class="soft">Unknown</span>`}</td>\
 <td class="wrap">${now}</td><td class="wrap">${typed ?? html`<span class="soft">Nothing</span>`}</td></tr>`;
 }

@@ -6,7 +6,9 @@ import type { Html } from '#web/html.ts';
 import { accountIdOf } from '../../operator/store/resources.ts';
 import { AccessError } from '../access/access.ts';
 import type { PersonAccess } from '../access/access.ts';
-import { formatSort, isFiltered, KEY_COLUMNS, KEYS_PER_PAGE, keysPath, parseKeysQuery, selectKeys } from '../keys/keys-query.ts';
+import {
+  formatSort, isFiltered, KEY_COLUMNS, KEYS_PER_PAGE, keysPath, parseKeysQuery, selectKeys,
+} from '../keys/keys-query.ts';
 import type { KeysQuery, KeysSelection, YesNo } from '../keys/keys-query.ts';
 import { COLUMN_TITLES, renderKeysTable } from '../keys/keys-table.ts';
 import type { KeyRights } from '../keys/keys-table.ts';
@@ -40,7 +42,8 @@ const PAGE = { title: 'API keys', active: 'keys', scripts: ['moments.js', 'keys.
 /** The whole page, with what was just done. */
 async function keysPage(request: PageRequest, query: KeysQuery, done?: string): Promise<Answer> {
   const view = await keysView(request, query, done);
-  if (view === undefined) return { page: { ...PAGE, body: renderNotAllowed(request.person.person.name, request.deps.access.place) } };
+  if (view === undefined)
+    return { page: { ...PAGE, body: renderNotAllowed(request.person.person.name, request.deps.access.place) } };
   request.deps.usage?.prepare([...new Set(view.selection.rows.map(({ apiKey }) => accountIdOf(apiKey)))]);
   return { page: { ...PAGE, body: renderKeys(view) } };
 }
@@ -53,7 +56,8 @@ async function keysPart(request: PageRequest, query: KeysQuery, known: string): 
 }
 
 /** undefined: the person may see none, wherever they are. */
-async function keysView({ person, deps, csrf, nowMs }: PageRequest, query: KeysQuery, done: string | undefined): Promise<KeysView | undefined> {
+async function keysView({ person, deps, csrf, nowMs }: PageRequest, query: KeysQuery, done:
+  | string | undefined): Promise<KeysView | undefined> {
   const [listing, rights] = await Promise.all([person.list('ApiKey'), keyRights(person)]);
   if (!listing.allowed && rights.create.length === 0) return undefined;
   const selection = selectKeys(listing.objects, query);
@@ -61,7 +65,9 @@ async function keysView({ person, deps, csrf, nowMs }: PageRequest, query: KeysQ
 }
 
 async function keyRights(person: PersonAccess): Promise<KeyRights> {
-  const [create, change, remove] = await Promise.all([person.namespaces('create', 'ApiKey'), person.namespaces('patch', 'ApiKey'), person.namespaces('delete', 'ApiKey')]);
+  const [create, change, remove] = await Promise.all([
+    person.namespaces('create', 'ApiKey'), person.namespaces('patch', 'ApiKey'), person.namespaces('delete', 'ApiKey'),
+  ]);
   return { create, change: new Set(change), remove: new Set(remove) };
 }
 
@@ -121,7 +127,9 @@ function renderKeys(view: KeysView): Html {
   return html`${renderKeysHead(rights.create.length > 0 && !empty)}
 ${done === undefined ? NOTHING : html`<div class="notice good" role="status"><p>${done}</p></div>`}
 ${empty ? renderNoKeys(rights.create.length > 0, view.place) : html`${renderFilters(selection, query)}
-<form method="post" id="${SWITCH_FORM}">${csrfField(csrf)}<input type="hidden" name="view" value="${keysPath(query)}"></form>
+<form method="post" id="${SWITCH_FORM}">${csrfField(
+  csrf,
+)}<input type="hidden" name="view" value="${keysPath(query)}"></form>
 <div class="bar-line"><p class="count" id="keys-count" role="status">${countText(view)}</p></div>
 <div id="keys" data-version="${versionOf(view)}">${renderList(view)}</div>`}`;
 }
@@ -143,7 +151,9 @@ function renderKeysPart(view: KeysView, known: string): Html {
 function renderList(view: KeysView): Html {
   const { selection, query } = view;
   if (selection.rows.length === 0) return renderNoMatch();
-  return html`${renderKeysTable({ rows: selection.rows, query, rights: view.rights, nowMs: view.nowMs })}${renderPager(selection, query)}`;
+  return html`${renderKeysTable({ rows: selection.rows, query, rights: view.rights, nowMs: view.nowMs })}${renderPager(
+    selection, query,
+  )}`;
 }
 
 function renderFilters({ namespaces, groups }: KeysSelection, query: KeysQuery): Html {
@@ -162,26 +172,37 @@ function renderFilters({ namespaces, groups }: KeysSelection, query: KeysQuery):
 function sortChoice({ sort }: KeysQuery): Html {
   const orders = KEY_COLUMNS.flatMap((column) => [{ column, descending: false }, { column, descending: true }]);
   return html`<select name="sort">${orders.map((order) => (
-    html`<option value="${formatSort(order)}"${flag('selected', order.column === sort.column && order.descending === sort.descending)}>${COLUMN_TITLES[order.column]} ${order.descending ? '↓' : '↑'}</option>`))}</select>`;
+    html`<option value="${formatSort(order)}"${flag(
+      'selected', order.column === sort.column && order.descending === sort.descending,
+    )}>${COLUMN_TITLES[order.column]} ${order.descending ? '↓' : '↑'}</option>`))}</select>`;
 }
 
 /** A name that is chosen although nothing has it any more is still shown as chosen. */
 function select(name: string, all: string, names: readonly string[], chosen: string): Html {
   const options = chosen === '' || names.includes(chosen) ? names : [...names, chosen];
-  return html`<select name="${name}"><option value="">${all}</option>${options.map((each) => html`<option${flag('selected', each === chosen)}>${each}</option>`)}</select>`;
+  return html`<select name="${name}"><option value="">${all}</option>${options.map((each) =>
+    html`<option${flag('selected', each === chosen)}>${each}</option>`)}</select>`;
 }
 
 function choice(name: string, chosen: YesNo | undefined, labels: Readonly<Record<YesNo, string>>): Html {
-  return html`<select name="${name}"><option value="">All</option><option value="yes"${flag('selected', chosen === 'yes')}>${labels.yes}</option>\
+  return html`<select name="${name}"><option value="">All</option><option value="yes"${flag(
+    'selected', chosen === 'yes',
+  )}>${labels.yes}</option>\
 <option value="no"${flag('selected', chosen === 'no')}>${labels.no}</option></select>`;
 }
 
 function renderPager({ page, pages, matches }: KeysSelection, query: KeysQuery): Html {
   if (pages === 1) return NOTHING;
   const first = (page - 1) * KEYS_PER_PAGE + 1;
-  const link = (to: number, label: string): Html => html`<a class="button small" href="${keysPath({ ...query, page: to })}">${label}</a>`;
-  return html`<nav class="pager" aria-label="Pages"><p>${formatCount(first)}–${formatCount(Math.min(matches, page * KEYS_PER_PAGE))} of ${formatCount(matches)} · page ${formatCount(page)} of ${formatCount(pages)}</p>
-<div class="actions">${page > 2 ? link(1, 'First') : NOTHING}${page > 1 ? link(page - 1, 'Previous') : NOTHING}${page < pages ? link(page + 1, 'Next') : NOTHING}${page < pages - 1 ? link(pages, 'Last') : NOTHING}</div></nav>`;
+  const link = (to: number, label: string): Html =>
+    html`<a class="button small" href="${keysPath({ ...query, page: to })}">${label}</a>`;
+  return html`<nav class="pager" aria-label="Pages"><p>${formatCount(first)}–${formatCount(Math.min(
+    matches, page * KEYS_PER_PAGE,
+  ))} of ${formatCount(matches)} · page ${formatCount(page)} of ${formatCount(pages)}</p>
+<div class="actions">${page > 2 ? link(1, 'First') : NOTHING}${page > 1
+  ? link(page - 1, 'Previous')
+  : NOTHING}${page < pages ? link(page +
+    1, 'Next') : NOTHING}${page < pages - 1 ? link(pages, 'Last') : NOTHING}</div></nav>`;
 }
 
 function countText({ selection: { matches, total } }: KeysView): string {
@@ -190,8 +211,11 @@ function countText({ selection: { matches, total } }: KeysView): string {
 
 /** Differs whenever the list would look different, but for the passing of time. */
 function versionOf({ selection: { rows, matches, total, page }, query, rights, nowMs }: KeysView): string {
-  const shown = rows.map(({ apiKey: { metadata: { namespace, name, uid }, spec, status }, expiresMs }) => [namespace, name, uid, spec, status, expiresMs !== undefined && expiresMs <= nowMs]);
-  return hash('sha256', JSON.stringify([shown, matches, total, page, keysPath(query), [...rights.change], [...rights.remove]]), 'base64url').slice(0, 16);
+  const shown = rows.map(({ apiKey: { metadata: { namespace, name, uid }, spec, status }, expiresMs }) =>
+    [namespace, name, uid, spec, status, expiresMs !== undefined && expiresMs <= nowMs]);
+  return hash('sha256', JSON.stringify([
+    shown, matches, total, page, keysPath(query), [...rights.change], [...rights.remove],
+  ]), 'base64url').slice(0, 16);
 }
 
 /** There is no key at all. */
@@ -215,7 +239,9 @@ function renderNotAllowed(person: string, place: Place): Html {
 <div class="empty" id="not-allowed"><h2>You may not see any API keys</h2>
 <p>Signed in as <b><bdi>${person}</bdi></b>. To see the keys of a namespace takes the rights <code>get</code> and <code>list</code> on \
 <code>apikeys.modelgateway.dev</code> there; to work with them, <code>create</code>, <code>patch</code> and <code>delete</code> as well, and <code>get</code> on the keys' <code>secrets</code> to be shown a new key.</p>
-${place === 'Kubernetes' ? html`<p>Whoever administers the namespace can give them:</p><pre class="code">${linesOf(grantCommands(person))}</pre>` : NOTHING}</div>`;
+${place === 'Kubernetes' ? html`<p>Whoever administers the namespace can give them:</p><pre class="code">${linesOf(
+  grantCommands(person),
+)}</pre>` : NOTHING}</div>`;
 }
 
 function grantCommands(person: string): string {

@@ -27,8 +27,11 @@ function showPrices({ deps, query: parameters }: PageRequest): Answer {
   const query = parsePricingQuery(parameters, list.pricing);
   const part = parameters.get('part') === 'calculation' ? renderCalculationPart(list, query) : undefined;
   if (part) return { fragment: part };
-  const body = renderPricesPage(list, query, { ranked: ranked(list), publicHref: deps.gatewayUrl === undefined ? undefined : `${deps.gatewayUrl.replace(/\/$/, '')}/pricing` });
-  return { page: { title: 'Prices', active: 'prices', body, scripts: ['pricing.js', 'calculator.js'], styles: ['pricing.css'] } };
+  const body = renderPricesPage(list, query, { ranked: ranked(list), publicHref:
+    deps.gatewayUrl === undefined ? undefined : `${deps.gatewayUrl.replace(/\/$/, '')}/pricing` });
+  return { page: {
+    title: 'Prices', active: 'prices', body, scripts: ['pricing.js', 'calculator.js'], styles: ['pricing.css'],
+  } };
 }
 
 function priceListOf(deps: ConsoleDeps): PriceList {
@@ -60,13 +63,16 @@ export function createPriceLists(gatewayNamespace: string): (resources: Resource
 }
 
 /** What a proxy would show for this snapshot. */
-export function compilePriceList({ groups, routes, catalogs }: Pick<Snapshot, 'groups' | 'routes' | 'catalogs'>): PriceList {
+export function compilePriceList({
+  groups, routes, catalogs,
+}: Pick<Snapshot, 'groups' | 'routes' | 'catalogs'>): PriceList {
   const prices = indexPrices(catalogs);
   const offering = offeringGroups(groups, new Map(routes.map((route) => [route.name, route])), prices);
   return {
     pricing: {
       rows: makePricingRows(prices.values(), offering.values()),
-      groups: makePricingGroups(groups.filter(({ name }) => [...offering.get(name)?.offers.keys() ?? []].some((model) => prices.has(model)))),
+      groups: makePricingGroups(groups.filter(({ name }) =>
+        [...offering.get(name)?.offers.keys() ?? []].some((model) => prices.has(model)))),
     },
     groups: offering,
   };
@@ -77,7 +83,9 @@ function indexPrices(catalogs: readonly PriceCatalog[]): Map<string, ModelPrice>
   const prices = new Map<string, ModelPrice>();
   for (const { ratioBaseUsdE9, models } of catalogs) {
     for (const price of models) {
-      if (!prices.has(price.name)) prices.set(price.name, { price, quotaType: price.quotaType === QuotaType.REQUEST ? 'Request' : 'Token', ratioBaseE9: ratioBaseUsdE9 });
+      if (!prices.has(price.name)) prices.set(price.name, {
+        price, quotaType: price.quotaType === QuotaType.REQUEST ? 'Request' : 'Token', ratioBaseE9: ratioBaseUsdE9,
+      });
     }
   }
   return prices;
@@ -85,10 +93,17 @@ function indexPrices(catalogs: readonly PriceCatalog[]): Map<string, ModelPrice>
 
 type Prices = ReadonlyMap<string, ModelPrice>;
 
-/** A Direct group serves what its routes have; an Automatic one what its members do, at the member's ratio times its own. */
-function offeringGroups(groups: readonly Group[], routes: ReadonlyMap<string, ModelRoute>, prices: Prices): Map<string, OfferingGroup> {
+/**
+ * A Direct group serves what its routes have; an Automatic one what its members do, at the member's ratio times its
+ * own.
+ */
+function offeringGroups(
+  groups: readonly Group[], routes: ReadonlyMap<string, ModelRoute>, prices: Prices,
+): Map<string, OfferingGroup> {
   const direct = new Map(groups.flatMap(({ name, access, priceRatioE9 }) => (
-    access?.$case === 'direct' ? [[name, { priceRatioE9, models: servedModels(access.value, routes) }] as const] : [])));
+    access?.$case === 'direct'
+      ? [[name, { priceRatioE9, models: servedModels(access.value, routes) }] as const]
+      : [])));
   return new Map(groups.map(({ name, displayName, access, priceRatioE9 }) => {
     const members = access?.$case === 'automatic' ? access.value.members : [name];
     const ownRatioE9 = access?.$case === 'automatic' ? priceRatioE9 : ONE_E9;
@@ -100,7 +115,8 @@ function offeringGroups(groups: readonly Group[], routes: ReadonlyMap<string, Mo
         offers.set(model, [...offers.get(model) ?? [], candidate]);
       }
     }
-    return [name, { name, displayName, offers: new Map([...offers].map(([model, candidates]) => [model, offerOf(prices.get(model), candidates)])) }];
+    return [name, { name, displayName, offers:
+      new Map([...offers].map(([model, candidates]) => [model, offerOf(prices.get(model), candidates)])) }];
   }));
 }
 
@@ -113,24 +129,34 @@ function servedModels({ routes: entries }: DirectAccess, routes: ReadonlyMap<str
   return new Set(entries.flatMap(({ route: name, models, channels }) => {
     const route = routes.get(name);
     const served = route?.channels.some((channel) => !channels || channels.names.includes(channel.name)) ?? false;
-    return served ? (route?.models ?? []).map((model) => model.name).filter((model) => !models || models.names.includes(model)) : [];
+    return served
+      ? (route?.models ?? []).map((model) => model.name).filter((model) => !models || models.names.includes(model))
+      : [];
   }));
 }
 
 function priceAt(entry: ModelPrice | undefined, groupRatioE18: bigint): CompiledPrice | undefined {
   if (!entry) return undefined;
-  const { modelRatioE9, completionRatioE9, cacheRatioE9, cacheWriteRatioE9, cacheWrite1hRatioE9, requestNanoUsd } = entry.price;
+  const { modelRatioE9, completionRatioE9, cacheRatioE9, cacheWriteRatioE9, cacheWrite1hRatioE9, requestNanoUsd } =
+    entry.price;
   return compilePrice({
-    quotaType: entry.quotaType, ratioBaseUsdE9: entry.ratioBaseE9, modelRatioE9, completionRatioE9, cacheRatioE9, cacheWriteRatioE9, requestNanoUsd,
+    quotaType: entry.quotaType, ratioBaseUsdE9:
+      entry.ratioBaseE9, modelRatioE9, completionRatioE9, cacheRatioE9, cacheWriteRatioE9, requestNanoUsd,
     ...(cacheWrite1hRatioE9 === undefined ? {} : { cacheWrite1hRatioE9 }),
   }, groupRatioE18);
 }
 
 /** `publicHref`: where the same list is without signing in. */
-function renderPricesPage(list: PriceList, query: PricingQuery, { ranked, publicHref }: { readonly ranked: readonly RankedRow[]; readonly publicHref: string | undefined }): Html {
+function renderPricesPage(list: PriceList, query: PricingQuery, {
+  ranked, publicHref,
+}: { readonly ranked: readonly RankedRow[]; readonly publicHref: string | undefined }): Html {
   return html`<div class="page-head"><div><h1>Prices</h1>
 <p class="lede">In US dollars, as of now. Every model has ratios that say what its tokens cost; the group of a key multiplies them.\
 ${list.pricing.rows.length === 0 ? NOTHING : html` <a href="#calculator">Work out what a call costs.</a>`}</p></div>
-${publicHref === undefined ? NOTHING : html`<p class="soft">Also without signing in: <a href="${publicHref}">${publicHref.replace(/^https?:\/\//, '')}</a></p>`}</div>
+${publicHref === undefined
+  ? NOTHING
+  : html`<p class="soft">Also without signing in: <a href="${publicHref}">${publicHref.replace(
+    /^https?:\/\//, '',
+  )}</a></p>`}</div>
 <div class="prices">${renderPrices(list, query, ranked)}</div>`;
 }

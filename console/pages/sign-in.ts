@@ -15,9 +15,11 @@ import { limitSignIns } from '../session/sign-in-limit.ts';
 const NOTICES: ReadonlyMap<string, string> = new Map([
   ['over', 'Your session is over. Sign in again to go on where you were.'],
   ['out', 'You are signed out.'],
-  ['out-here', 'You are signed out in this browser. It could not be noted for good: a copy of the session’s cookie may still open the console elsewhere, for at most eight hours.'],
+  ['out-here', 'You are signed out in this browser. It could not be noted for good: a copy of the session’s cookie ' +
+    'may still open the console elsewhere, for at most eight hours.'],
 ]);
-const ENDED_BY_PROXY = 'The sign-in of this console is done by the proxy before it, which sent no token, or one that is not valid. Sign in there and come back.';
+const ENDED_BY_PROXY = 'The sign-in of this console is done by the proxy before it, which sent no token, or one that ' +
+  'is not valid. Sign in there and come back.';
 
 /** Adds /sign-in and /sign-out. */
 export function registerSignIn(app: FastifyInstance, context: ReplyContext): void {
@@ -29,7 +31,8 @@ function registerSignInPage(app: FastifyInstance, context: ReplyContext): void {
   const { deps, authenticator } = context;
   const limit = limitSignIns();
   const facts = (request: FastifyRequest, next: string): SignInFacts => ({
-    place: deps.access.place, next, notice: NOTICES.get(queryOf(request).get('why') ?? ''), fault: undefined, fromElsewhere: request.headers['sec-fetch-site'] === 'cross-site',
+    place: deps.access.place, next, notice: NOTICES.get(queryOf(request).get('why') ??
+      ''), fault: undefined, fromElsewhere: request.headers['sec-fetch-site'] === 'cross-site',
   });
   const refuseProxied = async (): Promise<void> => {
     if (authenticator.proxied) throw new RequestRefused(401, 'You are not signed in', { message: ENDED_BY_PROXY });
@@ -37,7 +40,9 @@ function registerSignInPage(app: FastifyInstance, context: ReplyContext): void {
 
   app.get('/sign-in', { preHandler: refuseProxied }, (request, reply) => {
     const next = pathWithin(queryOf(request).get('next') ?? '/keys');
-    sendPage(context, { request, reply }, { title: 'Sign in', active: undefined, body: signInView(facts(request, next)) });
+    sendPage(
+      context, { request, reply }, { title: 'Sign in', active: undefined, body: signInView(facts(request, next)) },
+    );
   });
 
   app.post('/sign-in', { preHandler: [refuseProxied, checkSite] }, async (request, reply) => {
@@ -73,14 +78,15 @@ function registerSignOut(app: FastifyInstance, context: ReplyContext): void {
     ],
   }, async (request, reply) => {
     const problem = await authenticator.signOut(request, reply);
-    if (problem) deps.log.warn({ err: problem, requestId: request.id }, 'a sign-out of the console holds in this process only');
+    if (problem)
+      deps.log.warn({ err: problem, requestId: request.id }, 'a sign-out of the console holds in this process only');
     return reply.redirect(`/sign-in?why=${problem ? 'out-here' : 'out'}`, 303);
   });
 }
 
 /**
- * The address that whatever stands before the console names last: otherwise one stranger would make everybody wait who comes
- * through the same ingress. It limits attempts and is logged, and nothing else depends on it.
+ * The address that whatever stands before the console names last: otherwise one stranger would make everybody wait who
+ * comes through the same ingress. It limits attempts and is logged, and nothing else depends on it.
  */
 function addressOf({ headers, ip }: FastifyRequest): string {
   const last = [headers['x-forwarded-for'] ?? ''].flat().join().split(',').at(-1)?.trim() ?? '';
@@ -89,13 +95,17 @@ function addressOf({ headers, ip }: FastifyRequest): string {
 
 function faultOf(token: string, place: ConsoleAccess['place']): string {
   if (token === '') return 'Required.';
-  if (/[^\x21-\x7e]/.test(token)) return 'A token has neither spaces nor letters beyond ASCII in it: copy it again, whole and alone.';
-  return place === 'Kubernetes' ? 'The cluster does not know this token, or it has expired. Make a new one and copy it whole.' : 'This is not the admin token. Copy it whole from its file.';
+  if (/[^\x21-\x7e]/.test(token))
+    return 'A token has neither spaces nor letters beyond ASCII in it: copy it again, whole and alone.';
+  return place === 'Kubernetes'
+    ? 'The cluster does not know this token, or it has expired. Make a new one and copy it whole.'
+    : 'This is not the admin token. Copy it whole from its file.';
 }
 
 function tooMany(seconds: number): RequestRefused {
   return new RequestRefused(429, 'Too many failed sign-ins', {
-    message: `Too many tokens that are not valid came from your address. Try again in ${Math.ceil(seconds / 60)} min.`, headers: { 'retry-after': String(seconds) },
+    message: `Too many tokens that are not valid came from your address. Try again in ${Math.ceil(seconds / 60)} ` +
+      `min.`, headers: { 'retry-after': String(seconds) },
   });
 }
 
@@ -129,7 +139,9 @@ ${notice === undefined ? NOTHING : html`<p class="notice" role="status">${notice
 <div class="field">${hint}</div>
 <p class="field">
 <label for="token">${label}</label>
-<input id="token" name="token" type="password" autocomplete="off" autocapitalize="off" spellcheck="false"${flag('required', true)}${flag('autofocus', true)}${described}>
+<input id="token" name="token" type="password" autocomplete="off" autocapitalize="off" spellcheck="false"${flag(
+  'required', true,
+)}${flag('autofocus', true)}${described}>
 ${fault === undefined ? NOTHING : html`<span class="fault" id="token-fault" role="alert">${fault}</span>
 `}</p>
 <p class="form-actions"><button type="submit" class="button primary">Sign in</button></p>

@@ -44,9 +44,14 @@ export interface Authenticator {
   identify(request: FastifyRequest, reply: FastifyReply): Promise<Principal | undefined>;
   /** Begins a session; undefined: the token is nobody's. Rejects with RequestRefused where no cookie can hold it. */
   signIn(token: string, request: FastifyRequest, reply: FastifyReply): Promise<PersonAccess | undefined>;
-  /** Makes the browser forget its session, and the next request check the token again. Returns whether there were cookies. */
+  /**
+   * Makes the browser forget its session, and the next request check the token again. Returns whether there were
+   * cookies.
+   */
   clear(request: FastifyRequest, reply: FastifyReply): boolean;
-  /** Ends the session for every copy of its cookies. Returns why that holds in this process only; undefined: everywhere. */
+  /**
+   * Ends the session for every copy of its cookies. Returns why that holds in this process only; undefined: everywhere.
+   */
   signOut(request: FastifyRequest, reply: FastifyReply): Promise<AccessError | undefined>;
 }
 
@@ -60,7 +65,9 @@ const MAX_PEOPLE = 10_000;
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const people = cachePeople(options);
   const { proxyHeader } = options;
-  return proxyHeader === undefined ? cookieAuthenticator(options, people) : proxyAuthenticator(options, people, proxyHeader);
+  return proxyHeader === undefined
+    ? cookieAuthenticator(options, people)
+    : proxyAuthenticator(options, people, proxyHeader);
 }
 
 interface People {
@@ -166,7 +173,8 @@ function proxyAuthenticator({ formKey }: AuthenticatorOptions, people: People, n
 
 function tooLong(token: string): RequestRefused {
   return new RequestRefused(422, 'This token is too long', {
-    message: `It has ${token.length.toLocaleString('en-US')} characters, more than browsers and proxies let a cookie hold. `
+    message: `It has ${token.length.toLocaleString('en-US')} characters, more than browsers and proxies let a cookie ` +
+      `hold. `
       + "Use one with fewer claims (groups), a service account's token, or an authenticating proxy before the console.",
   });
 }

@@ -1,7 +1,7 @@
 /**
- * A session's cookies. @fastify/secure-session seals and opens the session. Its own hooks write one cookie of a fixed name;
- * here the name has the port of the Host header, so that consoles on one machine do not overwrite each other's sessions,
- * and a long token needs two cookies, since browsers keep 4 KiB in each.
+ * A session's cookies. @fastify/secure-session seals and opens the session. Its own hooks write one cookie of a fixed
+ * name; here the name has the port of the Host header, so that consoles on one machine do not overwrite each other's
+ * sessions, and a long token needs two cookies, since browsers keep 4 KiB in each.
  */
 import secureSession from '@fastify/secure-session';
 import type { IncomingHttpHeaders } from 'node:http';
@@ -114,7 +114,8 @@ export function scopeOfNewSession({ host, origin }: IncomingHttpHeaders): Cookie
   if (LOOPBACK.test(name)) return { secure: false, port };
   if (scheme === undefined) return { secure: true, port: '' };
   throw new RequestRefused(403, 'Signing in needs https', {
-    message: 'Over plain http anybody on the way could read your token. Reach the console by https, or on this machine itself '
+    message: 'Over plain http anybody on the way could read your token. Reach the console by https, or on this ' +
+      'machine itself '
       + '(http://localhost), for example with kubectl port-forward.',
   });
 }

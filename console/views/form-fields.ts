@@ -1,6 +1,6 @@
 /**
- * [P] The pieces of a form, each with its label, its hint and what is wrong with it, describedBy together so that a screen reader says
- * them with the control; and the summary of all that is wrong, whose links lead there.
+ * [P] The pieces of a form, each with its label, its hint and what is wrong with it, describedBy together so that a
+ * screen reader says them with the control; and the summary of all that is wrong, whose links lead there.
  */
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
@@ -15,14 +15,17 @@ export function fieldId(field: KeyField): string {
 export function describedBy(field: KeyField, faults: readonly FormFault[], hint: boolean): Html {
   const wrong = faults.some((each) => each.field === field);
   const parts = [...(wrong ? [`${fieldId(field)}-fault`] : []), ...(hint ? [`${fieldId(field)}-hint`] : [])];
-  return html`${wrong ? html` aria-invalid="true"` : NOTHING}${parts.length === 0 ? NOTHING : html` aria-describedby="${parts.join(' ')}"`}`;
+  return html`${wrong
+    ? html` aria-invalid="true"`
+    : NOTHING}${parts.length === 0 ? NOTHING : html` aria-describedby="${parts.join(' ')}"`}`;
 }
 
 /** What is wrong with a field, in the order given. */
 export function faultsAt(field: KeyField, faults: readonly FormFault[]): Html {
   const own = faults.filter((each) => each.field === field);
   if (own.length === 0) return NOTHING;
-  return html`<div id="${fieldId(field)}-fault">${own.map(({ message }) => html`<p class="fault">${message}</p>`)}</div>`;
+  return html`<div id="${fieldId(field)}-fault">${own.map(({ message }) =>
+    html`<p class="fault">${message}</p>`)}</div>`;
 }
 
 export function hintAt(field: KeyField, hint: Html | string | undefined): Html {
@@ -46,10 +49,16 @@ interface TextField {
 }
 
 /** A labelled line of text. */
-export function textField({ field, label, value, faults, hint, attributes = html` type="text"`, prefix, suffix, short = false, below = NOTHING }: TextField): Html {
-  const input = html`<input id="${fieldId(field)}" name="${field}" value="${value}"${attributes}${describedBy(field, faults, hint !== undefined)}>`;
+export function textField({
+  field, label, value, faults, hint, attributes = html` type="text"`, prefix, suffix, short = false, below = NOTHING,
+}: TextField): Html {
+  const input = html`<input id="${fieldId(field)}" name="${field}" value="${value}"${attributes}${describedBy(
+    field, faults, hint !== undefined,
+  )}>`;
   const control = prefix === undefined && suffix === undefined ? input
-    : html`<div class="affix">${prefix === undefined ? NOTHING : html`<span>${prefix}</span>`}${input}${suffix === undefined ? NOTHING : html`<span>${suffix}</span>`}</div>`;
+    : html`<div class="affix">${prefix === undefined
+      ? NOTHING
+      : html`<span>${prefix}</span>`}${input}${suffix === undefined ? NOTHING : html`<span>${suffix}</span>`}</div>`;
   return html`<div class="field${short ? ' short' : ''}"><label for="${fieldId(field)}">${label}</label>
 ${hintAt(field, hint)}${control}${below}
 ${faultsAt(field, faults)}</div>`;
@@ -65,10 +74,16 @@ interface SelectField extends Omit<TextField, 'prefix' | 'suffix' | 'attributes'
 }
 
 /** A labelled choice of one. A value that is none of the options is not shown as if it were one. */
-export function selectField({ field, label, value, faults, hint, options, short = true, below = NOTHING }: SelectField): Html {
+export function selectField({
+  field, label, value, faults, hint, options, short = true, below = NOTHING,
+}: SelectField): Html {
   return html`<div class="field${short ? ' short' : ''}"><label for="${fieldId(field)}">${label}</label>
-${hintAt(field, hint)}<select id="${fieldId(field)}" name="${field}"${describedBy(field, faults, hint !== undefined)}>${options.map((option) => (
-    html`<option value="${option.value}"${option.value === value ? html` selected` : NOTHING}>${option.label}</option>`))}</select>${below}
+${hintAt(field, hint)}<select id="${fieldId(field)}" name="${field}"${describedBy(
+  field, faults, hint !== undefined,
+)}>${options.map((option) => (
+    html`<option value="${option.value}"${option.value === value
+      ? html` selected`
+      : NOTHING}>${option.label}</option>`))}</select>${below}
 ${faultsAt(field, faults)}</div>`;
 }
 
@@ -76,5 +91,7 @@ ${faultsAt(field, faults)}</div>`;
 export function errorSummary(faults: readonly FormFault[], labelOf: (field: KeyField) => string): Html {
   if (faults.length === 0) return NOTHING;
   return html`<div class="error-summary" role="alert" id="error-summary" tabindex="-1"><h2>Nothing was changed yet</h2>
-<ul>${faults.map(({ field, message }) => html`<li>${field === undefined ? message : html`<a href="#${fieldId(field)}">${labelOf(field)}: ${message}</a>`}</li>`)}</ul></div>`;
+<ul>${faults.map(({ field, message }) => html`<li>${field === undefined
+  ? message
+  : html`<a href="#${fieldId(field)}">${labelOf(field)}: ${message}</a>`}</li>`)}</ul></div>`;
 }

@@ -1,6 +1,6 @@
 /**
- * [P] The layout of every page: a link past the navigation, the site's title, where one can go, who is signed in, and the page
- * itself in <main>.
+ * [P] The layout of every page: a link past the navigation, the site's title, where one can go, who is signed in, and
+ * the page itself in <main>.
  */
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
@@ -27,8 +27,10 @@ const SECTIONS: readonly { readonly section: Section; readonly path: string; rea
 
 /** The whole document. */
 export function layout({ title, active, body, scripts = [], styles = [] }: Page, options: LayoutOptions): string {
-  const stylesheets = [...new Set([...options.styles, ...styles])].map((file) => html`<link rel="stylesheet" href="${options.asset(file)}">\n`);
-  const modules = [...new Set(scripts)].map((file) => html`<script type="module" src="${options.asset(file)}"></script>\n`);
+  const stylesheets = [...new Set([...options.styles, ...styles])].map((file) =>
+    html`<link rel="stylesheet" href="${options.asset(file)}">\n`);
+  const modules =
+    [...new Set(scripts)].map((file) => html`<script type="module" src="${options.asset(file)}"></script>\n`);
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -65,7 +67,10 @@ function navigation(active: Section | undefined): Html {
 }
 
 function personBox({ name, csrf, signOut }: NonNullable<LayoutOptions['person']>): Html {
-  const button = html`<form method="post" action="/sign-out">${csrfField(csrf)}<button type="submit">Sign out</button></form>`;
-  return html`<div class="site-person"><span class="person-name">${name}</span>${signOut === 'Here' ? button : NOTHING}</div>
+  const button =
+    html`<form method="post" action="/sign-out">${csrfField(csrf)}<button type="submit">Sign out</button></form>`;
+  return html`<div class="site-person"><span class="person-name">${name}</span>${signOut === 'Here'
+    ? button
+    : NOTHING}</div>
 `;
 }

@@ -1,6 +1,6 @@
 /**
- * Whose calls a person may see: an account's, who may read the account; a key's alone, who may read only the key. The API decides
- * by what it lets the person read; what the address says is only what is asked.
+ * Whose calls a person may see: an account's, who may read the account; a key's alone, who may read only the key. The
+ * API decides by what it lets the person read; what the address says is only what is asked.
  */
 import type { Account, ApiKey } from '#crds/types.gen.ts';
 import { AccessError } from '../access/access.ts';
@@ -26,11 +26,14 @@ export async function readScope(request: PageRequest): Promise<Scope> {
   const ref = { namespace: params['namespace'] ?? '', name: params['name'] ?? '' };
   const keyName = (query.get('key') ?? '').trim();
   const key = keyName === '' ? undefined : await readKeyOf(ref, keyName, request);
-  return { ref, key, account: await readAccount(ref, request, key !== undefined), unknownKey: key || keyName === '' ? undefined : keyName };
+  return { ref, key, account: await readAccount(ref, request, key !== undefined), unknownKey: key ||
+    keyName === '' ? undefined : keyName };
 }
 
 /** undefined: the person may not read it, which is enough for who sees a key of it. */
-async function readAccount(ref: ObjectRef, { person, deps }: Pick<PageRequest, 'person' | 'deps'>, seesKey: boolean): Promise<Account | undefined> {
+async function readAccount(ref: ObjectRef, {
+  person, deps,
+}: Pick<PageRequest, 'person' | 'deps'>, seesKey: boolean): Promise<Account | undefined> {
   let account: Account | undefined;
   try {
     account = await person.get('Account', ref);
@@ -43,10 +46,13 @@ async function readAccount(ref: ObjectRef, { person, deps }: Pick<PageRequest, '
 }
 
 /** undefined: there is no such key of this account, or none that the person may know of. */
-async function readKeyOf(account: ObjectRef, name: string, { person, deps }: Pick<PageRequest, 'person' | 'deps'>): Promise<ApiKey | undefined> {
+async function readKeyOf(account: ObjectRef, name: string, {
+  person, deps,
+}: Pick<PageRequest, 'person' | 'deps'>): Promise<ApiKey | undefined> {
   try {
     const key = await person.get('ApiKey', { namespace: account.namespace, name });
-    return key && key.spec.accountRef.name === account.name && key.spec.gatewayNamespace === deps.gatewayNamespace ? key : undefined;
+    return key && key.spec.accountRef.name === account.name &&
+      key.spec.gatewayNamespace === deps.gatewayNamespace ? key : undefined;
   } catch (error) {
     if (error instanceof AccessError && (error.fault === 'Forbidden' || error.fault === 'NotFound')) return undefined;
     throw error;
@@ -65,9 +71,12 @@ export function callsOf({ ref, account, key, unknownKey }: Scope, uid = ''): Cal
 const NOBODY = '\u0000';
 
 /** The names of an account's keys by their identity, as far as the person may see them. */
-export async function keyNames({ ref, account, key }: Scope, { person }: Pick<PageRequest, 'person'>): Promise<Map<string, string>> {
+export async function keyNames({
+  ref, account, key,
+}: Scope, { person }: Pick<PageRequest, 'person'>): Promise<Map<string, string>> {
   if (!account) return new Map(key ? [[key.metadata.uid ?? NOBODY, key.metadata.name]] : []);
   const { objects } = await person.list('ApiKey');
-  return new Map(objects.filter(({ metadata, spec }) => metadata.namespace === ref.namespace && spec.accountRef.name === ref.name)
+  return new Map(objects.filter(({ metadata, spec }) => metadata.namespace === ref.namespace &&
+    spec.accountRef.name === ref.name)
     .map(({ metadata }) => [metadata.uid ?? NOBODY, metadata.name]));
 }

@@ -30,10 +30,14 @@ const NONE: SpendingSum = { calls: 0, costNanoUsd: 0n, inputTokens: 0, outputTok
 export function renderSpending(view: SpendingView): Html {
   const { spending, range } = view;
   return html`<section class="section" aria-labelledby="spending">
-<div class="section-head"><h2 id="spending">Spending</h2>${typeof spending === 'string' ? NOTHING : renderRanges(view)}</div>
+<div class="section-head"><h2 id="spending">Spending</h2>${typeof spending === 'string'
+  ? NOTHING
+  : renderRanges(view)}</div>
 ${typeof spending === 'string' ? ledgerNotice(spending) : html`\
 ${renderMissing(spending, range.sinceMs)}\
-${spending.all.calls === 0 ? html`<p class="none">No calls in the last ${range.days} days.</p>` : renderCharts(spending, view)}`}
+${spending.all.calls === 0
+  ? html`<p class="none">No calls in the last ${range.days} days.</p>`
+  : renderCharts(spending, view)}`}
 </section>`;
 }
 
@@ -51,7 +55,9 @@ export function renderMissing({ wholeSinceMs }: Pick<SpendingSums, 'wholeSinceMs
 
 function renderRanges({ range, pathFor }: SpendingView): Html {
   return html`<ul class="segments" aria-label="Range">${RANGES.map((days) => (
-    html`<li><a href="${pathFor(days)}"${days === range.days ? html` aria-current="true"` : NOTHING}>${days} days</a></li>`))}</ul>`;
+    html`<li><a href="${pathFor(days)}"${days === range.days
+      ? html` aria-current="true"`
+      : NOTHING}>${days} days</a></li>`))}</ul>`;
 }
 
 function renderCharts({ all, byDay, byKey, byModel }: SpendingSums, view: SpendingView): Html {
@@ -80,13 +86,17 @@ function renderRanks(title: string, sums: ReadonlyMap<string, SpendingSum>, labe
 <div class="table-box"><table class="table ranks" aria-labelledby="${idOf(title)}">
 <thead><tr><th scope="col">${title.slice('By '.length).replace(/^./, (first) => first.toUpperCase())}</th><th scope="col" class="share"><span class="vh">Share</span></th><th scope="col" class="num">Calls</th><th scope="col" class="num">Cost</th></tr></thead>
 <tbody>${ranked.slice(0, SHOWN).map(([name, sum]) => renderRank(label(name), sum, most))}\
-${rest.length > 0 ? renderRank(html`<span class="soft">${counted(rest.length, 'other')}</span>`, together(rest), most) : NOTHING}</tbody>
+${rest.length > 0
+  ? renderRank(html`<span class="soft">${counted(rest.length, 'other')}</span>`, together(rest), most)
+  : NOTHING}</tbody>
 </table></div></section>`;
 }
 
 function renderRank(label: Html, { calls, costNanoUsd }: SpendingSum, most: bigint): Html {
   return html`
-<tr><th scope="row">${label}</th><td class="share">${renderBar({ part: costNanoUsd, whole: most })}</td><td class="num">${formatCount(calls)}</td><td class="num">${money(costNanoUsd)}</td></tr>`;
+<tr><th scope="row">${label}</th><td class="share">${renderBar({
+  part: costNanoUsd, whole: most,
+})}</td><td class="num">${formatCount(calls)}</td><td class="num">${money(costNanoUsd)}</td></tr>`;
 }
 
 function together(sums: readonly (readonly [string, SpendingSum])[]): SpendingSum {

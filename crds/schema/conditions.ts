@@ -1,6 +1,6 @@
 /**
- * What statuses say: the condition types of the API and the closed list of their reasons. Whatever writes a condition
- * takes its words from here, and docs/reference.md lists them, so that people and tools can rely on them.
+ * The condition types of the API and the closed list of their reasons. Everything that writes a condition uses this
+ * table, and docs/reference.md is generated from it, so that people and tools can rely on it.
  */
 import type { Kind } from './types.gen.ts';
 
@@ -22,7 +22,8 @@ export const REASONS = {
   Invalid: 'A value is not valid; the message names the field.',
   WrongNamespace: 'Objects of this kind count only in the gateway\'s own namespace.',
   Conflicted: 'An older object claims the same thing; the message names it.',
-  PartiallyConflicted: 'Older objects claim a part of it, which is left out; the message names them. The rest is in force.',
+  PartiallyConflicted:
+    'Older objects claim a part of it, which is left out; the message names them. The rest is in force.',
   WeakKey: 'The provided key does not begin with sk- or has fewer than 32 characters.',
 
   // What it refers to.
@@ -75,10 +76,10 @@ export interface ConditionRow {
 const ALL_KINDS = ['Account', 'ApiKey', 'Group', 'ModelRoute', 'PriceCatalog'] as const;
 
 const NOT_ACCEPTED = [
-  'Invalid', 'WrongNamespace', 'Conflicted', 'WeakKey', 'GroupNotFound', 'GroupNotAccepted', 'NamespaceNotAllowed', 'AccountNotFound',
-  'AccountNotAccepted', 'OtherGateway', 'SecretNotFound', 'SecretInvalid', 'SecretTaken', 'SecretPending', 'RouteNotFound', 'RouteNotAccepted',
-  'ModelNotFound', 'ChannelNotFound',
-  'MemberNotFound', 'MemberNotDirect', 'MemberNotAccepted',
+  'Invalid', 'WrongNamespace', 'Conflicted', 'WeakKey', 'GroupNotFound', 'GroupNotAccepted', 'NamespaceNotAllowed',
+  'AccountNotFound', 'AccountNotAccepted', 'OtherGateway', 'SecretNotFound', 'SecretInvalid', 'SecretTaken',
+  'SecretPending', 'RouteNotFound', 'RouteNotAccepted', 'ModelNotFound', 'ChannelNotFound', 'MemberNotFound',
+  'MemberNotDirect', 'MemberNotAccepted',
 ] as const;
 
 const NOT_PROGRAMMED = ['NotAccepted', 'Rejected', 'Reconciling', 'NoProxies'] as const;
@@ -96,7 +97,8 @@ export const CONDITIONS = {
     reasons: ['Programmed', 'Pending', ...NOT_PROGRAMMED],
   },
   Ready: {
-    meaning: 'It does what its spec says; the sum of the others. When it is not True, its reason is that of the condition at fault.',
+    meaning: 'It does what its spec says; the sum of the others. When it is not True, its reason is that of the ' +
+      'condition at fault.',
     kinds: ALL_KINDS,
     reasons: ['Ready', 'Pending', ...NOT_ACCEPTED, ...NOT_PROGRAMMED, 'Disabled', 'Expired', 'LimitReached'],
   },
@@ -142,7 +144,8 @@ export const CONDITIONS = {
     onlyWhileTrue: true,
   },
   UpstreamRefused: {
-    meaning: 'A provider refused calls lately for what the route gives it: its credential, address or model name. Callers get 502.',
+    meaning: 'A provider refused calls lately for what the route gives it: its credential, address or model name. ' +
+      'Callers get 502.',
     kinds: ['ModelRoute'],
     reasons: ['CredentialRefused', 'ModelRefused'],
     onlyWhileTrue: true,

@@ -1,6 +1,6 @@
 /**
- * Counts a request's input tokens. This is free, so no money is held, but slots are taken. A provider that can count is
- * asked; where none answers, the gateway estimates.
+ * Counts a request's input tokens by a provider that can, and otherwise by the gateway's own tokenizer. It costs
+ * nothing, so no money is held, but it takes concurrency slots.
  */
 import type { TokenCounter } from '../protocol/provider.ts';
 import { providerOf } from '../protocol/providers.ts';
@@ -18,16 +18,16 @@ export interface CountDeps extends PipelineDeps {
   readonly tokenizer: { count(key: string, texts: readonly string[]): Promise<number> };
 }
 
-export interface Counted {
+export interface TokenCount {
   readonly model: string;
   readonly inputTokens: number;
   /** The gateway estimated, because no provider counted. */
   readonly estimated: boolean;
 }
 
-/** A longer response is no count. */
+/** A response with a count is smaller. */
 const MAX_COUNT_BYTES = 64 * 1024;
-/** What providers add around a message or a tool, and around a call. */
+/** Tokens that providers usually add to each message or tool, and to each call. */
 const TOKENS_PER_UNIT = 4;
 const TOKENS_PER_CALL = 3;
 
@@ -37,7 +37,7 @@ const TOKENS_PER_CALL = 3;
  */
 export async function countTokens(
   deps: CountDeps, authenticated: Authenticated, attempts: AttemptReport[],
-): Promise<Counted> {
+): Promise<TokenCount> {
   const routed = await route(deps, authenticated);
   const { model } = routed.call;
   await takeKeySlot(deps, routed);
@@ -76,7 +76,7 @@ interface CountRequest {
   readonly tokenCounter: TokenCounter;
 }
 
-/** The count, or the outcome of an attempt that gave none. */
+/** The count, or the outcome label of an attempt that gave none. */
 async function askWithSlots(deps: CountDeps, request: CountRequest): Promise<number | string> {
   const { routed: { received: { requestId } }, candidate: { slots } } = request;
   if (slots.length > 0 && (await deps.ledger.takeSlots(requestId, slots)).outcome === 'Full') return 'full';
@@ -93,15 +93,17 @@ async function ask(deps: CountDeps, { routed, candidate, tokenCounter }: CountRe
   const { path, body: request } = await received.body.countRequest(
     tokenCounter, target.protocol, { upstreamModel },
   );
+  const headers = requestHeaders(received.headers, target.foreignHeaders);
+  headers['content-type'] = 'application/json';
   try {
     const response = await deps.upstreams.send(target, {
       method: 'POST', path, body: request, stream: false,
       signal: received.reply.left,
-      headers: { ...requestHeaders(received.headers, target.foreignHeaders), 'content-type': 'application/json' },
+      headers,
     });
     const body = await collect(response.body);
     if (response.status === 200) return tokenCounter.read(body) ?? 'cut';
-    // providers without such an endpoint answer 404: the model's name may be right all the same
+    // a 404 says that the endpoint is missing, not that the model's name is wrong
     if (classify({ status: response.status }) === 'credential' && response.status !== 404)
       deps.warn({ route: routeName, channel: target.id.slice(routeName.length + 1), status: response.status });
     return `status_${response.status}`;
@@ -111,7 +113,7 @@ async function ask(deps: CountDeps, { routed, candidate, tokenCounter }: CountRe
   }
 }
 
-/** The texts by a tokenizer, images and documents at the model's bound of an image, and what usually surrounds them. */
+/** Counts texts with the tokenizer, and each image or document as the model's imageTokens. */
 async function estimate({ tokenizer }: CountDeps, { received, candidates, key }: Routed): Promise<number> {
   const { texts, units, images, files } = await received.body.texts();
   const imageTokens = candidates[0]?.model.imageTokens ?? 0;

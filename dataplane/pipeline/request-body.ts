@@ -1,6 +1,6 @@
 /**
- * A request's body for as long as it may be needed. A stream lasts for minutes and its body may have megabytes, as
- * bytes and parsed: once a provider has answered, no other channel is tried, and both are dropped.
+ * A request's body, as bytes and parsed. Both are dropped once a provider has answered, because no other channel is
+ * tried then and the response may stream for minutes.
  */
 import type { BodyWorker } from '../body-worker/body-worker.ts';
 import { collectTexts } from '../protocol/anthropic/count-texts.ts';

@@ -1,6 +1,6 @@
 /**
- * Which channels may serve the call: model → the group's offer → candidates in the order in which they are tried.
- * Unknown models and other groups' models get the same error, so that nobody can tell them apart.
+ * Finds the channels that may serve the call: model → the group's offer → candidates in the order in which they are
+ * tried. An unknown model and another group's model get the same error, so that a client cannot tell them apart.
  */
 import { GatewayError } from '../errors.ts';
 import { RequestFault } from '../protocol/call-facts.ts';
@@ -45,7 +45,7 @@ export function faultError(fault: RequestFault): GatewayError {
   return new GatewayError(fault.code, fault.message, fault.param === undefined ? {} : { param: fault.param });
 }
 
-/** The candidates that can serve this call. Where there is none, the error says what all of them lack. */
+/** The candidates that can serve this call. Throws the reason where none can. */
 function eligibleCandidates(call: EndpointCall, offer: Offer, ordered: readonly Candidate[]): readonly Candidate[] {
   const served = ordered.filter((candidate) => candidate.model.endpoints.has(call.kind) && call.converter(candidate));
   if (served.length === 0) throw notServed(call);

@@ -5,7 +5,6 @@
 import { readChatFacts as readAnthropicFacts } from './anthropic/facts.ts';
 import type { ChatFacts } from './call-facts.ts';
 import type { Converter } from './converter.ts';
-import { converterFor } from './converters.ts';
 import type { JsonRecord } from './fields.ts';
 import { readEmbeddingsFacts } from './openai/embeddings.ts';
 import type { EmbeddingsFacts } from './openai/embeddings.ts';
@@ -16,7 +15,7 @@ import { readResponseFacts } from './openai/response-facts.ts';
 import { readVideosFacts } from './openai/videos.ts';
 import type { VideosFacts } from './openai/videos.ts';
 import type { ProviderKind } from './provider.ts';
-import { providerOf } from './providers.ts';
+import { converterFor, providerOf } from './providers.ts';
 
 /** What is read of each kind. */
 export interface BodyFacts {

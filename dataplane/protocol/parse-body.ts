@@ -1,7 +1,7 @@
 /**
- * Parses a request body, or says what is wrong with it without quoting it. Stricter than JSON where two parsers could
- * disagree on what is asked, and so on its price: members that are given twice, at any depth, and top-level names that
- * differ only in case (some JSON libraries ignore it) are refused.
+ * Parses a request body; errors describe the fault without quoting the body. It is stricter than JSON where two parsers
+ * could read different requests with different prices: it refuses duplicate members at any depth, and top-level names
+ * that differ only in case, which some JSON libraries ignore.
  */
 import { RequestFault } from './call-facts.ts';
 import { isRecord } from './fields.ts';

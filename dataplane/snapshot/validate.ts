@@ -45,9 +45,9 @@ function expectUnique(faults: SnapshotFault[], kind: SnapshotKind, objects: read
   const byNameOnly = kind === 'Group' || kind === 'ModelRoute';
   for (const object of objects) {
     const id = byNameOnly ? object.name : `${object.namespace}/${object.name}`;
-    const to = new FaultCollector(faults, kind, object);
-    to.expect(object.namespace !== '' && object.name !== '', 'namespace and name are required');
-    to.expect(!seen.has(id), `"${id}" is there twice`);
+    const isNamed = object.namespace !== '' && object.name !== '';
+    if (!isNamed) new FaultCollector(faults, kind, object).expect(false, 'namespace and name are required');
+    if (seen.has(id)) new FaultCollector(faults, kind, object).expect(false, `"${id}" is there twice`);
     seen.add(id);
   }
 }

@@ -1,4 +1,6 @@
-/** The settings of an operator in a cluster: the flags of `mgw operator`, parsed; `mgw operator --help` describes them. */
+/**
+ * The settings of an operator in a cluster: the flags of `mgw operator`, parsed; `mgw operator --help` describes them.
+ */
 import type { ConsoleOptions } from '../../console/server.ts';
 
 export interface ListenAddress {
@@ -15,6 +17,8 @@ export interface ConsoleSettings {
   readonly consoleTls?: string;
   /** Where SDKs call, for snippets. */
   readonly consoleGatewayUrl?: string;
+  /** The folder of the console's copy of usage records; undefined: it is a temporary file. */
+  readonly consoleData?: string;
 }
 
 /** Of the configuration for Envoys before the fleet. */

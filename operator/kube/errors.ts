@@ -1,6 +1,5 @@
 /**
- * What can go wrong between the operator and the API server, as errors that say what to do. Their messages never hold an
- * object's content.
+ * Errors of requests to the API server, with advice. Their messages never hold an object's content.
  */
 
 /** One of the reasons in a metav1.Status. */
@@ -26,9 +25,11 @@ export class KubeError extends Error {
   readonly status: number;
   /** metav1.Status.reason, such as AlreadyExists; "" where there is none. */
   readonly reason: string;
-  /** The server's wish to be left alone for so long. */
+  /** The server's Retry-After. */
   readonly retryAfterMs: number | undefined;
-  /** What the server itself says, without the request. They may tell a value that it refuses: for whoever sent it, not for logs. */
+  /**
+   * The server's own message. It may quote a rejected value, so it is for the caller and not for logs.
+   */
   readonly words: string;
   readonly causes: readonly KubeCause[];
 
@@ -47,13 +48,13 @@ export class KubeUnreachable extends Error {
   override readonly name = 'KubeUnreachable';
 }
 
-/** Whether it is an answer with one of these HTTP statuses. */
+/** Whether an error is an answer with one of these HTTP statuses. */
 export function hasStatus(error: unknown, ...statuses: readonly number[]): error is KubeError {
   return error instanceof KubeError && statuses.includes(error.status);
 }
 
-/** In words for people who run the operator: what failed, and what to do about it. */
-export function explainKube(error: unknown): string {
+/** A message for the people who run the operator: what failed, and what to do about it. */
+export function explainKubeError(error: unknown): string {
   if (error instanceof KubeUnreachable) return `the API server does not answer (${error.message})`;
   if (!(error instanceof KubeError)) return error instanceof Error ? error.message : String(error);
   const advice = ADVICE[error.status];

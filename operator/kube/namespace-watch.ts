@@ -5,7 +5,8 @@ import type { Collection, ListWatch, ListWatchOptions } from './list-watch.ts';
 import type { KubeObject } from './models.ts';
 
 /** Starts a watch with all else that it needs. */
-export type StartWatch = (collection: Collection, handlers: Pick<ListWatchOptions, 'onReplace' | 'onApplied' | 'onDeleted'>) => ListWatch;
+export type StartWatch =
+  (collection: Collection, handlers: Pick<ListWatchOptions, 'onReplace' | 'onApplied' | 'onDeleted'>) => ListWatch;
 
 interface NamespaceWatch {
   readonly watch: ListWatch;
@@ -23,7 +24,8 @@ export function watchNamespaces(start: StartWatch, onChange: () => void): Namesp
     onReplace: (all) => become(new Map(all.map((object) => [object.metadata.name, labelsOf(object)]))),
     onApplied(object) {
       const before = known.get(object.metadata.name);
-      if (!before || !sameLabels(before, labelsOf(object))) become(new Map([...known, [object.metadata.name, labelsOf(object)]]));
+      if (!before || !sameLabels(before, labelsOf(object)))
+        become(new Map([...known, [object.metadata.name, labelsOf(object)]]));
     },
     onDeleted: ({ metadata }) => become(new Map([...known].filter(([name]) => name !== metadata.name))),
   });

@@ -1,16 +1,20 @@
 /**
- * Makes the keys of ApiKeys of type Generated: where their Secret is missing, and again where spec.key.rotation has grown. A key
- * exists once its Secret is durable, and is told once. Provided keys, and Secrets that others made, are never written.
+ * Generates the keys of ApiKeys of type Generated: where the Secret is missing, and again where spec.key.rotation was
+ * increased. A key exists once its Secret is durable, and is reported once. Provided keys and foreign Secrets are never
+ * written.
  */
 import { hash, randomInt } from 'node:crypto';
 import type { ApiKey } from '#crds/types.gen.ts';
-import { compareSeniority } from '../translate/conflicts.ts';
-import { KEY_ENTRY, KEY_LABEL, PREVIOUS_ANNOTATION, ROTATION_ANNOTATION, formatPreviousKeys, isLeftOver, isMadeFor, previousKeysOf, rotationOf, secretIdOf, secretNameOf } from '../store/key-secret.ts';
+import { comparePrecedence } from '../translate/conflicts.ts';
+import {
+  KEY_ENTRY, KEY_LABEL, PREVIOUS_ANNOTATION, ROTATION_ANNOTATION, formatPreviousKeys, isOrphaned, isMadeFor,
+  previousKeysOf, rotationOf, secretIdOf, secretNameOf,
+} from '../store/key-secret.ts';
 import type { PreviousKey } from '../store/key-secret.ts';
 import { namespacedName } from '../store/resources.ts';
 import type { Resources, SecretObject } from '../store/resources.ts';
 
-/** A key that was just made. This is the only time that it is told. */
+/** A key that was just generated. It is never shown again. */
 export interface MintedKey {
   /** The ApiKey's. */
   readonly namespace: string;
@@ -28,11 +32,14 @@ export interface KeySecrets {
   find(id: string, resources: Resources): SecretObject | undefined;
   /** Why this Secret cannot be written, in words; undefined: it can. */
   obstacle(id: string, resources: Resources): string | undefined;
-  /** Resolves when the Secret is durable, with false where this key has another one already. On rejection nothing has changed. */
-  write(secret: SecretObject, made: SecretMaking): Promise<boolean>;
+  /**
+   * Resolves when the Secret is durable, with false where this key has another one already. On rejection nothing has
+   * changed.
+   */
+  write(secret: SecretObject, made: SecretWrite): Promise<boolean>;
 }
 
-export interface SecretMaking {
+export interface SecretWrite {
   readonly apiKey: ApiKey;
   /** What there is now under the Secret's name. */
   readonly before?: SecretObject;
@@ -53,7 +60,7 @@ export interface MintResult {
   readonly retry: boolean;
 }
 
-interface Plan extends SecretMaking {
+interface MintPlan extends SecretWrite {
   readonly previous: readonly PreviousKey[];
 }
 
@@ -62,7 +69,7 @@ interface Candidate {
   readonly apiKey: ApiKey;
   /** "namespace/name" of its Secret. */
   readonly id: string;
-  readonly plan: Plan | string;
+  readonly plan: MintPlan | string;
 }
 
 const NO_CANDIDATES: readonly Candidate[] = [];
@@ -76,7 +83,7 @@ const MS = 1000;
 export async function mintKeys(resources: Resources, nowMs: number, options: MintOptions): Promise<MintResult> {
   const { minted } = options;
   const failures = new Map<string, string>();
-  const plans = new Map<string, Plan>();
+  const plans = new Map<string, MintPlan>();
   for (const { apiKey, id, plan } of candidatesAmong(resources, nowMs, options)) {
     if (plans.has(id)) continue; // two ApiKeys name one Secret: the older one's key goes there
     if (typeof plan === 'string') failures.set(namespacedName(apiKey.metadata), plan);
@@ -89,14 +96,14 @@ export async function mintKeys(resources: Resources, nowMs: number, options: Min
   return { resources: minted.joined(resources), failures, retry: failures.size > hopeless };
 }
 
-/** Most of the time there are none, among a hundred thousand keys; only these few are sorted. */
+/** The keys to generate, in order of precedence: usually none of perhaps a hundred thousand. */
 function candidatesAmong(resources: Resources, nowMs: number, { minted, gatewayNamespace }: MintOptions): Candidate[] {
   return resources.apiKeys.flatMap((apiKey) => {
     if (apiKey.spec.gatewayNamespace !== gatewayNamespace || apiKey.spec.key.type !== 'Generated') return NO_CANDIDATES;
     const id = secretIdOf(apiKey);
     const plan = planFor(apiKey, id, { resources, minted, nowMs });
     return plan === undefined ? NO_CANDIDATES : [{ metadata: apiKey.metadata, apiKey, id, plan }];
-  }).sort(compareSeniority);
+  }).sort(comparePrecedence);
 }
 
 /** `sk-` and 48 random base62 characters, all equally likely. */
@@ -112,17 +119,17 @@ interface PlanContext {
   readonly nowMs: number;
 }
 
-/** What is to be made for an ApiKey; nothing, or why nothing can be. */
-function planFor(apiKey: ApiKey, id: string, { resources, minted, nowMs }: PlanContext): Plan | string | undefined {
+/** The plan for an ApiKey's key, why it cannot be made, or undefined where none is due. */
+function planFor(apiKey: ApiKey, id: string, { resources, minted, nowMs }: PlanContext): MintPlan | string | undefined {
   const before = minted.find(id, resources);
   const previous = before ? previousIn(before, apiKey, nowMs) : [];
   if (!previous) return undefined;
   return minted.obstacle(id, resources) ?? { apiKey, previous, ...before === undefined ? {} : { before } };
 }
 
-/** The keys of a Secret that go on working beside a new one; undefined: no new one is due. */
+/** The keys of a Secret that stay valid beside a new one; undefined: no new one is due. */
 function previousIn(secret: SecretObject, apiKey: ApiKey, nowMs: number): PreviousKey[] | undefined {
-  if (isLeftOver(secret, apiKey)) return [];
+  if (isOrphaned(secret, apiKey)) return [];
   if (!isMadeFor(secret, apiKey) || rotationOf(secret) >= apiKey.spec.key.rotation) return undefined;
   return [...replaced(apiKey, secret, nowMs), ...previousKeysOf(secret, nowMs)];
 }
@@ -133,7 +140,9 @@ function replaced({ spec }: ApiKey, secret: SecretObject, nowMs: number): Previo
   return [{ sha256: hash('sha256', old, 'hex'), notAfterMs: nowMs + spec.key.overlapSeconds * MS }];
 }
 
-async function carryOut({ apiKey, previous, before }: Plan, failures: Map<string, string>, { minted, onMinted }: MintOptions): Promise<void> {
+async function carryOut({
+  apiKey, previous, before,
+}: MintPlan, failures: Map<string, string>, { minted, onMinted }: MintOptions): Promise<void> {
   const { namespace, name } = apiKey.metadata;
   const key = generateKey();
   const secret: SecretObject = {

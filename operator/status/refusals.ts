@@ -1,22 +1,24 @@
 /**
- * [P] What providers refuse for what a ModelRoute gives them, as its status says it. Proxies tell of each refusal; nobody tells
- * when one has been mended, so a refusal that does not come again is forgotten after a while.
+ * [P] Providers' refusals of a ModelRoute's credential, address or model names → a condition. Proxies report each
+ * refusal; nothing reports that one was fixed, so a refusal that is not repeated expires.
  */
 import type { DesiredCondition } from './conditions.ts';
 
-/** A provider's refusal of the gateway's credential (401, 402, 403), or of an address or model name (404 and others). */
+/**
+ * A provider's refusal of the gateway's credential (401, 402, 403), or of an address or model name (404 and others).
+ */
 export interface Refusal {
   readonly channel: string;
   readonly status: number;
   readonly atMs: number;
 }
 
-/** A refusal is said for so long after it was last seen. */
+/** How long the condition lasts after the last refusal. */
 export const REFUSAL_LASTS_MS = 600_000;
 
 const CREDENTIAL_STATUSES: ReadonlySet<number> = new Set([401, 402, 403, 407]);
 
-/** Those that still count, one for each channel. */
+/** The latest refusal of each channel, without expired ones. */
 export function freshRefusals(refusals: readonly Refusal[], nowMs: number): Refusal[] {
   const latest = new Map(refusals.toSorted((a, b) => a.atMs - b.atMs).map((refusal) => [refusal.channel, refusal]));
   return [...latest.values()].filter(({ atMs }) => nowMs - atMs < REFUSAL_LASTS_MS);
@@ -28,8 +30,13 @@ export function refusalCondition(refusals: readonly Refusal[]): DesiredCondition
   if (!first) return undefined;
   const credential = CREDENTIAL_STATUSES.has(first.status);
   const said = credential
-    ? `Channel "${first.channel}": the provider answers ${first.status} to the gateway's credential. Check the Secret that its auth names, and the provider's account.`
-    : `Channel "${first.channel}": the provider answers ${first.status}. Check baseUrl, and the model names that the provider knows (models[].upstreamName).`;
-  const more = others.length === 0 ? '' : ` Likewise: ${others.map(({ channel, status }) => `"${channel}" (${status})`).join(', ')}.`;
-  return { type: 'UpstreamRefused', status: 'True', reason: credential ? 'CredentialRefused' : 'ModelRefused', message: said + more };
+    ? `Channel "${first.channel}": the provider answers ${first.status} to the gateway's credential. Check the ` +
+      `Secret that its auth names, and the provider's account.`
+    : `Channel "${first.channel}": the provider answers ${first.status}. Check baseUrl, and the model names that the ` +
+      `provider knows (models[].upstreamName).`;
+  const more = others.length === 0
+    ? ''
+    : ` Likewise: ${others.map(({ channel, status }) => `"${channel}" (${status})`).join(', ')}.`;
+  return { type: 'UpstreamRefused', status:
+    'True', reason: credential ? 'CredentialRefused' : 'ModelRefused', message: said + more };
 }

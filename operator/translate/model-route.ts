@@ -1,5 +1,5 @@
 /**
- * [P] ModelRoute → models and channels. A channel whose credential cannot be had is left out; the others serve.
+ * [P] ModelRoute → models and channels. A channel without a usable credential is left out; the others serve.
  */
 import type { ModelRoute, ModelRouteChannel, ModelRouteModel } from '#crds/types.gen.ts';
 import { Allowance, ClientDisconnect, Endpoint, Input, Protocol, QuotaType } from '#snapshot/snapshot.gen.ts';
@@ -8,12 +8,13 @@ import { findingsOf } from '../status/findings.ts';
 import type { Finding, Findings } from '../status/findings.ts';
 import { memoize } from './memoize.ts';
 import { findCredential, secretsNamedBy } from './references.ts';
-import type { Credential, SecretsToLookIn } from './references.ts';
+import type { Credential, SecretLookup } from './references.ts';
 import { FieldReader, refuseInvalid } from './translated.ts';
 import type { Translated } from './translated.ts';
-import { listNames } from './words.ts';
+import { quoteNames } from './quote-names.ts';
 
-const ENDPOINTS = { Chat: Endpoint.CHAT, Embeddings: Endpoint.EMBEDDINGS, Images: Endpoint.IMAGES, Videos: Endpoint.VIDEOS } as const;
+const ENDPOINTS =
+  { Chat: Endpoint.CHAT, Embeddings: Endpoint.EMBEDDINGS, Images: Endpoint.IMAGES, Videos: Endpoint.VIDEOS } as const;
 const INPUTS = { Text: Input.TEXT, Image: Input.IMAGE } as const;
 const PROTOCOLS = { OpenAI: Protocol.OPENAI, Anthropic: Protocol.ANTHROPIC } as const;
 const DISCONNECTS = { Cancel: ClientDisconnect.CANCEL, Drain: ClientDisconnect.DRAIN } as const;
@@ -23,7 +24,7 @@ const ALLOWANCES = {
 const MS = 1000;
 
 interface RouteContext {
-  readonly lookup: SecretsToLookIn;
+  readonly lookup: SecretLookup;
   /** The models that have a price, and of which kind. */
   readonly priced: ReadonlyMap<string, QuotaType>;
 }
@@ -38,17 +39,21 @@ const translated = memoize<ModelRoute, Translated<ModelRouteMessage>>();
 /** One route with the channels that can be used. */
 export function translateRoute(route: ModelRoute, context: RouteContext): Translated<ModelRouteMessage> {
   const quotaTypes = route.spec.models.map(({ name }) => context.priced.get(name));
-  return translated(route, [...quotaTypes, ...secretsNamedBy(route, context.lookup)], () => resolveRoute(route, context));
+  return translated(route, [...quotaTypes, ...secretsNamedBy(route, context.lookup)], () =>
+    resolveRoute(route, context));
 }
 
 function resolveRoute(route: ModelRoute, { lookup, priced }: RouteContext): Translated<ModelRouteMessage> {
   const { spec, metadata } = route;
   const fields = new FieldReader();
-  for (const { name, baseUrl } of spec.channels) fields.expect(URL.canParse(baseUrl), `spec.channels "${name}": baseUrl is not a URL`);
+  for (const { name, baseUrl } of spec.channels)
+    fields.expect(URL.canParse(baseUrl), `spec.channels "${name}": baseUrl is not a URL`);
   if (fields.faults.length > 0) return refuseInvalid(findingsOf(route), fields.faults);
 
-  const found = spec.channels.map((channel) => ({ channel, credential: findCredential(lookup, metadata.namespace, channel) }));
-  const channels = found.flatMap(({ channel, credential }) => credential.found ? [translateChannel(channel, credential.value)] : []);
+  const found =
+    spec.channels.map((channel) => ({ channel, credential: findCredential(lookup, metadata.namespace, channel) }));
+  const channels =
+    found.flatMap(({ channel, credential }) => credential.found ? [translateChannel(channel, credential.value)] : []);
   const findings = findingsOf(route);
   return {
     message: {
@@ -94,25 +99,34 @@ function translateChannel(channel: ModelRouteChannel, apiKey: string | undefined
     priority: channel.priority,
     weight: channel.weight,
     ...(channel.maxConcurrency === undefined ? {} : { maxConcurrency: channel.maxConcurrency }),
-    timeouts: { connectMs: connectSeconds * MS, firstByteMs: firstByteSeconds * MS, wholeMs: wholeSeconds * MS, idleMs: idleSeconds * MS },
+    timeouts: { connectMs:
+      connectSeconds * MS, firstByteMs: firstByteSeconds * MS, wholeMs: wholeSeconds * MS, idleMs: idleSeconds * MS },
   };
 }
 
 function unresolvedOf(found: readonly FoundChannel[]): Pick<Findings, 'unresolved'> {
-  const faults = found.flatMap(({ channel, credential }) => credential.found ? [] : [{ ...credential.finding, channel: channel.name }]);
+  const faults = found.flatMap(({ channel, credential }) =>
+    credential.found ? [] : [{ ...credential.finding, channel: channel.name }]);
   const [first] = faults;
   if (!first) return {};
   const left = faults.length < found.length ? 'The other channels serve.' : 'No channel is left to serve its models.';
-  const message = `${faults.map(({ channel, message }) => `Channel "${channel}" is left out: ${message}`).join(' ')} ${left}`;
+  const message =
+    `${faults.map(({ channel, message }) => `Channel "${channel}" is left out: ${message}`).join(' ')} ${left}`;
   return { unresolved: { reason: first.reason, message } };
 }
 
-function unpricedOf(models: readonly ModelRouteModel[], priced: ReadonlyMap<string, QuotaType>): { unpriced?: Finding<'PriceNotFound'> } {
+function unpricedOf(
+  models: readonly ModelRouteModel[], priced: ReadonlyMap<string, QuotaType>,
+): { unpriced?: Finding<'PriceNotFound'> } {
   const missing = models.filter(({ name }) => !priced.has(name)).map(({ name }) => name);
-  const byToken = models.filter((model) => makesPictures(model) && priced.get(model.name) === QuotaType.TOKEN).map(({ name }) => name);
+  const byToken = models.filter((model) => makesPictures(model) &&
+    priced.get(model.name) === QuotaType.TOKEN).map(({ name }) => name);
   const said = [
-    ...(missing.length > 0 ? [`No PriceCatalog prices ${listNames(missing)}; without a price a model is not listed and cannot be called.`] : []),
-    ...(byToken.length > 0 ? [`Images and videos need a price per request: give ${listNames(byToken)} quotaType Request instead of a price per token.`] : []),
+    ...(missing.length > 0
+      ? [`No PriceCatalog prices ${quoteNames(missing)}; without a price a model is not listed and cannot be called.`]
+      : []),
+    ...(byToken.length > 0 ? [`Images and videos need a price per request: give ${quoteNames(byToken)} quotaType ` +
+      `Request instead of a price per token.`] : []),
   ];
   return said.length === 0 ? {} : { unpriced: { reason: 'PriceNotFound', message: said.join(' ') } };
 }

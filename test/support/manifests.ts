@@ -1,4 +1,7 @@
-/** Manifests for tests: two teams' worth of keys over providers at given addresses. Everything is as a user would write it. */
+/**
+ * Manifests for tests: two teams' worth of keys over providers at given addresses. Everything is as a user would write
+ * it.
+ */
 
 /** Keys that the tests call with; their Secrets stand in the manifests. */
 export const KEYS = {
@@ -15,7 +18,9 @@ export const KEYS = {
 
 export type KeyName = keyof typeof KEYS;
 
-/** What one key's spec has beside the usual; every key is of group `main` and account `team` unless it says otherwise. */
+/**
+ * What one key's spec has beside the usual; every key is of group `main` and account `team` unless it says otherwise.
+ */
 const SPECS: Readonly<Record<KeyName, string>> = {
   main: '',
   small: 'quota: {limitUsd: "0.01"}',
@@ -48,7 +53,8 @@ stringData: {apiKey: ${key}}
 }
 
 export function keysManifest(): string {
-  return Object.entries(SPECS).map(([name, spec]) => keyManifest(name, KEYS[name as KeyName], spec)).join('') + accountsManifest();
+  return Object.entries(SPECS).map(([name, spec]) => keyManifest(name, KEYS[name as KeyName], spec)).join('') +
+    accountsManifest();
 }
 
 export function accountsManifest(): string {
@@ -66,7 +72,8 @@ spec: {grants: [{name: start, usd: "0.001"}]}
 }
 
 /** The provider credentials that no client and no log may ever see. */
-export const PROVIDER_KEYS = { openai: 'sk-provider-openai-secret', anthropic: 'sk-ant-provider-anthropic-secret' } as const;
+export const PROVIDER_KEYS =
+  { openai: 'sk-provider-openai-secret', anthropic: 'sk-ant-provider-anthropic-secret' } as const;
 
 /** Group, routes and prices over the two providers. `extra` goes into the routes' specs. */
 export function platformManifest({ openaiUrl, anthropicUrl }: { openaiUrl: string; anthropicUrl: string }): string {

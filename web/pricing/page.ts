@@ -20,7 +20,9 @@ export interface PricingSite {
 
 /** The page. `ranked` spares ranking the same rows again. */
 export function renderPricingPage(
-  list: PriceList, site: PricingSite, query: PricingQuery = DEFAULT_QUERY, ranked: readonly RankedRow[] = rankRows(list.pricing.rows),
+  list: PriceList, site: PricingSite, query: PricingQuery = DEFAULT_QUERY, ranked: readonly RankedRow[] = rankRows(
+    list.pricing.rows,
+  ),
 ): string {
   const empty = list.pricing.rows.length === 0;
   return html`<!doctype html>

@@ -1,11 +1,14 @@
 /**
- * [P] What the price page shows: rows with their ratios, groups with theirs, and what each group pays for each of its models.
- * Whoever shows the page has this from a snapshot; a proxy's State is one.
+ * [P] What the price page shows: rows with their ratios, groups with theirs, and what each group pays for each of its
+ * models. Whoever shows the page has this from a snapshot; a proxy's State is one.
  */
 
 export type TokenClass = 'input' | 'cached' | 'cacheWrite5m' | 'cacheWrite1h' | 'output';
 
-/** A price as a group pays it, in nano-USD. Numerators share one denominator; cost = ⌊(Σ count·numerator)/denominator + ½⌋. */
+/**
+ * A price as a group pays it, in nano-USD. Numerators share one denominator; cost = ⌊(Σ count·numerator)/denominator +
+ * ½⌋.
+ */
 export interface PriceFigures {
   readonly perToken: Readonly<Record<TokenClass, bigint>>;
   readonly perGeneration: bigint;

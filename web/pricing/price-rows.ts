@@ -66,7 +66,8 @@ function pricingRow({ price, quotaType, ratioBaseE9 }: ModelPrice, enabledGroups
     completionRatioE9: price.completionRatioE9,
     cacheRatioE9: price.cacheRatioE9,
     cacheWriteRatioE9: price.cacheWriteRatioE9,
-    cacheWrite1hRatioE10: price.cacheWrite1hRatioE9 === undefined ? price.cacheWriteRatioE9 * 16n : price.cacheWrite1hRatioE9 * 10n,
+    cacheWrite1hRatioE10:
+      price.cacheWrite1hRatioE9 === undefined ? price.cacheWriteRatioE9 * 16n : price.cacheWrite1hRatioE9 * 10n,
     requestNanoUsd: price.requestNanoUsd,
     enabledGroups,
   };

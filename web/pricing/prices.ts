@@ -1,7 +1,7 @@
 /**
- * [P] The price list with its filters, the calculator and the formula: what the public page and the console have in common. It
- * needs no script: the controls are GET forms. With scripts, browser/pricing.js sorts and filters in place. Whatever manifests put
- * into names is only ever text (html.ts). Wrap it into an element of class "prices".
+ * [P] The price list with its filters, the calculator and the formula: what the public page and the console have in
+ * common. It needs no script: the controls are GET forms. With scripts, browser/pricing.js sorts and filters in place.
+ * Whatever manifests put into names is only ever text (html.ts). Wrap it into an element of class "prices".
  */
 import { ONE_E9 } from '../decimal.ts';
 import { flag, html, NOTHING } from '../html.ts';
@@ -17,7 +17,9 @@ import type { ArrangedRow, RankedRow } from './rows.ts';
 import { renderTable } from './table.ts';
 
 /** The view that is asked for. `ranked` spares ranking the same rows again. */
-export function renderPrices(list: PriceList, query: PricingQuery, ranked: readonly RankedRow[] = rankRows(list.pricing.rows)): Html {
+export function renderPrices(
+  list: PriceList, query: PricingQuery, ranked: readonly RankedRow[] = rankRows(list.pricing.rows),
+): Html {
   return list.pricing.rows.length === 0 ? renderEmpty() : renderList(list, query, ranked);
 }
 
@@ -41,9 +43,13 @@ function renderList(list: PriceList, query: PricingQuery, ranked: readonly Ranke
   const visible = rows.filter((row) => row.visible).length;
   return html`${renderFilters(list, query, vendors)}
 <section id="list" tabindex="-1" aria-label="Price list">
-<div class="bar-line"><p id="count" class="count" role="status">${countText(visible, rows.length)}</p><p id="basis">${renderBasis(list, query)}</p></div>
+<div class="bar-line"><p id="count" class="count" role="status">${countText(
+  visible, rows.length,
+)}</p><p id="basis">${renderBasis(list, query)}</p></div>
 ${renderTable(list, query, rows, vendors)}
-<p id="none"${flag('hidden', visible > 0)}>No model matches these filters. <a href="?" id="clear">Show all models</a></p>
+<p id="none"${flag(
+  'hidden', visible > 0,
+)}>No model matches these filters. <a href="?" id="clear">Show all models</a></p>
 </section>
 ${calculated ? renderCalculator(list, query, calculated, vendors) : NOTHING}
 ${renderFootnote(example)}`;

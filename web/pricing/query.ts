@@ -1,7 +1,7 @@
 /**
- * [P] What the reader of the price page asks for, from its query string. Every control of the page is one parameter, so that a
- * view can be bookmarked and works without scripts: q, vendor, type, group, sort (`-` in front: descending); the calculator's are in
- * calculation.ts.
+ * [P] What the reader of the price page asks for, from its query string. Every control of the page is one parameter, so
+ * that a view can be bookmarked and works without scripts: q, vendor, type, group, sort (`-` in front: descending); the
+ * calculator's are in calculation.ts.
  */
 import { parseCalculation } from './calculation.ts';
 import type { Calculation } from './calculation.ts';
@@ -32,9 +32,14 @@ export interface PricingQuery {
 const DEFAULT_SORT: Sort = { column: 'vendor', descending: false };
 const LONGEST_TEXT = 200;
 
-export const DEFAULT_QUERY: PricingQuery = { text: '', vendor: undefined, quotaType: undefined, group: undefined, sort: DEFAULT_SORT, calculation: undefined };
+export const DEFAULT_QUERY: PricingQuery = {
+  text: '', vendor: undefined, quotaType: undefined, group: undefined, sort: DEFAULT_SORT, calculation: undefined,
+};
 
-/** As asked, as far as it exists: a vendor or group that is gone from the list is ignored, and the page shows it as not chosen. */
+/**
+ * As asked, as far as it exists: a vendor or group that is gone from the list is ignored, and the page shows it as not
+ * chosen.
+ */
 export function parsePricingQuery(parameters: URLSearchParams, pricing: PriceList['pricing']): PricingQuery {
   // The last one counts: a header's button adds its order behind the form's.
   const last = (name: string): string => parameters.getAll(name).at(-1) ?? '';
@@ -57,7 +62,8 @@ export function formatSort({ column, descending }: Sort): string {
 
 /** The same for equal queries. */
 export function queryKey({ text, vendor, quotaType, group, sort, calculation }: PricingQuery): string {
-  return JSON.stringify([text, vendor ?? null, quotaType ?? null, group ?? null, formatSort(sort), calculation ?? null]);
+  return JSON.stringify([text, vendor ??
+    null, quotaType ?? null, group ?? null, formatSort(sort), calculation ?? null]);
 }
 
 function parseQuotaType(text: string): 'Token' | 'Request' | undefined {

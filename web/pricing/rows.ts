@@ -1,6 +1,6 @@
 /**
- * [P] The order and the choice of rows. Each row gets its rank in every column, counted exactly and once per price list; the
- * page carries the ranks, so that the browser sorts by whole numbers and needs no comparison of its own.
+ * [P] The order and the choice of rows. Each row gets its rank in every column, counted exactly and once per price
+ * list; the page carries the ranks, so that the browser sorts by whole numbers and needs no comparison of its own.
  */
 import { COLUMNS } from './query.ts';
 import type { Column, PricingQuery } from './query.ts';
@@ -46,14 +46,15 @@ const ORDERS: Readonly<Record<Column, ColumnOrder>> = {
 export function rankRows(rows: readonly PricingRow[]): RankedRow[] {
   const byColumn = COLUMNS.map((column) => [column, rankColumn(rows, ORDERS[column])] as const);
   return rows.map((row) => {
+    const ranks = Object.fromEntries(byColumn.map(([column, rankOf]) => [column, rankOf.get(row) ?? -1]));
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- one entry for each column, from COLUMNS itself
-    const ranks = Object.fromEntries(byColumn.map(([column, ranks]) => [column, ranks.get(row) ?? -1])) as Record<Column, number>;
-    return { row, ranks };
+    return { row, ranks: ranks as Record<Column, number> };
   });
 }
 
 /** All rows in the query's order, those that it leaves out not visible. `group` is the query's. */
-export function arrangeRows(ranked: readonly RankedRow[], query: PricingQuery, group: OfferingGroup | undefined): ArrangedRow[] {
+export function arrangeRows(ranked: readonly RankedRow[], query: PricingQuery, group:
+  | OfferingGroup | undefined): ArrangedRow[] {
   const matches = rowFilter(query, group);
   let vendor: string | undefined;
   return [...ranked].sort(compareBy(query)).map((entry) => {
@@ -64,7 +65,8 @@ export function arrangeRows(ranked: readonly RankedRow[], query: PricingQuery, g
   });
 }
 
-function rowFilter({ text, vendor, quotaType }: PricingQuery, group: OfferingGroup | undefined): (row: PricingRow) => boolean {
+function rowFilter({ text, vendor, quotaType }: PricingQuery, group:
+  | OfferingGroup | undefined): (row: PricingRow) => boolean {
   const words = text.toLowerCase().split(/\s+/);
   return (row) => {
     if (vendor !== undefined && row.vendor !== vendor) return false;

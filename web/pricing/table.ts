@@ -45,10 +45,13 @@ export function renderTable(
     group,
     chosenDisplayName: group?.displayName,
   };
-  // The roles repeat what the elements mean: the style lays rows out as grids, and some browsers forget the meaning then.
+  // The roles repeat what the elements mean: the style lays rows out as grids, and some browsers forget the meaning
+  // then.
   return html`<table class="price-table" role="table" aria-label="Model prices" id="table">
 <thead role="rowgroup"><tr role="row">${COLUMNS.map((column) => renderHeading(column, query.sort))}</tr></thead>
-<tbody role="rowgroup"${query.sort.column === 'vendor' ? html` class="by-vendor"` : NOTHING}>${rows.map((row) => renderRow(row, view))}</tbody>
+<tbody role="rowgroup"${query.sort.column === 'vendor'
+  ? html` class="by-vendor"`
+  : NOTHING}>${rows.map((row) => renderRow(row, view))}</tbody>
 </table>`;
 }
 
@@ -89,7 +92,8 @@ function renderContent(ranked: RankedRow, view: TableView): Html {
 function renderCells({ row, ranks }: RankedRow, view: TableView): Html {
   const groups = view.state.pricing.groups
     .flatMap(({ name }, index) => view.state.groups.get(name)?.offers.has(row.modelName) ? [index] : []);
-  return html` data-v="${view.vendors.get(row.vendor) ?? -1}" data-t="${row.quotaType === 'Token' ? 'token' : 'request'}" \
+  return html` data-v="${view.vendors.get(row.vendor) ??
+    -1}" data-t="${row.quotaType === 'Token' ? 'token' : 'request'}" \
 data-g="${groups.join(' ')}" data-r="${COLUMNS.map((column) => ranks[column]).join(' ')}">\
 <th role="rowheader" scope="row"><bdi>${row.modelName}</bdi></th>\
 <td role="cell"><bdi>${row.vendor || '—'}</bdi></td>\
@@ -113,8 +117,12 @@ function renderRatios(row: PricingRow, dollars: RowDollars): Html {
 <td role="cell">${formatDecimal(row.completionRatioE9)}<small>${formatRange(dollars.output)} output</small></td>\
 <td role="cell">${formatDecimal(row.cacheRatioE9)}\
 <details><summary>${formatRange(dollars.cached)} cached<span class="vh">; show cache writes</span></summary>\
-<dl><div><dt>5 min write <b>${formatDecimal(row.cacheWriteRatioE9)}</b></dt><dd>${formatRange(dollars.cacheWrite5m)}</dd></div>\
-<div><dt>1 h write <b>${formatE10(row.cacheWrite1hRatioE10)}</b></dt><dd>${formatRange(dollars.cacheWrite1h)}</dd></div></dl></details></td>`;
+<dl><div><dt>5 min write <b>${formatDecimal(
+  row.cacheWriteRatioE9,
+)}</b></dt><dd>${formatRange(dollars.cacheWrite5m)}</dd></div>\
+<div><dt>1 h write <b>${formatE10(
+  row.cacheWrite1hRatioE10,
+)}</b></dt><dd>${formatRange(dollars.cacheWrite1h)}</dd></div></dl></details></td>`;
 }
 
 function renderGroups(displayNames: readonly string[], chosen: string | undefined): Html {

@@ -3,7 +3,7 @@
  */
 import { GatewayError } from '../../errors.ts';
 import type { ChatFacts, Dialect, UnboundedUse } from '../../protocol/call-facts.ts';
-import { converterFor } from '../../protocol/converters.ts';
+import { converterFor } from '../../protocol/providers.ts';
 import { boundInput, estimateInput } from '../../protocol/estimate.ts';
 import type { Candidate } from '../../state/state.ts';
 import type { EndpointCall, Received } from '../context.ts';

@@ -1,8 +1,8 @@
 /** Refusals from the head alone: no byte of these bodies is waited for. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { startWorld } from '../../http/support.ts';
-import type { World } from '../../http/support.ts';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { startWorld } from '../../support/api/world.ts';
+import type { World } from '../../support/api/world.ts';
 import { KEYS } from '../../support/manifests.ts';
 import { BROKE_KEY, brokeManifest, requestHead, send } from './support.ts';
 
@@ -13,8 +13,8 @@ const OWN_KEY = `Authorization: Bearer ${KEYS.main}`;
 
 describe('from the head alone', () => {
   let world: World;
-  before(async () => { world = await startWorld({ files: () => ({ 'broke.yaml': brokeManifest() }) }); });
-  after(() => world.stop());
+  beforeAll(async () => { world = await startWorld({ files: () => ({ 'broke.yaml': brokeManifest() }) }); });
+  afterAll(() => world.stop());
 
   /** The status of a request whose body never comes. */
   async function statusOf(headers: readonly string[], version?: string): Promise<string> {

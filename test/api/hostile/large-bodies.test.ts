@@ -4,9 +4,9 @@
  * 24 MiB of two million values for 12 s, and 30,000 tool results in a row for 2 s.
  */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { chat, message, post, startWorld } from '../../http/support.ts';
-import type { World } from '../../http/support.ts';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { chat, message, post, startWorld } from '../../support/api/world.ts';
+import type { World } from '../../support/api/world.ts';
 
 const COMPLETION = JSON.stringify({
   id: 'x', object: 'chat.completion', created: 1, model: 'gpt-model',
@@ -21,8 +21,8 @@ const LONG = 'lorem ipsum '.repeat(40_000);
 
 describe('a large body', () => {
   let world: World;
-  before(async () => { world = await startWorld(); });
-  after(() => world.stop());
+  beforeAll(async () => { world = await startWorld(); });
+  afterAll(() => world.stop());
 
   it('passes through byte by byte but for the model and the limit', async () => {
     world.openai.script({ steps: [{ kind: 'send', bytes: COMPLETION, tokens: 1 }] });

@@ -1,8 +1,8 @@
 /** Walks over a body are linear: each value is visited a bounded number of times, however they nest. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it } from 'vitest';
 import { readChatFacts as readAnthropic } from '../../../dataplane/protocol/anthropic/facts.ts';
-import { converterFor } from '../../../dataplane/protocol/converters.ts';
+import { converterFor } from '../../../dataplane/protocol/providers.ts';
 import { readChatFacts as readOpenAI } from '../../../dataplane/protocol/openai/facts.ts';
 import { findImageField } from '../../../dataplane/protocol/image-inputs.ts';
 

@@ -3,9 +3,9 @@
  * larger prompts with 503 for five minutes.
  */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { chat, post, startWorld } from '../../http/support.ts';
-import type { World } from '../../http/support.ts';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { chat, post, startWorld } from '../../support/api/world.ts';
+import type { World } from '../../support/api/world.ts';
 import { KEYS } from '../../support/manifests.ts';
 import { requestHead, send } from './support.ts';
 import type { RawConnection } from './support.ts';
@@ -15,8 +15,8 @@ const CHAT = '/v1/chat/completions';
 
 describe('unfinished uploads', () => {
   let world: World;
-  before(async () => { world = await startWorld({ maxBodyBytes: MIB, maxBufferedBytes: 8 * MIB }); });
-  after(() => world.stop());
+  beforeAll(async () => { world = await startWorld({ maxBodyBytes: MIB, maxBufferedBytes: 8 * MIB }); });
+  afterAll(() => world.stop());
 
   it('of one key refuse that key, and nobody else', async () => {
     const open: RawConnection[] = [];

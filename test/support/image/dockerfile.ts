@@ -1,6 +1,6 @@
 /**
- * What the Dockerfile says, for tests that build nothing with it: which files of the repository it takes, and how its last stage
- * is run. The test node's image is made from this, so that the two cannot differ.
+ * What the Dockerfile says, for tests that build nothing with it: which files of the repository it takes, and how its
+ * last stage is run. The test node's image is made from this, so that the two cannot differ.
  */
 import { readFile } from 'node:fs/promises';
 import { join, matchesGlob } from 'node:path';
@@ -32,7 +32,8 @@ export interface Dockerfile {
 /** Reads Dockerfile and .dockerignore of a checkout. */
 export async function readDockerfile(root: string): Promise<Dockerfile> {
   const text = await readFile(join(root, 'Dockerfile'), 'utf8');
-  const ignored = (await readFile(join(root, '.dockerignore'), 'utf8')).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  const ignored = (await readFile(join(root, '.dockerignore'), 'utf8')).split('\n').filter((line) => line !== '' &&
+    !line.startsWith('#'));
   const instructions = text.replace(/\\\n/g, ' ').split('\n').filter((line) => /^[A-Z]+ /.test(line));
   const build = instructions.join('\n');
   const copies = instructions.filter((line) => line.startsWith('COPY ') && !line.includes('--from'));
@@ -58,8 +59,11 @@ function reaches(path: string, patterns: readonly string[]): boolean {
 
 /** Of the last stage. */
 export function imageConfig({ lastStage }: Dockerfile): ImageConfig {
-  const arguments_ = (name: string): string | undefined => lastStage.findLast((line) => line.startsWith(`${name} `))?.slice(name.length + 1).trim();
+  const arguments_ = (name: string): string | undefined =>
+    lastStage.findLast((line) => line.startsWith(`${name} `))?.slice(name.length + 1).trim();
   const list = (name: string): string[] => JSON.parse(arguments_(name) ?? '[]') as string[];
-  const env = lastStage.filter((line) => line.startsWith('ENV ')).flatMap((line) => line.slice('ENV '.length).trim().split(/\s+/));
-  return { Entrypoint: list('ENTRYPOINT'), Cmd: list('CMD'), Env: env, User: arguments_('USER') ?? '', WorkingDir: arguments_('WORKDIR') ?? '/' };
+  const env = lastStage.filter((line) => line.startsWith('ENV ')).flatMap((line) =>
+    line.slice('ENV '.length).trim().split(/\s+/));
+  return { Entrypoint: list('ENTRYPOINT'), Cmd: list('CMD'), Env: env, User: arguments_('USER') ??
+    '', WorkingDir: arguments_('WORKDIR') ?? '/' };
 }

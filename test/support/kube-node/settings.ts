@@ -27,7 +27,9 @@ export const CREDENTIALS = { token: ADMIN_TOKEN, file: `${ADMIN_TOKEN},admin,adm
 export function kubeconfig(place: Place): string {
   return yaml({
     apiVersion: 'v1', kind: 'Config', 'current-context': 'node',
-    clusters: [{ name: 'node', cluster: { server: apiUrl(place), 'certificate-authority': `${place.folder}/pki/apiserver.crt` } }],
+    clusters: [{
+      name: 'node', cluster: { server: apiUrl(place), 'certificate-authority': `${place.folder}/pki/apiserver.crt` },
+    }],
     users: [{ name: 'admin', user: { token: ADMIN_TOKEN } }],
     contexts: [{ name: 'node', context: { cluster: 'node', user: 'admin' } }],
   });
@@ -62,16 +64,23 @@ export function schedulerArgs({ folder }: Place): string[] {
 }
 
 export function kubeletArgs({ folder, network }: Place): string[] {
-  return [`--config=${folder}/kubelet.yaml`, `--kubeconfig=${folder}/kubeconfig`, `--root-dir=${folder}/kubelet`, `--hostname-override=${NODE_NAME}`, `--node-ip=${network.node}`];
+  return [
+    `--config=${folder}/kubelet.yaml`, `--kubeconfig=${folder}/kubeconfig`, `--root-dir=${folder}/kubelet`,
+    `--hostname-override=${NODE_NAME}`, `--node-ip=${network.node}`,
+  ];
 }
 
 export function kubeletConfig({ folder, cgroup, network }: Place): string {
   return yaml({
     apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration',
     failCgroupV1: false, cgroupDriver: 'cgroupfs', cgroupRoot: cgroup, failSwapOn: false,
-    authentication: { anonymous: { enabled: true }, webhook: { enabled: false } }, authorization: { mode: 'AlwaysAllow' },
-    containerRuntimeEndpoint: `unix://${folder}/containerd.sock`, clusterDomain: 'cluster.local', clusterDNS: [network.node], resolvConf: `${folder}/resolv.conf`,
-    podLogsDir: `${folder}/pod-logs`, localStorageCapacityIsolation: false, imageGCHighThresholdPercent: 100, volumeStatsAggPeriod: '0s',
+    authentication: {
+      anonymous: { enabled: true }, webhook: { enabled: false },
+    }, authorization: { mode: 'AlwaysAllow' },
+    containerRuntimeEndpoint: `unix://${folder}/containerd.sock`, clusterDomain:
+      'cluster.local', clusterDNS: [network.node], resolvConf: `${folder}/resolv.conf`,
+    podLogsDir: `${folder}/pod-logs`, localStorageCapacityIsolation:
+      false, imageGCHighThresholdPercent: 100, volumeStatsAggPeriod: '0s',
     // the disk is somebody else's and may be nearly full
     evictionHard: { 'memory.available': '100Mi' },
   });
@@ -79,7 +88,8 @@ export function kubeletConfig({ folder, cgroup, network }: Place): string {
 
 export function kubeProxyConfig({ folder, network }: Place): string {
   return yaml({
-    apiVersion: 'kubeproxy.config.k8s.io/v1alpha1', kind: 'KubeProxyConfiguration', mode: 'iptables', hostnameOverride: NODE_NAME, clusterCIDR: network.pods,
+    apiVersion: 'kubeproxy.config.k8s.io/v1alpha1', kind:
+      'KubeProxyConfiguration', mode: 'iptables', hostnameOverride: NODE_NAME, clusterCIDR: network.pods,
     healthzBindAddress: `${network.node}:${PROXY_HEALTH_PORT}`,
     // the machine's settings are not a sandbox's to change
     conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
@@ -89,7 +99,9 @@ export function kubeProxyConfig({ folder, network }: Place): string {
 
 /** Each pod by a cable of its own, so that what goes between pods passes the packet filter as it does between nodes. */
 export function podNetwork({ folder, network }: Place): string {
-  const ipam = { type: 'host-local', dataDir: `${folder}/ipam`, ranges: [[{ subnet: network.pods }]], routes: [{ dst: '0.0.0.0/0' }] };
+  const ipam = {
+    type: 'host-local', dataDir: `${folder}/ipam`, ranges: [[{ subnet: network.pods }]], routes: [{ dst: '0.0.0.0/0' }],
+  };
   return JSON.stringify({ cniVersion: '1.0.0', name: 'pods', plugins: [{ type: 'ptp', ipMasq: true, ipam }] });
 }
 

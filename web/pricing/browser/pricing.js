@@ -1,7 +1,7 @@
 /**
- * Sorts and filters the price table in place. The server has rendered everything, for this very address: the script reads the
- * rows' ranks and marks, never computes a price, and keeps the view's state in the address. Choosing a group changes prices, so
- * those rows are asked from the server again.
+ * Sorts and filters the price table in place. The server has rendered everything, for this very address: the script
+ * reads the rows' ranks and marks, never computes a price, and keeps the view's state in the address. Choosing a group
+ * changes prices, so those rows are asked from the server again.
  */
 (() => {
   const form = document.getElementById('filters');
