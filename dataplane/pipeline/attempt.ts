@@ -39,7 +39,7 @@ export async function attempt(deps: PipelineDeps, admitted: Admitted, record: Ca
   const startedAt = deps.clock.monotonicMs();
   const converter = call.converter(candidate);
   if (!converter) throw new Error('a candidate that cannot serve this endpoint was routed to');
-  const request = convertRequest(admitted, converter);
+  const request = await convertRequest(admitted, converter);
   record.sent = true;
   const result = await send(deps, { admitted, converter, request, record });
   const durationMs = deps.clock.monotonicMs() - startedAt;
@@ -83,14 +83,15 @@ function isAnswer(status: number): boolean {
   return status >= 200 && status < 300 && status !== 204 && status !== 205;
 }
 
-function convertRequest({ candidate, routed, outputLimit }: Admitted, converter: Converter): UpstreamBody {
+async function convertRequest(
+  { candidate, routed, outputLimit }: Admitted, converter: Converter,
+): Promise<UpstreamBody> {
   const { call, received: { body } } = routed;
   try {
-    return converter.request(body.bytes, body.parse(), {
+    return await body.convert(converter, candidate.target.protocol, {
       upstreamModel: candidate.upstreamModel,
       maxOutputTokens: call.output ? outputLimit : undefined,
       outputLimitField: candidate.model.outputLimitField,
-      scanned: body.scanned,
     });
   } catch (error) {
     if (error instanceof RequestFault) throw faultError(error);

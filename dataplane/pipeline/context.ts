@@ -115,7 +115,7 @@ export interface Received {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: RequestBody;
   /** Parses the body of this endpoint. */
-  readonly read: (received: Received) => EndpointCall;
+  readonly read: (received: Received) => Promise<EndpointCall>;
   readonly reply: ClientReply;
 }
 

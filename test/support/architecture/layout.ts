@@ -84,6 +84,8 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/errors.ts': { may: [] },
   'dataplane/clock.ts': { may: [] },
   'dataplane/listen.ts': { may: [] },
+  'dataplane/fair-worker.ts': { may: [] },
+  'dataplane/body-worker': { may: ['dataplane/errors.ts', 'dataplane/fair-worker.ts', 'dataplane/protocol'] },
   'dataplane/snapshot': { may: [], packages: ['@bufbuild/protobuf'] },
   'dataplane/protocol': { may: [] },
   'dataplane/ledger': { may: ['dataplane/clock.ts', 'dataplane/snapshot'], packages: ['@redis/client'] },
@@ -95,11 +97,11 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/xds': { may: ['dataplane/clock.ts', 'dataplane/snapshot', 'dataplane/state'], packages: [
     '@grpc/grpc-js', '@bufbuild/protobuf', 'pino',
   ] },
-  'dataplane/telemetry': { may: ['dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino', 'prom-client'] },
+  'dataplane/telemetry': { may: ['dataplane/clock.ts', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino', 'prom-client'] },
   'dataplane/admin': { may: ['dataplane/listen.ts'] },
   'dataplane/pipeline': {
     may: [
-      'dataplane/clock.ts', 'dataplane/errors.ts', 'dataplane/snapshot', 'dataplane/state', 'dataplane/protocol',
+      'dataplane/body-worker', 'dataplane/clock.ts', 'dataplane/errors.ts', 'dataplane/snapshot', 'dataplane/state', 'dataplane/protocol',
       'dataplane/upstream', 'dataplane/ledger/lease.ts', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT,
     ],
   },
@@ -109,10 +111,11 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
       'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT,
     ],
   },
-  'dataplane/tokenizer': { may: [], packages: ['gpt-tokenizer'] },
+  'dataplane/tokenizer': { may: ['dataplane/fair-worker.ts'], packages: ['gpt-tokenizer'] },
   'dataplane/server': {
     may: [
-      'web', 'dataplane/clock.ts', 'dataplane/errors.ts', 'dataplane/listen.ts', 'dataplane/jobs', 'dataplane/snapshot',
+      'web', 'dataplane/body-worker', 'dataplane/clock.ts', 'dataplane/errors.ts', 'dataplane/listen.ts', 'dataplane/jobs',
+      'dataplane/snapshot',
       'dataplane/state', 'dataplane/protocol', 'dataplane/pipeline', 'dataplane/telemetry/call-report.ts',
       ...LEDGER_CONTRACT,
     ],
@@ -177,6 +180,8 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'dataplane/sidecar': 'the proxy beside an app: a key, an address, and bytes both ways',
   'dataplane/telemetry': 'metrics and logs',
   'dataplane/admin': 'the admin port',
+  'dataplane/fair-worker.ts': 'a worker thread in which keys take turns',
+  'dataplane/body-worker': 'the thread that reads expensive bodies',
 };
 
 /** The composition roots, which put the parts together: only the command line and one another import them. */

@@ -9,7 +9,8 @@ import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { GatewayError } from '../../../../dataplane/errors.ts';
-import { bodyOf, createBodyReader, LARGE_BODY_BYTES } from '../../../../dataplane/server/body.ts';
+import { bodyOf, createBodyReader } from '../../../../dataplane/server/body.ts';
+import { LARGE_BODY_BYTES } from '../../../../dataplane/server/body-budget.ts';
 import type { BodyReader } from '../../../../dataplane/server/body.ts';
 
 /** A request whose body comes in these pieces; `declared`: its content-length. */
@@ -224,5 +225,55 @@ describe('all bodies together', () => {
     const body = await reader.read(zeros(4 * MIB));
     body.drop();
     await reader.read(zeros(4 * MIB));
+  });
+});
+
+describe('the bodies of one key or account', () => {
+  const limits = { maxBodyBytes: 1000, maxBufferedBytes: 8000 };
+
+  it('have a share of the budget, and leave the rest to others', async () => {
+    const reader = createBodyReader(limits);
+    const [a, b, other] = [{ uid: 'a', account: 'x' }, { uid: 'b', account: 'x' }, { uid: 'c', account: 'y' }];
+    const held = [await reader.read(zeros(1000), a), await reader.read(zeros(1000), a)];
+    const refused = async (owner: typeof a): Promise<string> =>
+      reader.read(zeros(1000), owner).then((body) => { body.drop(); return 'none'; }, (error: GatewayError) => error.code);
+    assert.equal(await refused(a), 'rate_limit_exceeded');
+    held.push(await reader.read(zeros(1000), b), await reader.read(zeros(1000), b));
+    assert.equal(await refused({ uid: 'd', account: 'x' }), 'rate_limit_exceeded');
+    assert.equal(await refused(other), 'none');
+    for (const body of held) body.drop();
+    assert.equal(await refused(a), 'none');
+  });
+
+  it('count as uploads while they arrive', async () => {
+    const reader = createBodyReader(limits);
+    const reading = reader.read(zeros(10), { uid: 'a', account: 'x' });
+    assert.equal(reader.uploads('a'), 1);
+    (await reading).drop();
+    assert.equal(reader.uploads('a'), 0);
+  });
+});
+
+describe('a body that arrives too slowly', () => {
+  it('is refused once its grace period is over, and a faster one is not', async () => {
+    let nowMs = 0;
+    let tick = (): void => undefined;
+    const clock = { monotonicMs: () => nowMs, every: (_ms: number, run: () => void) => { tick = run; return () => undefined; } };
+    const reader = createBodyReader({ maxBodyBytes: MIB, maxBufferedBytes: MIB }, clock);
+    const [slow, fast] = [new Readable({ read: () => undefined }), new Readable({ read: () => undefined })];
+    const [slowly, fastly] = [slow, fast].map((stream) => reader.read(Object.assign(stream, { headers: {} }) as unknown as IncomingMessage));
+    slow.push(Buffer.alloc(1000));
+    fast.push(Buffer.alloc(100_000));
+    await once(fast, 'data');
+    nowMs = 14_000;
+    tick();
+    nowMs = 20_000;
+    tick();
+    const error: unknown = await slowly?.catch((caught: unknown) => caught);
+    assert.ok(error instanceof GatewayError);
+    assert.equal(error.code, 'request_timeout');
+    fast.push(null);
+    assert.equal((await fastly)?.bytes.length, 100_000);
+    reader.stop();
   });
 });
