@@ -7,7 +7,7 @@ import type { Converter, ProviderError, UpstreamBody } from '../protocol/convert
 import { readProviderError } from '../protocol/provider-errors.ts';
 import type { Provider } from '../protocol/provider.ts';
 import { providerOf } from '../protocol/providers.ts';
-import { UpstreamFailure } from '../upstream/upstream.ts';
+import { UpstreamFailure, connectErrorOf } from '../upstream/upstream.ts';
 import type { UpstreamFailureKind, UpstreamResponse } from '../upstream/upstream.ts';
 import { requestHeaders } from '../upstream/headers.ts';
 import type { Admitted, CallRecord, Forwarded, PipelineDeps } from './context.ts';
@@ -22,7 +22,7 @@ export type AttemptFailure =
     readonly error: ProviderError;
   }
   /** There was no response, or no first piece of it. */
-  | { readonly kind: 'Broken'; readonly failure: UpstreamFailureKind };
+  | { readonly kind: 'Broken'; readonly failure: UpstreamFailureKind; readonly connectError?: string };
 
 /** The client left, and its route says that the provider is stopped then. */
 export class ClientDisconnected extends Error {
@@ -73,7 +73,10 @@ async function send(deps: PipelineDeps, sent: ConvertedCall): Promise<AttemptRes
     if (!(error instanceof UpstreamFailure)) throw error;
     // a provider that the gateway stopped may be at work on the call; one that failed it is owed nothing
     record.sent = error.sent && error.kind === 'Aborted';
-    return { kind: 'Broken', failure: error.kind };
+    return {
+      kind: 'Broken', failure: error.kind,
+      ...error.kind === 'Connect' && { connectError: connectErrorOf(error) },
+    };
   }
 }
 

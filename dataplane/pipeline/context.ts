@@ -19,7 +19,10 @@ import type { RequestBody } from './request-body.ts';
 export interface RouteWarning {
   readonly route: string;
   readonly channel: string;
+  /** HTTP status of the provider; 0: it cannot be reached. */
   readonly status: number;
+  /** Where it cannot be reached: the error code, such as ENOTFOUND. */
+  readonly connectError?: string;
 }
 
 /** Calls that were admitted and are not settled yet, by request id. */
@@ -43,7 +46,7 @@ export interface PipelineDeps {
   readonly random: () => number;
   /** The work's result, or LedgerUnavailable once `ms` have passed; the work itself goes on. */
   readonly withTimeout: <T>(ms: number, work: Promise<T>) => Promise<T>;
-  /** A provider refused the gateway's credential or model name: the ModelRoute's owner must hear of it. */
+  /** A provider refused the gateway's credential or model name, or cannot be reached: the ModelRoute's owner must know. */
   readonly warn: (warning: RouteWarning) => void;
   /** Reports a defect: an error that no stage throws on purpose. */
   readonly defect: (requestId: string, error: unknown) => void;

@@ -1,5 +1,5 @@
 /**
- * Tells the operator what providers refuse, so that it is in the ModelRoute's status. A busy client may be refused a
+ * Tells the operator what providers refuse and which cannot be reached, for the ModelRoute's status. A busy client may be refused a
  * thousand times in a second; each channel's refusal is reported once a minute.
  */
 import type { Refusal } from '../snapshot/fleet.gen.ts';
@@ -18,15 +18,15 @@ const MAX_KNOWN = 1_000;
 /** Returns what takes a refusal. */
 export function createRefusalReport({ send, monotonicMs, log }: RefusalReportOptions): (refusal: Refusal) => void {
   const sentMs = new Map<string, number>();
-  return ({ route, channel, status }) => {
-    const id = `${route}/${channel}/${status}`;
+  return ({ route, channel, status, connectError }) => {
+    const id = `${route}/${channel}/${status}${connectError}`;
     const last = sentMs.get(id);
     if (last !== undefined && monotonicMs() - last < REPEAT_MS) return;
     if (sentMs.size >= MAX_KNOWN) sentMs.clear();
     sentMs.set(id, monotonicMs());
-    send([{ route, channel, status }]).catch((error: unknown) => {
+    send([{ route, channel, status, connectError }]).catch((error: unknown) => {
       sentMs.delete(id); // the next one is sent
-      log.debug({ err: error, route, channel }, 'the operator could not be told what a provider refuses');
+      log.debug({ err: error, route, channel }, 'the operator could not be told about a provider\'s refusal');
     });
   };
 }
