@@ -109,7 +109,9 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     withTimeout: timers.withTimeout,
     random: Math.random,
     warn: (warning) => {
-      log.warn({ ...warning }, 'a provider refuses the gateway\'s credential or model name');
+      log.warn({ ...warning }, warning.connectError === undefined
+        ? 'a provider refuses the gateway\'s credential or model name'
+        : 'a provider cannot be reached');
       options.onRouteWarning?.(warning);
     },
     defect: (requestId, error) => log.error({ requestId, err: error }, 'a call met a defect of the gateway'),

@@ -29,6 +29,7 @@ import { createSpendingReader } from './reconcile/read-spending.ts';
 import { createStatusTracker } from './reconcile/status-tracker.ts';
 import { statusId } from './reconcile/status-tracker.ts';
 import type { ObjectStatus } from './reconcile/status-tracker.ts';
+import type { UpstreamRefusal } from './status/refusals.ts';
 
 export interface OperatorOptions {
   /** The folder of manifests. */
@@ -60,21 +61,13 @@ export interface Operator {
    */
   statusChanges(): Promise<ReadonlyMap<string, ObjectStatus | undefined>>;
   /**
-   * A provider refused the credential, the address or a model name of a ModelRoute's channel: its status says so for a
-   * while.
+   * A provider refused the credential, the address or a model name of a ModelRoute's channel, or cannot be reached: the
+   * status says so until some time after the last report.
    */
   upstreamRefused(refusal: UpstreamRefusal): void;
   /** The folder for whoever changes it, with what is said of its objects. */
   readonly manifests: ManifestSource;
   stop(): Promise<void>;
-}
-
-export interface UpstreamRefusal {
-  /** A ModelRoute's name. */
-  readonly route: string;
-  readonly channel: string;
-  /** HTTP status of the provider. */
-  readonly status: number;
 }
 
 const DEBOUNCE_MS = 20;
@@ -156,9 +149,9 @@ async function startController(options: Started, onCreated: (controller: Control
       folder: options.configDir, gatewayNamespace, provider, minted, tracker, clock, updateSpending,
       onKeysChanged: () => controller.update(), settled: () => controller.settled(),
     }),
-    upstreamRefused({ route, channel, status }) {
+    upstreamRefused({ route, ...refusal }) {
       tracker.refused(statusId({ kind: 'ModelRoute', namespace: gatewayNamespace, name: route }), {
-        channel, status, atMs: clock.nowMs(),
+        ...refusal, atMs: clock.nowMs(),
       });
     },
     async stop() {
@@ -175,7 +168,7 @@ function guarded({ onMinted, log }: OperatorOptions): (minted: MintedKey) => voi
     try {
       onMinted(minted);
     } catch {
-      log.error({ apiKey: `${minted.namespace}/${minted.name}` }, 'a new key could not be told; it is in its file');
+      log.error({ object: `ApiKey ${minted.namespace}/${minted.name}` }, 'a new key could not be shown; it is in its file');
     }
   };
 }

@@ -21,13 +21,13 @@ import type { ClusterProvider } from '../kube/provider.ts';
 import { createStatusClient } from '../kube/status-client.ts';
 import type { Meter } from '../metrics.ts';
 import { ClusterController } from '../reconcile/cluster-controller.ts';
-import type { UpstreamRefusal } from '../reconcile/cluster-controller.ts';
 import { clusterKeys } from '../reconcile/cluster-keys.ts';
 import { knownSpending } from '../reconcile/known-spending.ts';
 import type { KnownSpending } from '../reconcile/known-spending.ts';
 import type { MintedKey } from '../reconcile/mint-keys.ts';
 import type { ObjectStatus } from '../reconcile/status-tracker.ts';
 import type { ProxyProgress } from '../status/programming.ts';
+import type { UpstreamRefusal } from '../status/refusals.ts';
 import { transitionsOf } from '../status/transitions.ts';
 import { createClusterCache } from '../store/cluster-cache.ts';
 import type { ClusterCache } from '../store/cluster-cache.ts';
@@ -114,6 +114,7 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
     gatewayNamespace, provider, proxies: fleet, writer, clock, meter, log, ...waits,
     keys: clusterKeys({ client, provider, nowMs: () => clock.nowMs(), leading }),
     onMinted: (minted) => recordMinted(minted, { provider, events, meter }),
+    onUnserved: ({ id, message }) => recordUnserved(id, message, { provider, events }),
     ...options.ledger && { ledger: options.ledger },
   });
   const unlisten =
@@ -203,7 +204,15 @@ function writeStatuses({ client, gatewayNamespace, meter, log, clock, waits = {}
   });
 }
 
-/** That a key was made, never the key. */
+/** Tells the owner of an object that no operator serves its gateway. */
+function recordUnserved(
+  id: string, note: string, { provider, events }: { readonly provider: ClusterProvider; readonly events: EventRecorder },
+): void {
+  const object = provider.objects.live(id);
+  if (object) events.record(object, { type: 'Warning', reason: 'GatewayNotServed', note });
+}
+
+/** Records that a key was made, never the key. */
 function recordMinted({ namespace, name }: MintedKey, {
   provider, events, meter,
 }: { readonly provider: ClusterProvider; readonly events: EventRecorder; readonly meter: Meter }): void {

@@ -125,7 +125,7 @@ interface Status {
   readonly reason?: string;
   readonly details?: {
     readonly retryAfterSeconds?: number;
-    readonly causes?: readonly { readonly field?: string; readonly message?: string }[];
+    readonly causes?: readonly { readonly field?: string; readonly message?: string; readonly reason?: string }[];
   };
 }
 
@@ -138,7 +138,8 @@ function refusalOf({
   return new KubeError(`${method} ${path.split('?')[0]}: ${statusCode} ${message}`, {
     status: statusCode, ...(reason === undefined ? {} : { reason }), retryAfterMs:
       seconds > 0 ? seconds * MS : undefined, words: message,
-    causes: (details?.causes ?? []).map(({ field = '', message: words = '' }) => ({ field, message: words })),
+    causes: (details?.causes ?? []).map(({ field = '', message: words = '', reason: cause }) =>
+      ({ field, message: words, ...cause !== undefined && { reason: cause } })),
   });
 }
 

@@ -7,6 +7,8 @@ interface KubeCause {
   /** "spec.quota.limitUsd"; "": of the object as a whole. */
   readonly field: string;
   readonly message: string;
+  /** Such as NamespaceTerminating. */
+  readonly reason?: string;
 }
 
 interface KubeErrorDetails {
@@ -53,10 +55,17 @@ export function hasStatus(error: unknown, ...statuses: readonly number[]): error
   return error instanceof KubeError && statuses.includes(error.status);
 }
 
+/** Whether a creation failed because its namespace is being deleted. */
+function isNamespaceTerminating({ causes }: KubeError): boolean {
+  return causes.some(({ reason }) => reason === 'NamespaceTerminating');
+}
+
 /** A message for the people who run the operator: what failed, and what to do about it. */
 export function explainKubeError(error: unknown): string {
   if (error instanceof KubeUnreachable) return `the API server does not answer (${error.message})`;
   if (!(error instanceof KubeError)) return error instanceof Error ? error.message : String(error);
+  if (isNamespaceTerminating(error))
+    return 'the namespace is being deleted, so nothing can be created in it (NamespaceTerminating)';
   const advice = ADVICE[error.status];
   return advice === undefined ? error.message : `${error.message}; ${advice}`;
 }

@@ -114,6 +114,7 @@ export function provideCluster(options: ClusterProviderOptions): ClusterProvider
       priceCatalogs: objects.ofKind('PriceCatalog'),
       secrets: secrets.all(),
       namespaces: namespaces?.labels() ?? NO_LABELS,
+      ...namespaces && { terminatingNamespaces: namespaces.terminating() },
       malformed: objects.malformed(),
       unreadable: credentials.unreadable(),
       ...keys.every(({ synced }) => synced) ? {} : { keySecretsPending: true as const },

@@ -10,14 +10,18 @@ import type { Clock } from '../clock.ts';
 import type { ClusterProvider } from '../kube/provider.ts';
 import type { Meter } from '../metrics.ts';
 import type { ProxyProgress } from '../status/programming.ts';
+import type { UpstreamRefusal } from '../status/refusals.ts';
 import type { StatusWriter } from '../status/writer.ts';
 import { translate } from '../translate/translate.ts';
 import { publishable } from './last-good.ts';
 import { ReconcileLoop } from './reconcile-loop.ts';
 import type { RunResult } from './reconcile-loop.ts';
+import { createMintBackoff } from './mint-backoff.ts';
 import { mintKeys } from './mint-keys.ts';
 import type { KeySecrets, MintedKey } from './mint-keys.ts';
 import { createSpendingReader } from './read-spending.ts';
+import { findUnserved } from './unserved-objects.ts';
+import type { UnservedObject } from './unserved-objects.ts';
 import { createStatusTracker, messagesByObject, statusId } from './status-tracker.ts';
 import type { ObjectStatus, StatusTracker } from './status-tracker.ts';
 import { ProgrammedEvaluator } from './programmed-evaluator.ts';
@@ -30,12 +34,6 @@ export interface Proxies {
   progress(id: string): ProxyProgress | undefined;
 }
 
-export interface UpstreamRefusal {
-  readonly route: string;
-  readonly channel: string;
-  readonly status: number;
-}
-
 export interface ClusterControllerOptions {
   readonly gatewayNamespace: string;
   readonly provider: Pick<ClusterProvider, 'resources' | 'objects'>;
@@ -43,6 +41,8 @@ export interface ClusterControllerOptions {
   readonly keys: KeySecrets;
   readonly writer: Pick<StatusWriter, 'start' | 'stop' | 'changed'>;
   readonly onMinted: (minted: MintedKey) => void;
+  /** Called once for each object whose gatewayNamespace no operator serves. */
+  readonly onUnserved?: (unserved: UnservedObject) => void;
   /** Without one, statuses say nothing of spending. */
   readonly ledger?: LedgerReader;
   readonly clock: Clock;
@@ -72,6 +72,9 @@ export class ClusterController {
   /** Objects whose status changed since the last flush to the writer. */
   readonly #changed = new Set<string>();
   readonly #evaluator: ProgrammedEvaluator;
+  /** Objects that were reported as unserved. */
+  readonly #unserved = new Set<string>();
+  #mintBackoff = createMintBackoff();
   #mintFailures: ReadonlyMap<string, string> = new Map();
   #faults: ReadonlyMap<string, string> = new Map();
   #lastGood: Snapshot | undefined;
@@ -119,10 +122,11 @@ export class ClusterController {
     this.#evaluator.evaluateInSlices(ids);
   }
 
-  refused({ route, channel, status }: UpstreamRefusal): void {
+  /** A proxy reports that a provider refused a call or cannot be reached. */
+  refused({ route, ...refusal }: UpstreamRefusal): void {
     const { gatewayNamespace, clock } = this.#options;
     this.#tracker.refused(statusId({ kind: 'ModelRoute', namespace: gatewayNamespace, name: route }), {
-      channel, status, atMs: clock.nowMs(),
+      ...refusal, atMs: clock.nowMs(),
     });
     this.#flush();
   }
@@ -138,6 +142,7 @@ export class ClusterController {
   async #takeLead(): Promise<void> {
     const { writer, clock, settleMs = SETTLE_MS, ledger } = this.#options;
     this.#tracker.clear();
+    this.#mintBackoff = createMintBackoff();
     this.#spendingReader = createSpendingReader(this.#tracker, this.#options.gatewayNamespace);
     this.#evaluator.settle(settleMs);
     this.#evaluator.recheck();
@@ -204,12 +209,14 @@ export class ClusterController {
     const { provider, gatewayNamespace, keys, onMinted, clock, log, meter } = this.#options;
     const resources = provider.resources();
     if (!this.#isLeading() || resources.keySecretsPending) return { retry: false };
-    const { failures, retry } = await mintKeys(resources, clock.nowMs(), { gatewayNamespace, minted: keys, onMinted });
+    const { failures, failedWrites, retryAtMs } = await mintKeys(resources, clock.nowMs(), {
+      gatewayNamespace, minted: keys, onMinted, backoff: this.#mintBackoff,
+    });
     if (!this.#isLeading()) return { retry: false }; // the next leader makes what is missing
+    meter.add('modelgateway_operator_keys_made_total', { outcome: 'failed' }, failedWrites);
     for (const [apiKey, failure] of failures) {
-      meter.add('modelgateway_operator_keys_made_total', { outcome: 'failed' }, 1);
       if (this.#mintFailures.get(apiKey) !== failure)
-        log.warn({ apiKey, failure }, 'a key could not be made; it is tried again');
+        log.warn({ object: `ApiKey ${apiKey}`, failure }, 'a key could not be made; it is tried again');
     }
     const same = failures.size === this.#mintFailures.size &&
       [...failures].every(([apiKey, failure]) => this.#mintFailures.get(apiKey) === failure);
@@ -217,7 +224,7 @@ export class ClusterController {
       this.#mintFailures = failures;
       this.#loop.changed();
     }
-    return { retry };
+    return { retry: false, ...retryAtMs !== undefined && { againInMs: Math.max(0, retryAtMs - clock.nowMs()) } };
   }
 
   async #readSpending(): Promise<RunResult> {
@@ -233,9 +240,25 @@ export class ClusterController {
     const { clock } = this.#options;
     this.#expire = clock.after(EXPIRE_EVERY_MS, () => {
       this.#tracker.expire(clock.nowMs());
+      if (this.#isLeading()) this.#reportUnserved();
       this.#flush();
       if (!this.#stopped) this.#expireLater();
     });
+  }
+
+  #reportUnserved(): void {
+    const { provider, gatewayNamespace, clock, onUnserved } = this.#options;
+    const { objects } = provider;
+    const unserved = findUnserved(provider.resources(), {
+      gatewayNamespace, nowMs: clock.nowMs(), observedGeneration: (id) => objects.live(id)?.status.observedGeneration,
+    });
+    const ids = new Set(unserved.map(({ id }) => id));
+    for (const id of this.#unserved) if (!ids.has(id)) this.#unserved.delete(id);
+    for (const each of unserved) {
+      if (this.#unserved.has(each.id)) continue;
+      this.#unserved.add(each.id);
+      onUnserved?.(each);
+    }
   }
 
   /** Hands changed statuses to the writer; those of Reconciling later, since they are about to change again. */

@@ -6,12 +6,13 @@
 import type { ApiKey } from '#crds/types.gen.ts';
 import { MERGE_PATCH } from '../kube/client.ts';
 import type { KubeClient, KubeJson } from '../kube/client.ts';
-import { explainKubeError, hasStatus } from '../kube/errors.ts';
+import { KubeError, KubeUnreachable, explainKubeError, hasStatus } from '../kube/errors.ts';
 import { parseSecretObject, pathOfSecrets } from '../kube/parse-object.ts';
 import type { ClusterProvider } from '../kube/provider.ts';
 import { KEY_LABEL, PREVIOUS_ANNOTATION, isOrphaned, isMadeFor } from '../store/key-secret.ts';
 import { namespacedName } from '../store/resources.ts';
 import type { LiveSecret, SecretObject } from '../store/resources.ts';
+import { SecretWriteError } from './mint-keys.ts';
 import type { KeySecrets, SecretWrite } from './mint-keys.ts';
 
 interface ClusterKeyOptions {
@@ -46,10 +47,17 @@ export function clusterKeys(options: ClusterKeyOptions): KeySecrets {
         if (isOrphaned(before, apiKey)) return await replace(writer, secret, request);
         return await rotate(writer, secret, before.live);
       } catch (error) {
-        throw new Error(explainKubeError(error), { cause: error });
+        throw new SecretWriteError(explainKubeError(error), isNamespaceWide(error), { cause: error });
       }
     },
   };
+}
+
+/**
+ * A conflict, or a Secret that the API server finds invalid, is about one key; other answers hold for its namespace.
+ */
+function isNamespaceWide(error: unknown): boolean {
+  return error instanceof KubeUnreachable || (error instanceof KubeError && !hasStatus(error, 404, 409, 422));
 }
 
 interface SecretWriter extends ClusterKeyOptions {

@@ -7,7 +7,7 @@ import type { SnapshotFault } from '#snapshot/faults.ts';
 import { RECONCILING, PROGRAMMED, conditionsOf, mergeConditions } from '../status/conditions.ts';
 import type { Programming } from '../status/conditions.ts';
 import type { Findings, StatusFields } from '../status/findings.ts';
-import { freshRefusals, refusalCondition } from '../status/refusals.ts';
+import { freshRefusals, refusalConditions } from '../status/refusals.ts';
 import type { Refusal } from '../status/refusals.ts';
 import { sameJson } from '../status/same-json.ts';
 import type { SpendingStatus } from '../status/spending.ts';
@@ -138,10 +138,9 @@ function openEntries(onChanged: (id: string) => void): Entries {
     byId,
     update(id, entry, nowMs) {
       const { findings, programming, spending, refusals = [] } = entry;
-      const refusal = refusalCondition(refusals);
       const desired = [
         ...conditionsOf(findings, programming, spending?.spent), ...spending?.conditions ?? [],
-        ...refusal ? [refusal] : [],
+        ...refusalConditions(refusals),
       ];
       const { generation } = findings;
       byId.set(id, { ...entry, conditions: mergeConditions(entry.conditions, desired, { generation, nowMs }) });
@@ -239,8 +238,9 @@ function statusOf({ findings, spending, conditions }: Entry): ObjectStatus {
 
 /** Continues from a live status: its transition times stay, and what was programmed counts as programmed. */
 function entryBefore(findings: Findings, before: EarlierStatus | undefined): Entry | undefined {
-  if (!before?.conditions) return undefined;
-  const { conditions, observedGeneration = 0 } = before;
+  // without an observedGeneration the conditions are the schema's defaults
+  if (!before?.conditions || before.observedGeneration === undefined) return undefined;
+  const { conditions, observedGeneration } = before;
   const spending = spendingBefore(conditions);
   const known = { findings: { ...findings, generation: observedGeneration }, conditions, ...spending && { spending } };
   const programmed = conditions.find(({ type, status, observedGeneration: generation }) =>

@@ -36,7 +36,7 @@ export function conditionsOf(
   const programmed = findings.refused ? notProgrammed() : { type: 'Programmed', ...programming } as const;
   const resolved = resolvedOf(findings);
   const ready = readyOf([accepted, ...resolved], findings.notReady ?? spent, programmed);
-  return [accepted, ...resolved, programmed, ready, ...progressOf(ready), ...unpricedOf(findings)].map(bounded);
+  return [accepted, ...resolved, programmed, ready, ...progressOf(ready), ...warningsOf(findings)].map(bounded);
 }
 
 /**
@@ -98,8 +98,12 @@ function progressOf({ status, reason, message }: DesiredCondition): DesiredCondi
   return [];
 }
 
-function unpricedOf({ refused, unpriced }: Findings): DesiredCondition[] {
-  return unpriced && !refused ? [{ type: 'UnpricedModels', status: 'True', ...unpriced }] : [];
+function warningsOf({ refused, unpriced, limitsDiffer }: Findings): DesiredCondition[] {
+  if (refused) return [];
+  return [
+    ...unpriced ? [{ type: 'UnpricedModels', status: 'True', ...unpriced } as const] : [],
+    ...limitsDiffer ? [{ type: 'LimitsDiffer', status: 'True', ...limitsDiffer } as const] : [],
+  ];
 }
 
 function bounded(condition: DesiredCondition): DesiredCondition {

@@ -32,6 +32,8 @@ export interface Findings {
   readonly notReady?: Finding<ReasonOf<'Ready'>>;
   /** ModelRoute: which models have no price. */
   readonly unpriced?: Finding<ReasonOf<'UnpricedModels'>>;
+  /** ModelRoute: which models have other limits in another route. */
+  readonly limitsDiffer?: Finding<ReasonOf<'LimitsDiffer'>>;
   readonly fields: StatusFields;
   /** Whether any of it is published to the proxies. */
   readonly published: boolean;

@@ -13,7 +13,10 @@ export interface Transition {
 
 /** Warnings that are there only while they hold. */
 const WARNINGS: ReadonlySet<string> =
-  new Set(['QuotaLow', 'QuotaExhausted', 'BalanceLow', 'BalanceExhausted', 'UpstreamRefused', 'UnpricedModels']);
+  new Set([
+    'QuotaLow', 'QuotaExhausted', 'BalanceLow', 'BalanceExhausted', 'UpstreamRefused', 'UpstreamUnreachable',
+    'UnpricedModels', 'LimitsDiffer',
+  ]);
 /** Reasons of a transient state. */
 const TRANSIENT_REASONS: ReadonlySet<string> = new Set(['Pending', 'Reconciling', 'SecretPending', 'NoProxies']);
 

@@ -17,6 +17,7 @@ import { memoize } from './memoize.ts';
 import { admitsNamespace } from './references.ts';
 import { FieldReader } from './translated.ts';
 import type { Translated } from './translated.ts';
+import { suggestNames } from './nearest-names.ts';
 import { quoteNames } from './quote-names.ts';
 
 const PERIODS = { Never: Period.NEVER, Daily: Period.DAILY, Monthly: Period.MONTHLY } as const;
@@ -45,6 +46,8 @@ export interface KeyContext {
   readonly refusedGroups: ReadonlySet<string>;
   /** By "namespace/name"; true: Accepted. */
   readonly accounts: ReadonlyMap<string, boolean>;
+  /** The names of this gateway's accounts in a namespace. */
+  readonly accountNames: (namespace: string) => readonly string[];
   /** Accounts that belong to another gateway, by "namespace/name". */
   readonly foreignAccounts: ReadonlySet<string>;
   /** For each key, its hashes that belong to keys of higher precedence. */
@@ -63,6 +66,9 @@ interface KeyDependencies {
   readonly account: 'Accepted' | 'NotAccepted' | 'OtherGateway' | 'NotFound';
   /** Hashes that belong to keys of higher precedence, with these keys. */
   readonly lost: ReadonlyMap<string, GatheredKey> | undefined;
+  /** Names like that of a missing group or account, as sentences. */
+  readonly suggestedGroups: string;
+  readonly suggestedAccounts: string;
   readonly expired: boolean;
   readonly mintFailure: string | undefined;
 }
@@ -94,15 +100,26 @@ export function translateKey(key: GatheredKey, context: KeyContext): TranslatedK
 function dependenciesOf(key: GatheredKey, context: KeyContext): KeyDependencies {
   const { metadata, spec } = key.apiKey;
   const group = context.groups.get(spec.groupRef.name);
+  const account = accountOf(key, context);
   return {
     group,
     groupMalformed: context.refusedGroups.has(spec.groupRef.name),
     admitted: group !== undefined && admitsNamespace(group.group, metadata.namespace, context.namespaces),
-    account: accountOf(key, context),
+    account,
+    suggestedGroups: group ? '' : suggestGroups(key.apiKey, context),
+    suggestedAccounts: account === 'NotFound'
+      ? suggestNames(spec.accountRef.name, context.accountNames(metadata.namespace))
+      : '',
     lost: context.conflicts.get(key),
     expired: spec.expirationTime !== undefined && Date.parse(spec.expirationTime) <= context.nowMs,
     mintFailure: context.mintFailures.size === 0 ? undefined : context.mintFailures.get(namespacedName(metadata)),
   };
+}
+
+/** Only groups that admit the key's namespace are suggested: others may be no tenant's business. */
+function suggestGroups({ metadata, spec }: ApiKey, { groups, namespaces }: KeyContext): string {
+  const admitting = [...groups.values()].filter(({ group }) => admitsNamespace(group, metadata.namespace, namespaces));
+  return suggestNames(spec.groupRef.name, admitting.map(({ group }) => group.metadata.name));
 }
 
 function accountOf({ account }: GatheredKey, { accounts, foreignAccounts }: KeyContext): KeyDependencies['account'] {
@@ -206,12 +223,12 @@ function checkConflict({ material }: GatheredKey, { lost }: KeyDependencies): Re
 }
 
 function checkGroup(
-  { apiKey }: GatheredKey, { group, groupMalformed, admitted }: KeyDependencies,
+  { apiKey }: GatheredKey, { group, groupMalformed, admitted, suggestedGroups }: KeyDependencies,
 ): Refused | undefined {
   const { name } = apiKey.spec.groupRef;
   const { namespace } = apiKey.metadata;
   if (!group && !groupMalformed)
-    return { reason: 'GroupNotFound', message: `The Group "${name}" does not exist.`, refusal:
+    return { reason: 'GroupNotFound', message: `The Group "${name}" does not exist.${suggestedGroups}`, refusal:
       `its group "${name}" does not exist. Whoever manages this key can name another one.` };
   if (!group) return groupNotAccepted(name);
   if (!admitted)
@@ -235,7 +252,7 @@ function describeAdmission({ spec }: Group): string {
     : '; its allowedNamespaces selects others';
 }
 
-function checkAccount({ apiKey }: GatheredKey, { account }: KeyDependencies): Refused | undefined {
+function checkAccount({ apiKey }: GatheredKey, { account, suggestedAccounts }: KeyDependencies): Refused | undefined {
   const { name } = apiKey.spec.accountRef;
   switch (account) {
     case 'Accepted': return undefined;
@@ -248,7 +265,8 @@ function checkAccount({ apiKey }: GatheredKey, { account }: KeyDependencies): Re
     case 'NotFound':
       return {
         reason: 'AccountNotFound',
-        message: `The Account "${name}" does not exist in the namespace "${apiKey.metadata.namespace}".`,
+        message: `The Account "${name}" does not exist in the namespace "${apiKey.metadata.namespace}".` +
+          suggestedAccounts,
         refusal: `its account "${name}" does not exist. Whoever manages this key can create it.`,
       };
   }
@@ -262,7 +280,8 @@ function modelFindings(
   const missing = spec.models.filter((name) => !group.models.has(name));
   if (missing.length === 0) return undefined;
   const finding = { reason: 'ModelNotFound', message:
-    `The Group "${spec.groupRef.name}" has no model ${quoteNames(missing)}, which spec.models names.` } as const;
+    `The Group "${spec.groupRef.name}" has no model ${quoteNames(missing)}, which spec.models names.` +
+    suggestNames(missing[0] ?? '', group.models) } as const;
   return missing.length === spec.models.length ? { remark: finding, notReady: finding } : { remark: finding };
 }
 

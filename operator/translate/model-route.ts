@@ -27,6 +27,8 @@ interface RouteContext {
   readonly lookup: SecretLookup;
   /** The models that have a price, and of which kind. */
   readonly priced: ReadonlyMap<string, QuotaType>;
+  /** By route: which of its models have other limits in another route. */
+  readonly differingLimits: ReadonlyMap<ModelRoute, string>;
 }
 
 interface FoundChannel {
@@ -39,12 +41,14 @@ const translated = memoize<ModelRoute, Translated<ModelRouteMessage>>();
 /** One route with the channels that can be used. */
 export function translateRoute(route: ModelRoute, context: RouteContext): Translated<ModelRouteMessage> {
   const quotaTypes = route.spec.models.map(({ name }) => context.priced.get(name));
-  return translated(route, [...quotaTypes, ...secretsNamedBy(route, context.lookup)], () =>
+  const limits = context.differingLimits.get(route);
+  return translated(route, [...quotaTypes, limits, ...secretsNamedBy(route, context.lookup)], () =>
     resolveRoute(route, context));
 }
 
-function resolveRoute(route: ModelRoute, { lookup, priced }: RouteContext): Translated<ModelRouteMessage> {
+function resolveRoute(route: ModelRoute, { lookup, priced, differingLimits }: RouteContext): Translated<ModelRouteMessage> {
   const { spec, metadata } = route;
+  const limits = differingLimits.get(route);
   const fields = new FieldReader();
   for (const { name, baseUrl } of spec.channels)
     fields.expect(URL.canParse(baseUrl), `spec.channels "${name}": baseUrl is not a URL`);
@@ -69,6 +73,7 @@ function resolveRoute(route: ModelRoute, { lookup, priced }: RouteContext): Tran
       ...findings,
       ...unresolvedOf(found),
       ...unpricedOf(spec.models, priced),
+      ...limits !== undefined && { limitsDiffer: { reason: 'LimitsDiffer', message: limits } },
       fields: { models: spec.models.length, channels: channels.length },
       published: true,
     },

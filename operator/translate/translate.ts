@@ -6,6 +6,7 @@
  * per kind   prices, routes, groups, accounts, keys
  * assemble   one sorted, frozen snapshot, the findings, and the time of the next change
  */
+import type { Account } from '#crds/types.gen.ts';
 import type { Resources } from '../store/resources.ts';
 import { namespacedName } from '../store/resources.ts';
 import { translateAccount } from './account.ts';
@@ -17,6 +18,7 @@ import { gather } from './gather.ts';
 import type { TranslationInput } from './gather.ts';
 import { translateGroups } from './group.ts';
 import type { TranslatedGroup } from './group.ts';
+import { findDifferingLimits } from './model-limits.ts';
 import { translateRoute } from './model-route.ts';
 import { claimedModels, translateCatalog } from './price-catalog.ts';
 
@@ -38,7 +40,8 @@ export function translate(resources: Resources, options: TranslateOptions): Tran
   const priced =
     new Map(catalogs.flatMap(({ message }) => message?.models ?? []).map(({ name, quotaType }) => [name, quotaType]));
 
-  const routes = input.routes.map((route) => translateRoute(route, { lookup: resources, priced }));
+  const differingLimits = findDifferingLimits(input.routes);
+  const routes = input.routes.map((route) => translateRoute(route, { lookup: resources, priced, differingLimits }));
   const refusedGroups = namesOf(input, 'Group');
   const groups = translateGroups(input.groups, {
     accepted: input.routes.filter((_, index) => routes[index]?.message),
@@ -59,6 +62,7 @@ export function translate(resources: Resources, options: TranslateOptions): Tran
         [namespacedName(findings), false] as const),
       ...accounts.map(({ findings, message }) => [namespacedName(findings), message !== undefined] as const),
     ]),
+    accountNames: namesByNamespace(input.accounts),
     foreignAccounts: input.foreignAccounts,
     conflicts: findConflicts(input.keys, claimedHashes),
     mintFailures: options.mintFailures ?? NO_FAILURES,
@@ -70,7 +74,16 @@ export function translate(resources: Resources, options: TranslateOptions): Tran
   }, options.nowMs);
 }
 
-/** Names of the objects of a kind that today's schema refuses. */
+/** The names of objects in a namespace; grouped at the first call, since most translations need none. */
+function namesByNamespace(objects: readonly Account[]): (namespace: string) => readonly string[] {
+  let groups: ReadonlyMap<string, readonly Account[]> | undefined;
+  return (namespace) => {
+    groups ??= Map.groupBy(objects, ({ metadata }) => metadata.namespace);
+    return (groups.get(namespace) ?? []).map(({ metadata }) => metadata.name);
+  };
+}
+
+/** Names of the objects of a kind that are invalid by the current schema. */
 function namesOf({ malformed }: TranslationInput, kind: 'Group' | 'ModelRoute'): ReadonlySet<string> {
   return new Set(malformed.filter((findings) => findings.kind === kind).map(({ name }) => name));
 }

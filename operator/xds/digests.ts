@@ -57,7 +57,7 @@ export class DigestStream {
 
   refused(refusal: Refusal): void {
     if (this.#refusals.size < MAX_REFUSALS)
-      this.#refusals.set(`${refusal.route}/${refusal.channel}/${refusal.status}`, refusal);
+      this.#refusals.set(`${refusal.route}/${refusal.channel}/${refusal.status}${refusal.connectError}`, refusal);
     this.#flush();
   }
 

@@ -215,8 +215,8 @@ export class DiscoveryState {
     this.#tellRefusal(refusal);
   }
 
-  #tellRefusal({ route, channel, status }: Refusal): void {
-    for (const listener of this.refusalListeners) listener({ route, channel, status });
+  #tellRefusal(refusal: Refusal): void {
+    for (const listener of this.refusalListeners) listener(refusal);
   }
 
   #tellSoon(): void {

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import type { Refusal } from '#snapshot/fleet.gen.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import type { Progress } from './acknowledgements.ts';
 import type { Authenticate } from './authenticate.ts';
@@ -14,15 +15,6 @@ import type { DiscoveryStats, RawResource } from './discovery-state.ts';
 import { startServer } from './server.ts';
 
 type ObjectProgress = Progress;
-
-/** A proxy's word that a provider refuses the credential or a model name of a ModelRoute's channel. */
-export interface UpstreamRefusal {
-  /** A ModelRoute's name. */
-  readonly route: string;
-  readonly channel: string;
-  /** HTTP status of the provider. */
-  readonly status: number;
-}
 
 export interface Distribution {
   /**
@@ -43,7 +35,7 @@ export interface Distribution {
    * Told of refusals that proxies report, on the leader also of those that other replicas heard. Returns how to stop
    * that.
    */
-  onRefusal(listener: (refusal: UpstreamRefusal) => void): () => void;
+  onRefusal(listener: (refusal: Refusal) => void): () => void;
   /**
    * Where the leader's port is ("host:port"), so that it hears what this replica's proxies hold; undefined: this
    * replica leads.

@@ -177,8 +177,20 @@ describe.skipIf(missing)('on a Kubernetes API server', () => {
     };
     for (const schema of kinds.values()) {
       const { columnDefinitions } = await client.table(collection(schema));
-      assert.equal(columnDefinitions.map((column) => column.name.toUpperCase()).join(' '), expected[schema.kind]);
+      const shown = columnDefinitions.filter(({ priority }) => priority === 0);
+      assert.equal(shown.map((column) => column.name.toUpperCase()).join(' '), expected[schema.kind]);
+      const wide = columnDefinitions.filter(({ priority }) => priority > 0).map((column) => column.name.toUpperCase());
+      assert.deepEqual(wide, ['ApiKey', 'Account'].includes(schema.kind) ? ['REASON', 'GATEWAY'] : ['REASON']);
     }
+  });
+
+  it('shows READY as Unknown until an operator has answered', async () => {
+    const schema = schemaOf('Account');
+    const situation = situations.find(({ name }) => name === 'account-minimal');
+    assert.ok(situation);
+    const { body } = await create(client, schema, situation.object);
+    assert.deepEqual(body.status.conditions.map(({ type, status, reason }: Readonly<Record<string, string>>) =>
+      [type, status, reason]), [['Ready', 'Unknown', 'Pending']]);
   });
 
   it('keeps a status that its writer applies, and shows it', async () => {
@@ -234,7 +246,7 @@ async function store(client: KubeClient, schema: KindSchema, object: JsonObject)
 
 /** Equal but for metadata, which the server adds to. */
 function assertSameObject(fromServer: JsonObject, own: JsonObject): void {
-  const { metadata: _, ...theirs } = fromServer;
+  const { metadata: _, status: ___, ...theirs } = fromServer; // the schema's default, shown until an operator answers
   const { metadata: __, ...ours } = own;
   assert.deepEqual(ours, theirs);
 }

@@ -62,7 +62,9 @@ function setUp(resources: Resources, { publish = () => ({ accepted: true }), min
       published.push(snapshot);
       return publish(snapshot, published.length);
     },
-    mint: (given) => Promise.resolve({ resources: given, failures: new Map(), retry: false, ...mint(given, ++mints) }),
+    mint: (given) => Promise.resolve({
+      resources: given, failures: new Map(), failedWrites: 0, retry: false, ...mint(given, ++mints),
+    }),
     onRejected: (faults) => { told.push(faults); },
   });
   const status = (name: string): ObjectStatus['status'] | undefined =>

@@ -147,14 +147,14 @@ describe('with several replicas', { timeout: 180_000 }, () => {
     assert.deepEqual(leader.progress(ROUTE)?.rejected.map(({ proxy }) => proxy).sort(), ['one', 'three', 'two']);
     const heard: unknown[] = [];
     leader.onRefusal((refusal) => heard.push(refusal));
-    there[0]?.client.reportRefusal({ route: 'main', channel: 'one', status: 401 });
+    there[0]?.client.reportRefusal({ route: 'main', channel: 'one', status: 401, connectError: '' });
     await until(() => heard.length === 1);
     // each takes the other for the leader: what they hear is told once, not handed on in a circle
     leader.leaderAt(`127.0.0.1:${follower.port}`);
     await until(() => follower.figures().remoteProxies === 1);
-    there[1]?.client.reportRefusal({ route: 'main', channel: 'two', status: 404 });
+    there[1]?.client.reportRefusal({ route: 'main', channel: 'two', status: 404, connectError: '' });
     await until(() => heard.length === 2);
-    here[0]?.client.reportRefusal({ route: 'main', channel: 'three', status: 404 });
+    here[0]?.client.reportRefusal({ route: 'main', channel: 'three', status: 404, connectError: '' });
     await until(() => heard.length >= 3);
     await new Promise((resolve) => { setTimeout(resolve, 50); });
     assert.deepEqual(heard.map((each) => (each as { channel: string }).channel), ['one', 'two', 'three']);
