@@ -101,8 +101,9 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   const shutdown = createGracefulShutdown();
   let applied: (() => Snapshot) | undefined;
 
+  const tokenizer = openTokenizer(log);
   const deps: PipelineDeps = {
-    state: current, ledger, leases, upstreams, telemetry, clock, running: new CallMap(),
+    state: current, ledger, leases, upstreams, telemetry, tokenizer, clock, running: new CallMap(),
     withTimeout: timers.withTimeout,
     random: Math.random,
     warn: (warning) => {
@@ -111,9 +112,8 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     },
     defect: (requestId, error) => log.error({ requestId, err: error }, 'a call met a defect of the gateway'),
   };
-  const tokenizer = openTokenizer(log);
   const configured = (): boolean => applied !== undefined;
-  const server = buildServer({ ...deps, ...bodyLimits(options), tokenizer, shutdown, inFlight, configured });
+  const server = buildServer({ ...deps, ...bodyLimits(options), shutdown, inFlight, configured });
   const admin = createAdmin({
     metrics: metrics.registry,
     readiness: () => [

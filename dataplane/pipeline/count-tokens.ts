@@ -14,11 +14,6 @@ import type { Authenticated, PipelineDeps, Routed } from './context.ts';
 import { keyIsFull } from './failures.ts';
 import { route } from './route.ts';
 
-export interface CountDeps extends PipelineDeps {
-  /** Tokens of texts, by a tokenizer. Never rejects. */
-  readonly tokenizer: { count(texts: readonly string[]): Promise<number> };
-}
-
 export interface TokenCount {
   readonly model: string;
   readonly inputTokens: number;
@@ -37,7 +32,7 @@ const TOKENS_PER_CALL = 3;
  * `attempts`.
  */
 export async function countTokens(
-  deps: CountDeps, authenticated: Authenticated, attempts: AttemptReport[],
+  deps: PipelineDeps, authenticated: Authenticated, attempts: AttemptReport[],
 ): Promise<TokenCount> {
   const routed = route(deps, authenticated);
   const { model } = routed.call;
@@ -51,13 +46,13 @@ export async function countTokens(
   }
 }
 
-async function takeKeySlot({ ledger }: CountDeps, { key, received }: Routed): Promise<void> {
+async function takeKeySlot({ ledger }: PipelineDeps, { key, received }: Routed): Promise<void> {
   if (!key.slot) return;
   const result = await ledger.takeSlots(received.requestId, [key.slot]);
   if (result.outcome === 'Full') throw keyIsFull(result.full);
 }
 
-async function askProviders(deps: CountDeps, routed: Routed, attempts: AttemptReport[]): Promise<number | undefined> {
+async function askProviders(deps: PipelineDeps, routed: Routed, attempts: AttemptReport[]): Promise<number | undefined> {
   for (const candidate of routed.candidates) {
     const { id: channel, protocol } = candidate.target;
     const { tokenCounter } = providerOf(protocol);
@@ -78,7 +73,7 @@ interface CountRequest {
 }
 
 /** The count, or the outcome label of an attempt that gave none. */
-async function askWithSlots(deps: CountDeps, request: CountRequest): Promise<number | string> {
+async function askWithSlots(deps: PipelineDeps, request: CountRequest): Promise<number | string> {
   const { routed: { received: { requestId } }, candidate: { slots } } = request;
   if (slots.length > 0 && (await deps.ledger.takeSlots(requestId, slots)).outcome === 'Full') return 'full';
   try {
@@ -88,11 +83,11 @@ async function askWithSlots(deps: CountDeps, request: CountRequest): Promise<num
   }
 }
 
-async function ask(deps: CountDeps, { routed, candidate, tokenCounter }: CountRequest): Promise<number | string> {
+async function ask(deps: PipelineDeps, { routed, candidate, tokenCounter }: CountRequest): Promise<number | string> {
   const { received } = routed;
   const { target, upstreamModel, route: routeName } = candidate;
   const { path, body: request } = tokenCounter.request(received.body.bytes, received.body.parse(), { upstreamModel });
-  const headers = requestHeaders(received.headers, target.foreignHeaders);
+  const headers = requestHeaders(received.headers, target.clientHeaders);
   headers['content-type'] = 'application/json';
   try {
     const response = await deps.upstreams.send(target, {
@@ -113,7 +108,7 @@ async function ask(deps: CountDeps, { routed, candidate, tokenCounter }: CountRe
 }
 
 /** Counts texts with the tokenizer, and each image or document as the model's imageTokens. */
-async function estimate({ tokenizer }: CountDeps, { received, candidates }: Routed): Promise<number> {
+async function estimate({ tokenizer }: PipelineDeps, { received, candidates }: Routed): Promise<number> {
   const { texts, units, images, files } = collectTexts(received.body.parse());
   const imageTokens = candidates[0]?.model.imageTokens ?? 0;
   return await tokenizer.count(texts) + units * TOKENS_PER_UNIT + TOKENS_PER_CALL + (images + files) * imageTokens;

@@ -1,12 +1,12 @@
 /** What the HTTP edge works with, and what it notes on a request. */
 import type { GatewayError } from '../errors.ts';
-import type { CountDeps } from '../pipeline/count-tokens.ts';
+import type { PipelineDeps } from '../pipeline/context.ts';
 import type { AttemptReport, EndpointName } from '../telemetry/call-report.ts';
 import type { Caller } from './caller.ts';
 import type { GracefulShutdown } from './graceful-shutdown.ts';
 import type { InFlight } from './in-flight.ts';
 
-export interface ServerDeps extends CountDeps {
+export interface ServerDeps extends PipelineDeps {
   readonly maxBodyBytes: number;
   /** Of all request bodies together that are held at a time. */
   readonly maxBufferedBytes: number;

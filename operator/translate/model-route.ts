@@ -2,7 +2,7 @@
  * [P] ModelRoute → models and channels. A channel whose credential cannot be had is left out; the others serve.
  */
 import type { ModelRoute, ModelRouteChannel, ModelRouteModel } from '#crds/types.gen.ts';
-import { Allowance, ClientDisconnect, Endpoint, Input, Protocol, QuotaType } from '#snapshot/snapshot.gen.ts';
+import { Allowance, ClientDisconnect, Endpoint, Input, OnTimeout, Protocol, QuotaType, Reasoning } from '#snapshot/snapshot.gen.ts';
 import type { Channel, Model, ModelRoute as ModelRouteMessage } from '#snapshot/snapshot.gen.ts';
 import { findingsOf } from '../status/findings.ts';
 import type { Finding, Findings } from '../status/findings.ts';
@@ -20,6 +20,8 @@ const DISCONNECTS = { Cancel: ClientDisconnect.CANCEL, Drain: ClientDisconnect.D
 const ALLOWANCES = {
   ServerTools: Allowance.SERVER_TOOLS, ServiceTiers: Allowance.SERVICE_TIERS, FileReferences: Allowance.FILE_REFERENCES,
 } as const;
+const ON_TIMEOUT = { BillNothing: OnTimeout.BILL_NOTHING, BillHold: OnTimeout.BILL_HOLD } as const;
+const REASONING = { Auto: Reasoning.AUTO, Hidden: Reasoning.HIDDEN, Shown: Reasoning.SHOWN } as const;
 const MS = 1000;
 
 interface RouteContext {
@@ -59,6 +61,8 @@ function resolveRoute(route: ModelRoute, { lookup, priced }: RouteContext): Tran
       channels,
       retryAttempts: spec.retry.attempts,
       clientDisconnect: DISCONNECTS[spec.clientDisconnect],
+      onTimeout: ON_TIMEOUT[spec.onTimeout],
+      allowedFields: spec.allow.fields,
     },
     findings: {
       ...findings,
@@ -80,6 +84,7 @@ function translateModel(model: ModelRouteModel): Model {
     imageTokens: model.imageTokens,
     outputLimitField: model.outputLimitField,
     allow: model.allow.map((allowance) => ALLOWANCES[allowance]),
+    reasoning: REASONING[model.reasoning],
   };
 }
 
@@ -95,6 +100,7 @@ function translateChannel(channel: ModelRouteChannel, apiKey: string | undefined
     weight: channel.weight,
     ...(channel.maxConcurrency === undefined ? {} : { maxConcurrency: channel.maxConcurrency }),
     timeouts: { connectMs: connectSeconds * MS, firstByteMs: firstByteSeconds * MS, wholeMs: wholeSeconds * MS, idleMs: idleSeconds * MS },
+    allowedHeaders: channel.allow.headers.map((name) => name.toLowerCase()),
   };
 }
 

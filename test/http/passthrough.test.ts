@@ -37,10 +37,10 @@ describe('requests', () => {
     assert.ok(sent.startsWith('{"stream":true, "messages":[{"role":"user","content":"1.0"}] ,"model":"upstream-name-7","x":1.0'), sent);
     assert.deepEqual({ ...JSON.parse(sent), messages: 0 }, { stream: true, messages: 0, model: 'upstream-name-7', x: 1, max_completion_tokens: 4000, stream_options: { include_usage: true } });
   });
-  it('carry the provider\'s credential, the client\'s own headers, and none of what is not the provider\'s business', async () => {
+  it('carry the provider\'s credential, the client\'s headers that the protocol has, and none of what is not the provider\'s business', async () => {
     world.openai.script(openaiChat());
     world.anthropic.script(anthropicMessage());
-    const headers = { cookie: 'session=1', 'x-forwarded-for': '10.0.0.1', 'openai-organization': 'org-x', 'x-custom': 'kept', 'anthropic-beta': 'some-beta-2025', traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' };
+    const headers = { cookie: 'session=1', 'x-forwarded-for': '10.0.0.1', 'openai-organization': 'org-x', 'x-custom': 'stays', 'idempotency-key': 'kept', 'anthropic-beta': 'some-beta-2025', traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' };
     await post(world, '/v1/chat/completions', chat(), headers);
     await post(world, '/v1/messages', message(), { ...headers, 'x-api-key': KEYS.main });
     const openai = (await world.openai.request(0)).headers;
@@ -51,8 +51,8 @@ describe('requests', () => {
     assert.equal(anthropic['anthropic-version'], '2023-06-01');
     assert.equal(anthropic['anthropic-beta'], 'some-beta-2025');
     for (const got of [openai, anthropic]) {
-      assert.equal(got['x-custom'], 'kept');
-      for (const name of ['cookie', 'x-forwarded-for', 'openai-organization']) assert.equal(got[name], undefined, name);
+      assert.equal(got['idempotency-key'], 'kept');
+      for (const name of ['cookie', 'x-forwarded-for', 'openai-organization', 'x-custom']) assert.equal(got[name], undefined, name);
       assert.ok(!JSON.stringify(got).includes(KEYS.main));
     }
   });

@@ -10,7 +10,7 @@ import { KEYS, PROVIDER_KEYS } from '../support/manifests.ts';
 import { gate } from '../support/mock-provider.ts';
 import { anthropicMessage, anthropicStream, gated, insertAt, json, sse, sseReply } from '../support/provider-answers.ts';
 import { openConnections } from './connections.ts';
-import { anthropicClient, Books, caught, CLAUDE, collect, free, paid } from './support.ts';
+import { Books, CLAUDE, TEN_TOKENS, anthropicClient, cancelManifest, caught, collect, free, paid } from './support.ts';
 
 let world: World;
 let client: Anthropic;
@@ -156,7 +156,8 @@ describe('streams', () => {
   it('of the stream() helper add up to a message', async () => {
     world.anthropic.script(anthropicStream(['Good ', 'day.'], { usage: { input_tokens: 50, cache_read_input_tokens: 1000, cache_creation_input_tokens: 0, output_tokens: 9 } }));
     const texts: string[] = [];
-    const stream = client.messages.stream(HELLO).on('text', (text) => texts.push(text));
+    const system = 'Be brief. '.repeat(100);
+    const stream = client.messages.stream({ ...HELLO, system }).on('text', (text) => texts.push(text));
     const message = await stream.finalMessage();
     assert.deepEqual(texts, ['Good ', 'day.']);
     assert.equal(await stream.finalText(), 'Good day.');
@@ -186,10 +187,11 @@ describe('streams', () => {
     await books.check(paid(20n * CLAUDE.input + 40n * CLAUDE.output));
   });
   for (const leave of ['by breaking out of the loop', 'by abort()'] as const) {
-    it(`are left ${leave}: the provider is stopped, and what came is paid`, async () => {
+    it(`are left ${leave}: with Cancel the provider is stopped, and what came is paid`, async () => {
+      await world.gateway.write('cancel.yaml', cancelManifest('Anthropic', world.anthropic.url));
       const waiting = gate();
-      world.anthropic.script(insertAt(anthropicStream(['x'.repeat(40), 'never'], { usage: { input_tokens: 25, output_tokens: 99 } }), 3, waiting));
-      const stream = client.messages.stream(HELLO);
+      world.anthropic.script(insertAt(anthropicStream([TEN_TOKENS, 'never'], { usage: { input_tokens: 25, output_tokens: 99 } }), 3, waiting));
+      const stream = client.messages.stream({ ...HELLO, model: 'claude-cancel' });
       const failure = leave === 'by abort()' ? caught(stream.done(), Error) : undefined;
       try {
         for await (const event of stream) {
@@ -204,8 +206,9 @@ describe('streams', () => {
       const request = await world.anthropic.request(0);
       await request.over;
       assert.equal(request.clientGone, true);
-      // 40 bytes of output are ten tokens; the input was told at the start
+      // the input was told at the start
       await books.check({ status: 200, costNanoUsd: 25n * CLAUDE.input + 10n * CLAUDE.output, source: 'Partial' });
+      await world.gateway.write('cancel.yaml', '# nothing\n');
     });
   }
   it('and a call that does not stream, left by its user, is paid exactly', async () => {

@@ -9,7 +9,7 @@ import { KEYS } from '../support/manifests.ts';
 import { gate } from '../support/mock-provider.ts';
 import { gated, insertAt, json, openaiChat, openaiEmbeddings, openaiImages, openaiStream, sseReply } from '../support/provider-answers.ts';
 import { openConnections } from './connections.ts';
-import { Books, caught, collect, EMBEDDING_TOKEN, free, GPT, IMAGE, openaiClient, paid } from './support.ts';
+import { Books, EMBEDDING_TOKEN, GPT, IMAGE, TEN_TOKENS, cancelManifest, caught, collect, free, openaiClient, paid } from './support.ts';
 
 let world: World;
 let client: OpenAI;
@@ -149,11 +149,13 @@ describe('streams', () => {
     await books.check(paid(10n * GPT.input + 2n * GPT.output));
   });
   for (const leave of ['by breaking out of the loop', 'by its controller', 'by a signal'] as const) {
-    it(`are left ${leave}: the provider is stopped, and what came is paid`, async () => {
+    it(`are left ${leave}: with Cancel the provider is stopped, and what came is paid`, async () => {
+      await world.gateway.write('cancel.yaml', cancelManifest('OpenAI', world.openai.url));
+      const asks = { ...HELLO, model: 'gpt-cancel' };
       const waiting = gate();
-      world.openai.script(insertAt(openaiStream(['x'.repeat(40), 'never']), 2, waiting));
+      world.openai.script(insertAt(openaiStream([TEN_TOKENS, 'never']), 2, waiting));
       const leaving = new AbortController();
-      const stream = await client.chat.completions.create({ ...HELLO, stream: true }, { signal: leaving.signal });
+      const stream = await client.chat.completions.create({ ...asks, stream: true }, { signal: leaving.signal });
       for await (const chunk of stream) {
         if (!chunk.choices[0]?.delta.content) continue;
         if (leave === 'by breaking out of the loop') break;
@@ -163,9 +165,10 @@ describe('streams', () => {
       const request = await world.openai.request(0);
       await request.over;
       assert.equal(request.clientGone, true);
-      // "hello" in its wrapping is ceil(bytes / 4) + 3; 40 bytes of output are 10 tokens
-      const [call] = await books.check({ status: 200, costNanoUsd: estimated(HELLO) * GPT.input + 10n * GPT.output, source: 'Partial' });
+      // "hello" in its wrapping is ceil(bytes / 4) + 3
+      const [call] = await books.check({ status: 200, costNanoUsd: estimated(asks) * GPT.input + 10n * GPT.output, source: 'Partial' });
       assert.equal(call?.endpoint, 'chat_completions');
+      await world.gateway.write('cancel.yaml', '# nothing\n');
     });
   }
   it('and a call that does not stream, left by its user, is paid exactly', async () => {

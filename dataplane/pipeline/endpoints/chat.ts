@@ -7,17 +7,29 @@ import type { ChatFacts, Dialect, UnboundedUse } from '../../protocol/call-facts
 import { converterFor } from '../../protocol/converters.ts';
 import { boundInput, estimateInput } from '../../protocol/estimate.ts';
 import { readChatFacts as readOpenAI } from '../../protocol/openai/facts.ts';
+import { asksForReasoning } from '../../protocol/hidden-reasoning.ts';
 import type { Candidate } from '../../state/state.ts';
 import type { EndpointCall, Received } from '../context.ts';
+import { checkCostFields, costFieldsOf } from './check-cost-fields.ts';
+
+/** Fields that cost more and that the facts below read and bound. */
+const KNOWN_FIELDS: Readonly<Record<Dialect, ReadonlySet<string>>> = {
+  OpenAI: new Set(['max_tokens', 'max_completion_tokens', 'n', 'best_of', 'reasoning.max_tokens']),
+  Anthropic: new Set(['max_tokens']),
+};
 
 /** @throws RequestFault where the body is not JSON, or a field that the gateway reads is wrong. */
 export function readChat(received: Received, dialect: Dialect): EndpointCall {
   const facts = (dialect === 'OpenAI' ? readOpenAI : readAnthropic)(received.body.bytes, received.body.parse());
+  const costFields = costFieldsOf(received.body.parse(), dialect, KNOWN_FIELDS[dialect]);
   return {
     kind: 'Chat',
     model: facts.model,
     stream: facts.stream,
-    check: ({ model }) => checkAllowed(facts, model, longContext(received, model)),
+    check: (candidate) => {
+      checkAllowed(facts, candidate.model, longContext(received, candidate.model));
+      if (candidate.target.protocol === dialect) checkCostFields(costFields, candidate);
+    },
     boundInput: ({ model }) => boundInput(facts, model),
     estimateInput: ({ model }) => estimateInput(facts, model),
     output: {
@@ -29,6 +41,8 @@ export function readChat(received: Received, dialect: Dialect): EndpointCall {
     },
     generations: facts.answers,
     oneHourCache: facts.oneHourCache,
+    asksForReasoning: asksForReasoning(received.body.parse()),
+    unbounded: facts.unbounded.length > 0 || costFields.length > 0 || asksForLongContext(received),
     wantsStreamUsage: facts.wantsStreamUsage,
     converter: ({ target }) => converterFor(dialect, target.protocol),
   };
@@ -39,11 +53,13 @@ const LONG_CONTEXT_BETA = /(?:^|[\s,])context-1m-/;
 const LONG_CONTEXT_TOKENS = 1_000_000;
 
 /** The price bound of a call comes from the context length in the route, which a header must not lift. */
-function longContext({ headers }: Received, { contextTokens }: Candidate['model']): UnboundedUse | undefined {
-  const beta = headers['anthropic-beta'];
-  const isAsked = beta !== undefined && LONG_CONTEXT_BETA.test(String(beta));
-  if (!isAsked || contextTokens >= LONG_CONTEXT_TOKENS) return undefined;
+function longContext(received: Received, { contextTokens }: Candidate['model']): UnboundedUse | undefined {
+  if (!asksForLongContext(received) || contextTokens >= LONG_CONTEXT_TOKENS) return undefined;
   return { feature: 'ServiceTiers', param: 'anthropic-beta' };
+}
+
+function asksForLongContext({ headers: { 'anthropic-beta': beta } }: Received): boolean {
+  return beta !== undefined && LONG_CONTEXT_BETA.test(String(beta));
 }
 
 type UsedFeatures = Pick<ChatFacts, 'images' | 'imageParam' | 'unbounded'>;

@@ -16,6 +16,8 @@ export function readEmbeddings(received: Received): EndpointCall {
     output: undefined,
     generations: 1,
     oneHourCache: false,
+    asksForReasoning: false,
+    unbounded: false,
     wantsStreamUsage: false,
     converter: ({ target }) => providerOf(target.protocol).embeddings,
   };

@@ -2,7 +2,7 @@
  * Price lists for the tests: compiled from snapshots, as a proxy does it.
  */
 import { parseDecimal } from '../../../dataplane/snapshot/decimal.ts';
-import { ClientDisconnect, Endpoint, Input, Protocol, QuotaType } from '../../../dataplane/snapshot/snapshot.gen.ts';
+import { ClientDisconnect, Endpoint, Input, OnTimeout, Protocol, QuotaType, Reasoning } from '../../../dataplane/snapshot/snapshot.gen.ts';
 import type { Group, Model, ModelRoute, Price, Snapshot } from '../../../dataplane/snapshot/snapshot.gen.ts';
 import { compile } from '../../../dataplane/state/compile.ts';
 import type { State } from '../../../dataplane/state/state.ts';
@@ -82,16 +82,17 @@ function sampleGroup({ name, displayName = name, priceRatio = '1', models, membe
 function sampleModel(name: string): Model {
   return {
     name, endpoints: [Endpoint.CHAT], inputs: [Input.TEXT], contextTokens: 200_000, maxOutputTokens: 64_000, imageTokens: 4096,
-    outputLimitField: 'max_completion_tokens', allow: [],
+    outputLimitField: 'max_completion_tokens', allow: [], reasoning: Reasoning.AUTO,
   };
 }
 
 function sampleRoute(models: readonly Model[]): ModelRoute {
   return {
     namespace: NAMESPACE, name: 'all', generation: 1n, models, retryAttempts: 2, clientDisconnect: ClientDisconnect.CANCEL,
+    onTimeout: OnTimeout.BILL_NOTHING, allowedFields: [],
     channels: [{
       name: 'direct', protocol: Protocol.OPENAI, baseUrl: 'https://provider.example/v1', apiKey: undefined, models: [], priority: 0, weight: 100,
-      timeouts: { connectMs: 5000, firstByteMs: 120_000, wholeMs: 600_000, idleMs: 120_000 },
+      timeouts: { connectMs: 5000, firstByteMs: 120_000, wholeMs: 600_000, idleMs: 120_000 }, allowedHeaders: [],
     }],
   };
 }

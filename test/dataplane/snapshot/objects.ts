@@ -1,7 +1,7 @@
 /**
  * Support: snapshot objects that are valid as they are, with what a test wants otherwise.
  */
-import { ClientDisconnect, Endpoint, Input, Period, Protocol, QuotaType, WhenShort } from '../../../dataplane/snapshot/snapshot.gen.ts';
+import { ClientDisconnect, Endpoint, Input, OnTimeout, Period, Protocol, QuotaType, Reasoning, WhenShort } from '../../../dataplane/snapshot/snapshot.gen.ts';
 import type { Account, Channel, Group, GroupRoute, Key, Model, ModelRoute, Price, PriceCatalog, Snapshot } from '../../../dataplane/snapshot/snapshot.gen.ts';
 
 export const GATEWAY = 'model-gateway';
@@ -40,19 +40,20 @@ export function automaticGroup(name: string, members: readonly string[], changes
 export function modelOf(name: string, changes: Partial<Model> = {}): Model {
   return {
     name, endpoints: [Endpoint.CHAT], inputs: [Input.TEXT], contextTokens: 200_000, maxOutputTokens: 64_000, imageTokens: 4096,
-    outputLimitField: 'max_completion_tokens', allow: [], ...changes,
+    outputLimitField: 'max_completion_tokens', allow: [], reasoning: Reasoning.AUTO, ...changes,
   };
 }
 
 export function channelOf(name: string, changes: Partial<Channel> = {}): Channel {
   return {
     name, protocol: Protocol.OPENAI, baseUrl: `https://${name}.example/v1`, apiKey: { value: `secret-of-${name}` }, models: [], priority: 0, weight: 100,
-    timeouts: { connectMs: 5000, firstByteMs: 120_000, wholeMs: 600_000, idleMs: 120_000 }, ...changes,
+    timeouts: { connectMs: 5000, firstByteMs: 120_000, wholeMs: 600_000, idleMs: 120_000 }, allowedHeaders: [], ...changes,
   };
 }
 
 export function routeOf(name: string, models: readonly Model[], channels: readonly Channel[], changes: Partial<ModelRoute> = {}): ModelRoute {
-  return { namespace: GATEWAY, name, generation: 1n, models, channels, retryAttempts: 2, clientDisconnect: ClientDisconnect.CANCEL, ...changes };
+  return { namespace: GATEWAY, name, generation: 1n, models, channels, retryAttempts: 2, clientDisconnect: ClientDisconnect.CANCEL, onTimeout: OnTimeout.BILL_NOTHING,
+    allowedFields: [], ...changes };
 }
 
 export function priceOf(name: string, changes: Partial<Price> = {}): Price {

@@ -8,6 +8,7 @@ import type { RequestListener, Server as HttpServer } from 'node:http';
 import { createServer as createTcp } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import { after } from 'node:test';
+import { allowHeaders } from '../../../dataplane/upstream/headers.ts';
 import { createUpstreams } from '../../../dataplane/upstream/client.ts';
 import type { PooledUpstreams, UpstreamOptions } from '../../../dataplane/upstream/client.ts';
 import { Secret, UpstreamFailure } from '../../../dataplane/upstream/upstream.ts';
@@ -55,7 +56,7 @@ export function startUpstreams(options?: UpstreamOptions): PooledUpstreams {
 export function targetAt(baseUrl: string, changes: Partial<Omit<UpstreamTarget, 'timeouts'>> & { timeouts?: Partial<UpstreamTarget['timeouts']> } = {}): UpstreamTarget {
   return {
     id: 'route/channel', protocol: 'OpenAI', credential: { header: 'authorization', value: new Secret('Bearer provider-secret') },
-    defaultHeaders: {}, foreignHeaders: [], ...changes, baseUrl,
+    defaultHeaders: {}, clientHeaders: allowHeaders([]), ...changes, baseUrl,
     timeouts: { ...TIMEOUTS, ...changes.timeouts },
   };
 }

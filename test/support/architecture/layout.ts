@@ -62,7 +62,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/protocol': { may: [] },
   'dataplane/ledger': { may: ['dataplane/snapshot'], packages: ['@redis/client'] },
   'dataplane/upstream': { may: [], packages: ['undici'] },
-  'dataplane/state': { may: ['web/pricing/price-list.ts', 'web/pricing/price-rows.ts', 'dataplane/snapshot', 'dataplane/protocol/call-facts.ts', 'dataplane/protocol/providers.ts', 'dataplane/upstream/upstream.ts', ...LEDGER_CONTRACT] },
+  'dataplane/state': { may: ['web/pricing/price-list.ts', 'web/pricing/price-rows.ts', 'dataplane/snapshot', 'dataplane/protocol/call-facts.ts', 'dataplane/protocol/providers.ts', 'dataplane/upstream/headers.ts', 'dataplane/upstream/upstream.ts', ...LEDGER_CONTRACT] },
   'dataplane/xds': { may: ['dataplane/snapshot', 'dataplane/state'], packages: ['@grpc/grpc-js', '@bufbuild/protobuf', 'pino'] },
   'dataplane/telemetry': { may: ['dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino', 'prom-client'] },
   'dataplane/admin': { may: ['dataplane/listen.ts'] },
