@@ -68,10 +68,10 @@ function isBilledAtHold({ meter, produced }: BilledActivity, terms: BillingTerms
   return candidate.clientDisconnect === 'Cancel' && mayHideReasoning(terms);
 }
 
-/** Whether the client left and the call is billed by the text that came until then. */
+/** Whether a call was cancelled because its client left, and is billed by the text that came until then. */
 export function billsSeenOutput(activity: BilledActivity, terms: BillingTerms, status: CallStatus): boolean {
-  const { routed: { call, offer } } = terms;
-  return status === 'ClientClosed' && activity.meter?.final === false
+  const { candidate, routed: { call, offer } } = terms;
+  return status === 'ClientClosed' && candidate.clientDisconnect === 'Cancel' && activity.meter?.final === false
     && call.output !== undefined && offer.quotaType !== 'Request' && !isBilledAtHold(activity, terms, status);
 }
 

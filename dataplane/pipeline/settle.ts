@@ -63,7 +63,7 @@ interface Ended {
   readonly endedAt: number;
 }
 
-/** The text by which a call is billed whose client has left; empty: its bill does not depend on any. */
+/** The text by which a cancelled call is billed; empty: its bill does not depend on any. */
 function textsToCount(record: CallRecord, admitted: Admitted, outcome: CallOutcome): readonly string[] {
   const texts = record.meter?.outputTexts ?? [];
   return texts.length > 0 && billsSeenOutput(record, admitted, statusOf(record, outcome, admitted)) ? texts : [];

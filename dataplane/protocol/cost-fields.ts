@@ -59,7 +59,11 @@ function foldName(name: string): string {
 interface Located {
   readonly object: JsonRecord;
   readonly path: string;
+  readonly depth: number;
 }
+
+/** No provider nests settings deeper; what is deeper counts as a field that changes the price. */
+const MAX_DEPTH = 8;
 
 /**
  * The paths of all fields of a request that change its price, except those in `known`, which the gateway reads and
@@ -67,7 +71,7 @@ interface Located {
  */
 export function findCostFields(request: JsonRecord, table: CostFields, known: ReadonlySet<string>): readonly string[] {
   const found: string[] = [];
-  const pending: Located[] = [{ object: request, path: '' }];
+  const pending: Located[] = [{ object: request, path: '', depth: 0 }];
   for (let next = pending.pop(); next; next = pending.pop()) {
     for (const name of Object.keys(next.object)) {
       const path = next.path === '' ? name : `${next.path}.${name}`;
@@ -75,7 +79,9 @@ export function findCostFields(request: JsonRecord, table: CostFields, known: Re
       const folded = foldName(name);
       const kind = table.get(folded);
       if (kind && !known.has(path) && !isHarmless(kind, value)) found.push(path);
-      if (CONTAINERS.has(folded) && isRecord(value)) pending.push({ object: value, path });
+      if (!CONTAINERS.has(folded) || !isRecord(value)) continue;
+      if (next.depth < MAX_DEPTH) pending.push({ object: value, path, depth: next.depth + 1 });
+      else found.push(path);
     }
   }
   return found;

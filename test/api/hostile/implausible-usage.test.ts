@@ -56,7 +56,8 @@ describe('usage beyond what the request allowed', () => {
   });
   it('within the bounds is believed', async () => {
     world.openai.script(openaiChat({ usage: { prompt_tokens: 100, completion_tokens: 600 } }));
-    const record = await usageOf(await post(world, '/v1/chat/completions', chat('gpt-model', { max_tokens: 300, n: 2 })));
+    const body = chat('gpt-model', { max_tokens: 300, n: 2 });
+    const record = await usageOf(await post(world, '/v1/chat/completions', body));
     assert.deepEqual([record.output_tokens, record.usage_source], [600, 'Provider']);
   });
   it('is believed of a call that uses something unbounded which its model allows', async () => {
@@ -67,7 +68,8 @@ describe('usage beyond what the request allowed', () => {
   });
   it('does not change a price per request', async () => {
     world.openai.script(openaiImages(1));
-    const record = await usageOf(await post(world, '/v1/images/generations', { model: 'image-model', prompt: 'a cat' }));
+    const body = { model: 'image-model', prompt: 'a cat' };
+    const record = await usageOf(await post(world, '/v1/images/generations', body));
     assert.deepEqual([record.cost_usd, record.usage_source], ['0.04', 'Provider']);
   });
 });

@@ -9,7 +9,9 @@ import { routeManifest } from './support.ts';
 let world: World;
 before(async () => {
   world = await startWorld({ files: ({ openaiUrl }) => ({
-    'allowed.yaml': routeManifest('allowed', openaiUrl, { channel: 'allow: {headers: [X-Title, x-team-*, x-api-key]}' }),
+    'allowed.yaml': routeManifest('allowed', openaiUrl, {
+      channel: 'allow: {headers: [X-Title, x-team-*, x-api-key]}',
+    }),
   }) });
 });
 after(() => world.stop());
@@ -20,8 +22,10 @@ const HOSTILE: Readonly<Record<string, string>> = {
   'x-vertex-ai-llm-request-type': 'shared', 'x-vertex-ai-llm-shared-request-type': 'priority',
   'x-goog-user-project': 'another-project', 'x-goog-request-params': 'model=another',
   'helicone-target-url': 'https://attacker.example', 'helicone-auth': 'Bearer x', 'x-portkey-config': '{}',
-  'x-http-method-override': 'DELETE', 'x-method-override': 'DELETE', 'x-rewrite-url': '/v1/files', 'x-host': 'a.example',
-  'openai-organization': 'org', 'x-ms-region': 'west', 'x-litellm-tags': 'a', 'x-openrouter-provider': 'dear', 'x-own': '1',
+  'x-http-method-override': 'DELETE', 'x-method-override': 'DELETE', 'x-rewrite-url': '/v1/files',
+  'x-host': 'a.example',
+  'openai-organization': 'org', 'x-ms-region': 'west', 'x-litellm-tags': 'a', 'x-openrouter-provider': 'dear',
+  'x-own': '1',
 };
 /** What official SDKs and clients send, and traces. */
 const KEPT: Readonly<Record<string, string>> = {

@@ -5,7 +5,9 @@ import { get, nothingLeaks } from '../../http/support.ts';
 import type { Json, World } from '../../http/support.ts';
 
 /** Reads a stream until `text` has come, leaves, and resolves with the request id. */
-export async function leaveAfter(world: World, text: string, body: unknown, path = '/v1/chat/completions'): Promise<string> {
+export async function leaveAfter(
+  world: World, text: string, body: unknown, path = '/v1/chat/completions',
+): Promise<string> {
   const leaving = new AbortController();
   const response = await fetch(world.gateway.url + path, {
     method: 'POST', signal: leaving.signal, body: JSON.stringify(body),
