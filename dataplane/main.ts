@@ -104,22 +104,17 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   const shutdown = createGracefulShutdown();
   let applied: (() => Snapshot) | undefined;
 
+  const tokenizer = openTokenizer(log);
   const deps: PipelineDeps = {
-    state: current, ledger, leases, upstreams, telemetry, clock, running: new CallMap(),
+    state: current, ledger, leases, upstreams, telemetry, tokenizer, clock, running: new CallMap(),
     withTimeout: timers.withTimeout,
     random: Math.random,
-    warn: (warning) => {
-      log.warn({ ...warning }, warning.connectError === undefined
-        ? 'a provider refuses the gateway\'s credential or model name'
-        : 'a provider cannot be reached');
-      options.onRouteWarning?.(warning);
-    },
+    warn: (warning) => warnOfRoute(options, warning),
     defect: (requestId, error) => log.error({ requestId, err: error }, 'a call met a defect of the gateway'),
   };
-  const tokenizer = openTokenizer(log);
   const bodyWorker = createBodyWorker({ onFault: (error) => log.error({ err: error }, 'the body thread failed') });
   const configured = (): boolean => applied !== undefined;
-  const server = buildServer({ ...deps, ...limitsOf(options), tokenizer, bodyWorker, shutdown, inFlight, configured });
+  const server = buildServer({ ...deps, ...limitsOf(options), bodyWorker, shutdown, inFlight, configured });
   const admin = createAdmin({
     metrics: metrics.registry,
     readiness: () => [
@@ -199,6 +194,14 @@ async function listenFurther(options: DataplaneOptions, server: Server, admin: A
     await tls?.close();
     throw error;
   }
+}
+
+function warnOfRoute({ log, onRouteWarning }: DataplaneOptions, warning: RouteWarning): void {
+  const message = warning.connectError === undefined
+    ? 'a provider refuses the gateway\'s credential or model name'
+    : 'a provider cannot be reached';
+  log.warn({ ...warning }, message);
+  onRouteWarning?.(warning);
 }
 
 function openTokenizer(log: Logger): Tokenizer {

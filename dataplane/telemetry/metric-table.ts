@@ -1,7 +1,8 @@
 /**
  * The table of a proxy's metrics: metrics.ts creates them, docs/metrics.md is generated from it. No label is unbounded:
- * channels, groups and models are those of the configuration, and a model that is not configured is "". Keys and
- * accounts are no labels; their figures are in statuses and at /v1/usage. Seconds and USD throughout.
+ * channels, groups and models are those of the configuration, and a model that is not configured is "". Accounts are no
+ * labels, and keys only of one metric, for a fixed number of them; their figures are in statuses and at /v1/usage.
+ * Seconds and USD throughout.
  */
 import type { MetricTable } from './metric-set.ts';
 import { PROCESS_METRICS } from './process-metrics.ts';
@@ -64,6 +65,15 @@ export const METRICS = {
     type: 'counter', labels: ['model', 'group'],
     help: 'Cost beyond both the hold and what was free under the limits: written off because a provider broke its own '
       + 'limit. Should stay 0.',
+  },
+  modelgateway_implausible_usage_total: {
+    type: 'counter', labels: ['channel'],
+    help: 'Calls whose provider reported more tokens than the request allowed; they are billed up to what it allowed.',
+  },
+  modelgateway_key_timeouts_total: {
+    type: 'counter', labels: ['key'],
+    help: 'Calls whose provider did not answer in time, or fell silent, by key (namespace/name): the 50 keys with the '
+      + 'most.',
   },
   modelgateway_jobs_ended_total: {
     type: 'counter', labels: ['model', 'group', 'end'],

@@ -5,6 +5,7 @@ import type { LedgerGauges } from '../ledger/ledger.ts';
 import { observeBilling, observeCall } from './call-metrics.ts';
 import type { CallReport, CallTelemetry, JobEnd, LateBilling } from './call-report.ts';
 import { measureEventLoopLag } from './event-loop.ts';
+import { createKeyTimeouts } from './key-timeouts.ts';
 import { registerMetrics, setCounter } from './metric-set.ts';
 import type { Collectors } from './metric-set.ts';
 import { METRICS, usd } from './metric-table.ts';
@@ -62,9 +63,13 @@ export function createMetrics({ version, process, ledger, distribution }: Metric
     },
   });
   setProcessInfo(metrics, version, process);
+  const keyTimeouts = createKeyTimeouts(metrics);
   return {
     registry,
-    call: (report) => observeCall(metrics, report),
+    call(report) {
+      observeCall(metrics, report);
+      keyTimeouts.observe(report);
+    },
     billedLate: (late) => observeBilling(metrics, late),
     jobEnded: ({ model, group, end }) => metrics.modelgateway_jobs_ended_total.inc({ model, group, end }),
     ledger: (operation, durationMs, outcome) =>

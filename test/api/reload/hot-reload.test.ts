@@ -11,6 +11,8 @@ import type { Answer, World } from '../../support/api/world.ts';
 const KEY = (name: string): string => `sk-test-${name}-`.padEnd(43, '0');
 const as = (name: string): Record<string, string> => ({ 'x-api-key': KEY(name) });
 const USAGE = { prompt_tokens: 1000, completion_tokens: 0 };
+/** A body that can have 1000 tokens. */
+const LONG = [{ role: 'user', content: 'x'.repeat(1000) }];
 const NOTHING = '# nothing\n';
 let nowMs: number | undefined;
 let world: World;
@@ -56,7 +58,8 @@ spec: {models: [{name: own-model, vendor: Own, quotaType: Token, modelRatio: "${
 `;
 }
 
-const call = (headers = as('own')): Promise<Answer> => post(world, '/v1/chat/completions', chat('own-model'), headers);
+const call = (headers = as('own')): Promise<Answer> =>
+  post(world, '/v1/chat/completions', chat('own-model', { messages: LONG }), headers);
 const cost = ({ headers }: Answer): string | null => headers.get('x-modelgateway-cost-usd');
 const refusal = async (answer: Promise<Answer>): Promise<string> => {
   const refused = await answer;

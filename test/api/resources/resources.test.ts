@@ -131,7 +131,9 @@ ${catalog('prices', 'stray-model', '1', ', namespace: team')}`);
       assert.match(await messageOf(kind, name, 'Accepted'), /"model-gateway"/);
     }
     world.openai.script(openaiChat({ usage: { prompt_tokens: 1000, completion_tokens: 0 } }));
-    assert.equal((await post(world, '/v1/chat/completions', chat())).headers.get('x-modelgateway-cost-usd'), '0.0025');
+    // a body that can have 1000 tokens
+    const long = chat('gpt-model', { messages: [{ role: 'user', content: 'x'.repeat(1000) }] });
+    assert.equal((await post(world, '/v1/chat/completions', long)).headers.get('x-modelgateway-cost-usd'), '0.0025');
     assert.equal(await priceOf('stray-model'), undefined);
   });
   it('nor do another gateway\'s accounts and keys', async () => {
@@ -233,7 +235,10 @@ describe('spending in statuses', () => {
     const run = async (promptTokens: number): Promise<string> => {
       const waiting = gated(openaiChat({ usage: { prompt_tokens: promptTokens, completion_tokens: 0 } }));
       world.openai.script(waiting.reply);
-      const call = post(world, '/v1/chat/completions', chat('gpt-model', { max_tokens: 10 }), as('purse'));
+      // a search has no bound, so that the provider's figures are believed
+      const call = post(
+        world, '/v1/chat/completions', chat('tools-model', { max_tokens: 10, web_search_options: {} }), as('purse'),
+      );
       await waiting.gate.reached;
       const { heldUsd, balanceUsd } = await fields('Account');
       assert.ok(Number(heldUsd) > 0);

@@ -86,11 +86,13 @@ afterEach(() => {
   assert.ok(nothingLeaks(world));
 });
 
+/** A body that can have 1000 tokens. */
+const LONG = [{ role: 'user', content: 'x'.repeat(1000) }];
 const ok = (content: string): ReturnType<typeof openaiChat> =>
   openaiChat({ content, usage: { prompt_tokens: 1000, completion_tokens: 1000 } });
 const call = (
   model: string, headers: Record<string, string> = {}, more: Record<string, unknown> = {},
-): Promise<Answer> => post(world, '/v1/chat/completions', chat(model, more), headers);
+): Promise<Answer> => post(world, '/v1/chat/completions', chat(model, { messages: LONG, ...more }), headers);
 const said = (answer: Answer): unknown => answer.json().choices[0].message.content;
 
 describe('channels', () => {
