@@ -11,6 +11,7 @@ import type { Source, Violation } from '../support/architecture/facts.ts';
 import { DESCRIPTIONS, LAYOUT, PURE } from '../support/architecture/layout.ts';
 import { checkSources } from '../support/architecture/rules.ts';
 import { readSource } from '../support/architecture/source.ts';
+import { pattern } from '../support/pattern.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const PRODUCT = ['bin', 'console', 'crds', 'demo', 'dataplane', 'operator', 'web'];
@@ -138,7 +139,10 @@ describe('the checker', () => {
       'dataplane/ledger/b.ts': `import type { C } from './c.ts';\nexport type B = C;\n`,
       'dataplane/ledger/c.ts': `import type { A } from '#ledger/a.ts';\nexport type C = A;\n`,
     });
-    assert.match(found, /\[cycle\] dataplane\/ledger\/a\.ts → dataplane\/ledger\/b\.ts → dataplane\/ledger\/c\.ts → dataplane\/ledger\/a\.ts/);
+    assert.match(found, pattern(
+      /\[cycle\] dataplane\/ledger\/a\.ts → dataplane\/ledger\/b\.ts → /,
+      /dataplane\/ledger\/c\.ts → dataplane\/ledger\/a\.ts/,
+    ));
   });
 
   it('finds barrels', () => {
@@ -175,8 +179,10 @@ describe('the checker', () => {
   });
 
   const impure = [
-    'Date.now()', 'new Date()', 'Date()', 'Math.random()', 'Math["random"]()', 'process.env', 'setTimeout(() => 1, 1)', 'fetch("x")', 'console.log(1)', 'performance.now()',
-    'crypto.randomUUID()', 'globalThis.fetch("x")', 'globalThis["Date"]', 'import.meta.url', '[1].map(() => Date.now())', '({ x: process })', '(process as unknown)',
+    'Date.now()', 'new Date()', 'Date()', 'Math.random()', 'Math["random"]()', 'process.env', 'setTimeout(() => 1, 1)',
+    'fetch("x")', 'console.log(1)', 'performance.now()',
+    'crypto.randomUUID()', 'globalThis.fetch("x")', 'globalThis["Date"]', 'import.meta.url',
+    '[1].map(() => Date.now())', '({ x: process })', '(process as unknown)',
   ];
   for (const expression of impure) {
     it(`finds ${expression} in a pure file`, () => {
@@ -259,7 +265,8 @@ describe('the checker', () => {
     const text = `import { BinaryReader } from '@bufbuild/protobuf/wire';
       export class K { [Symbol.for('nodejs.util.inspect.custom')](): string { return 'K'; } }
       export const x = (socket: Socket, object: object, f: () => void): unknown => [
-        BinaryReader, socket.off('close', f), socket.prependListener('close', f), Object.defineProperty(object, 'x', {}),
+        BinaryReader, socket.off('close', f), socket.prependListener('close', f),
+        Object.defineProperty(object, 'x', {}),
       ];`;
     assert.deepEqual(told(checkSources([{ path: 'dataplane/snapshot/x.ts', text }]), ['private']), []);
   });

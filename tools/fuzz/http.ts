@@ -83,23 +83,40 @@ const GETS = [
   '/v1/messages', '/nothing', '/v1/v1/messages', '/', '*',
 ];
 const ODD_TARGETS = [
-  '/v1/models/%', '/v1/models/%zz', '/v1/models/%00', '/v1/models/%ff%fe', '/v1/models/%e2%82', '/v1/models/..%2f..%2fkey', '/v1/usage/%2e%2e', '//v1/models', '/v1/../v1/key', '/v1/messages/%',
-  'http://gateway/v1/models', 'http://gateway/v1/messages', 'HTTP://[::1]:80/v1/key', 'https://gateway', 'gateway:443', '/v1/models?limit=%', '/v1/models?limit=1&limit=2', '/v1/key#x', '/v1/messages#x', '/v1/%6dessages',
-  '/v1/models/__proto__', '/v1/usage/constructor', '/pricing?sort=__proto__', '/pricing/__proto__', '/pricing/../../package.json', '/pricing/%2e%2e%2fpricing.js', `/${'a'.repeat(3000)}`, `/v1/models/${'%41'.repeat(600)}`, `/v1/usage/${'b'.repeat(2000)}`,
+  '/v1/models/%', '/v1/models/%zz', '/v1/models/%00', '/v1/models/%ff%fe', '/v1/models/%e2%82',
+  '/v1/models/..%2f..%2fkey', '/v1/usage/%2e%2e', '//v1/models', '/v1/../v1/key', '/v1/messages/%',
+  'http://gateway/v1/models', 'http://gateway/v1/messages', 'HTTP://[::1]:80/v1/key', 'https://gateway', 'gateway:443',
+  '/v1/models?limit=%', '/v1/models?limit=1&limit=2', '/v1/key#x', '/v1/messages#x', '/v1/%6dessages',
+  '/v1/models/__proto__', '/v1/usage/constructor', '/pricing?sort=__proto__', '/pricing/__proto__',
+  '/pricing/../../package.json', '/pricing/%2e%2e%2fpricing.js', `/${'a'.repeat(3000)}`,
+  `/v1/models/${'%41'.repeat(600)}`, `/v1/usage/${'b'.repeat(2000)}`,
 ];
 const ODD_HEADERS = [
-  'expect: 100-continue', 'Expect: 200-ok', 'expect: 100-continue, other', 'connection: upgrade', 'connection: close', 'connection: keep-alive', 'connection: authorization', 'upgrade: websocket', 'upgrade: h2c', 'http2-settings: AAMAAABkAAQAAP__',
-  'x-api-key: sk-other', 'authorization: Basic eDp5', 'authorization: Bearer', 'host: other', 'content-type: text/plain; charset="', 'content-type: multipart/form-data; boundary=x', 'content-type: application/json; charset=utf-16', 'content-type: ;;;', 'content-type: \xe9',
-  'content-encoding: gzip', 'content-encoding: identity', 'accept: application/json', 'accept: \xff', 'accept-encoding: gzip', 'trailer: x-late', 'te: trailers', '__proto__: x', 'constructor: x', 'toString: y', 'x-empty:', 'x-latin: \xe4\xf6', 'x-tab: a\tb',
-  'anthropic-version: 2023-06-01', 'anthropic-beta: a,b', 'if-none-match: *', 'if-none-match: "x', 'range: bytes=0-1', 'origin: http://elsewhere', 'cookie: a=b', 'forwarded: for=1', 'x-http-method-override: DELETE', 'x-request-id: mine', 'proxy-authorization: Basic x', 'keep-alive: timeout=1', `x-long: ${'v'.repeat(4000)}`,
+  'expect: 100-continue', 'Expect: 200-ok', 'expect: 100-continue, other', 'connection: upgrade', 'connection: close',
+  'connection: keep-alive', 'connection: authorization', 'upgrade: websocket', 'upgrade: h2c',
+  'http2-settings: AAMAAABkAAQAAP__',
+  'x-api-key: sk-other', 'authorization: Basic eDp5', 'authorization: Bearer', 'host: other',
+  'content-type: text/plain; charset="', 'content-type: multipart/form-data; boundary=x',
+  'content-type: application/json; charset=utf-16', 'content-type: ;;;', 'content-type: \xe9',
+  'content-encoding: gzip', 'content-encoding: identity', 'accept: application/json', 'accept: \xff',
+  'accept-encoding: gzip', 'trailer: x-late', 'te: trailers', '__proto__: x', 'constructor: x', 'toString: y',
+  'x-empty:', 'x-latin: \xe4\xf6', 'x-tab: a\tb',
+  'anthropic-version: 2023-06-01', 'anthropic-beta: a,b', 'if-none-match: *', 'if-none-match: "x', 'range: bytes=0-1',
+  'origin: http://elsewhere', 'cookie: a=b', 'forwarded: for=1', 'x-http-method-override: DELETE', 'x-request-id: mine',
+  'proxy-authorization: Basic x', 'keep-alive: timeout=1', `x-long: ${'v'.repeat(4000)}`,
 ];
 const METHODS = [
   'GET', 'POST', 'HEAD', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY', 'M-SEARCH', 'PRI',
   'CONNECT', 'get', 'FOO',
 ];
 const DICTIONARY = [
-  '\r\n', '\n', '\r', '\r\n\r\n', '\r\n ', '\r\n\t', '\0', ':', 'Content-Length: 0\r\n', 'Content-Length: 5\r\n', 'content-length: -1\r\n', 'content-length: 99999999\r\n', 'Transfer-Encoding: chunked\r\n', 'Transfer-Encoding : chunked\r\n', 'Transfer-Encoding: xchunked\r\n', 'Transfer-Encoding: chunked, identity\r\n',
-  'transfer-encoding: gzip, chunked\r\n', ' HTTP/1.0\r\n', ' HTTP/0.9\r\n', ' HTTP/2.0\r\n', ' HTTP/1.1\r\n', '0\r\n\r\n', 'ffffffffffffffff\r\n', '5;ext="\r\n', '-1\r\n', 'Host:\r\n', 'Host: a\r\nHost: b\r\n', 'Expect: 100-continue\r\n', 'Connection: close\r\n', '%00', '%', '../', 'GET / HTTP/1.1\r\nHost: x\r\n\r\n', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
+  '\r\n', '\n', '\r', '\r\n\r\n', '\r\n ', '\r\n\t', '\0', ':', 'Content-Length: 0\r\n', 'Content-Length: 5\r\n',
+  'content-length: -1\r\n', 'content-length: 99999999\r\n', 'Transfer-Encoding: chunked\r\n',
+  'Transfer-Encoding : chunked\r\n', 'Transfer-Encoding: xchunked\r\n', 'Transfer-Encoding: chunked, identity\r\n',
+  'transfer-encoding: gzip, chunked\r\n', ' HTTP/1.0\r\n', ' HTTP/0.9\r\n', ' HTTP/2.0\r\n', ' HTTP/1.1\r\n',
+  '0\r\n\r\n', 'ffffffffffffffff\r\n', '5;ext="\r\n', '-1\r\n', 'Host:\r\n', 'Host: a\r\nHost: b\r\n',
+  'Expect: 100-continue\r\n', 'Connection: close\r\n', '%00', '%', '../', 'GET / HTTP/1.1\r\nHost: x\r\n\r\n',
+  'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
   '\xff\xfe', ` ${'x'.repeat(9000)}`, `x-big: ${'y'.repeat(20_000)}\r\n`, 'x-many: 1\r\n'.repeat(
     3000,
   ), 'a: b\r\n'.repeat(300),

@@ -1,7 +1,4 @@
-/**
- * The admin port of a running process: health, readiness, metrics that follow calls, and a dump without secrets. api.md
- * section 5.
- */
+/** The admin port of a running process: health, readiness, metrics that follow calls, a dump without secrets. */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { KEYS, PROVIDER_KEYS, keyManifest } from '../../support/manifests.ts';
@@ -20,7 +17,8 @@ beforeAll(async () => {
 metadata: {name: two}
 spec:
   models: [{name: two-model, contextTokens: 100000, maxOutputTokens: 100}]
-  channels: [{name: a, protocol: OpenAI, baseUrl: ${openaiUrl}/v1, maxConcurrency: 1}, {name: b, protocol: OpenAI, baseUrl: ${second.url}/v1, priority: 1}]
+  channels: [{name: a, protocol: OpenAI, baseUrl: ${openaiUrl}/v1, maxConcurrency: 1},
+    {name: b, protocol: OpenAI, baseUrl: ${second.url}/v1, priority: 1}]
 ---
 ${HEAD}PriceCatalog
 metadata: {name: two}
@@ -64,11 +62,16 @@ describe('metrics', () => {
       'modelgateway_requests_total{endpoint="chat_completions",dialect="OpenAI",status="200",error_code=""}',
       'modelgateway_request_duration_seconds_count{endpoint="chat_completions",stream="true"}',
       `modelgateway_calls_total{${labels},call_status="Succeeded",usage_source="Provider"}`,
-      `modelgateway_tokens_total{${labels},token_type="input"}`, `modelgateway_tokens_total{${labels},token_type="cached"}`, `modelgateway_tokens_total{${labels},token_type="output"}`,
+      `modelgateway_tokens_total{${labels},token_type="input"}`,
+      `modelgateway_tokens_total{${labels},token_type="cached"}`,
+      `modelgateway_tokens_total{${labels},token_type="output"}`,
       `modelgateway_cost_usd_total{${labels}}`,
-      `gen_ai_server_time_to_first_token_seconds_count{${genAi}}`, `gen_ai_server_request_duration_seconds_count{${genAi},error_type=""}`,
-      `gen_ai_client_token_usage_sum{${genAi},gen_ai_token_type="input"}`, `gen_ai_client_token_usage_sum{${genAi},gen_ai_token_type="output"}`,
-      'modelgateway_ledger_duration_seconds_count{operation="hold",outcome="Held"}', 'modelgateway_ledger_duration_seconds_count{operation="settle",outcome="Settled"}',
+      `gen_ai_server_time_to_first_token_seconds_count{${genAi}}`,
+      `gen_ai_server_request_duration_seconds_count{${genAi},error_type=""}`,
+      `gen_ai_client_token_usage_sum{${genAi},gen_ai_token_type="input"}`,
+      `gen_ai_client_token_usage_sum{${genAi},gen_ai_token_type="output"}`,
+      'modelgateway_ledger_duration_seconds_count{operation="hold",outcome="Held"}',
+      'modelgateway_ledger_duration_seconds_count{operation="settle",outcome="Settled"}',
     ], () => post(world, '/v1/chat/completions', chat('gpt-model', { stream: true }))), [
       1, 1, 1, 600, 400, 200, 0.004, 1, 1, 1000, 200, 1, 1,
     ]);
@@ -114,7 +117,9 @@ describe('metrics', () => {
     world.openai.script(openaiChat({ usage: { prompt_tokens: 0, completion_tokens: 2000 } }));
     assert.deepEqual(await added([
       'modelgateway_unbilled_usd_total{model="gpt-model",group="main"}',
-      'modelgateway_requests_total{endpoint="chat_completions",dialect="OpenAI",status="429",error_code="insufficient_quota"}',
+
+        'modelgateway_requests_total{endpoint="chat_completions",dialect="OpenAI",status="429",' +
+        'error_code="insufficient_quota"}',
       'modelgateway_requests_total{endpoint="other",dialect="OpenAI",status="404",error_code="not_found"}',
       'modelgateway_config_generation',
     ], async () => {

@@ -1,4 +1,4 @@
-/** What calls cost, what is held, and what is never lost: api.md sections 3 and 4 through HTTP. */
+/** What calls cost, what is held, and what is never lost (docs/pricing.md, docs/concepts/money.md). */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS, keyManifest } from '../../support/manifests.ts';
@@ -37,7 +37,8 @@ spec:
 apiVersion: modelgateway.dev/v1alpha1
 kind: PriceCatalog
 metadata: {name: more}
-spec: {models: [{name: drain-model, vendor: OpenAI, quotaType: Token, modelRatio: "1.25", completionRatio: "4", cacheRatio: "0.5"}]}
+spec: {models: [{name: drain-model, vendor: OpenAI, quotaType: Token, modelRatio: "1.25", completionRatio: "4",
+  cacheRatio: "0.5"}]}
 `;
 }
 

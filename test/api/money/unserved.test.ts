@@ -22,7 +22,8 @@ kind: ModelRoute
 metadata: {name: pair}
 spec:
   models: [{name: pair-model, contextTokens: 100000, maxOutputTokens: 4000}]
-  channels: [{name: first, protocol: OpenAI, baseUrl: ${first}/v1, maxConcurrency: 9}, {name: second, protocol: OpenAI, baseUrl: ${second}/v1, maxConcurrency: 9, priority: 1}]
+  channels: [{name: first, protocol: OpenAI, baseUrl: ${first}/v1, maxConcurrency: 9},
+    {name: second, protocol: OpenAI, baseUrl: ${second}/v1, maxConcurrency: 9, priority: 1}]
 ---
 apiVersion: modelgateway.dev/v1alpha1
 kind: ModelRoute

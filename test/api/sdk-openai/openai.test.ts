@@ -11,7 +11,9 @@ import {
   gated, insertAt, json, openaiChat, openaiEmbeddings, openaiImages, openaiStream, sseReply,
 } from '../../support/provider-answers.ts';
 import { openConnections } from '../../support/api/connections.ts';
-import { Books, caught, collect, EMBEDDING_TOKEN, free, GPT, IMAGE, openaiClient, paid } from '../../support/api/sdk.ts';
+import {
+  Books, caught, collect, EMBEDDING_TOKEN, free, GPT, IMAGE, openaiClient, paid,
+} from '../../support/api/sdk.ts';
 
 let world: World;
 let client: OpenAI;

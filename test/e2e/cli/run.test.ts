@@ -153,7 +153,7 @@ describe('mgw run --console', () => {
     assert.ok(!second.stdout().includes(token) && !second.stderr().includes(token));
   });
 
-  it('goes without at its default port where another program is there, and fails at one that was asked for', async () => {
+  it('starts without it where the default port is taken, and fails where a port that was named is', async () => {
     await using folder = await tempFolder();
     await cp(QUICKSTART, join(folder.path, 'manifests'), { recursive: true });
     const taken = createServer();

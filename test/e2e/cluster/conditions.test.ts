@@ -22,7 +22,8 @@ const NANO = 1_000_000_000n;
 const NOT_HERE: ReadonlySet<string> = new Set([
   // nothing is said before it has been looked at
   'Accepted Pending', 'ResolvedRefs Pending', 'Ready Pending', 'Reconciling Pending',
-  'Accepted SecretNotFound', 'Accepted SecretInvalid', 'Accepted SecretTaken', 'Accepted SecretPending', 'Accepted RouteNotFound', 'Accepted RouteNotAccepted',
+  'Accepted SecretNotFound', 'Accepted SecretInvalid', 'Accepted SecretTaken', 'Accepted SecretPending',
+  'Accepted RouteNotFound', 'Accepted RouteNotAccepted',
   // each keeps an object from being Ready, not from being Accepted
   'Accepted ModelNotFound', 'Accepted ChannelNotFound',
   // a Direct group that the schema takes is accepted

@@ -101,7 +101,8 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   },
   'dataplane/jobs': {
     may: [
-      'dataplane/clock.ts', 'dataplane/errors.ts', 'dataplane/state', 'dataplane/protocol', 'dataplane/upstream', 'dataplane/pipeline',
+      'dataplane/clock.ts', 'dataplane/errors.ts', 'dataplane/state', 'dataplane/protocol', 'dataplane/upstream',
+      'dataplane/pipeline',
       'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT,
     ],
   },
@@ -118,9 +119,12 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   // configuration
   'dataplane/sidecar': {
     may: [
-      'dataplane/admin', 'dataplane/polled-files.ts', 'dataplane/errors.ts', 'dataplane/listen.ts', 'dataplane/node-http.ts',
-      'dataplane/server/expect.ts', 'dataplane/server/in-flight.ts', 'dataplane/server/malformed.ts', 'dataplane/server/open-responses.ts',
-      'dataplane/server/reply-error.ts', 'dataplane/server/request-id.ts', 'dataplane/upstream/address.ts', 'dataplane/telemetry',
+      'dataplane/admin', 'dataplane/polled-files.ts', 'dataplane/errors.ts', 'dataplane/listen.ts',
+      'dataplane/node-http.ts',
+      'dataplane/server/expect.ts', 'dataplane/server/in-flight.ts', 'dataplane/server/malformed.ts',
+      'dataplane/server/open-responses.ts',
+      'dataplane/server/reply-error.ts', 'dataplane/server/request-id.ts', 'dataplane/upstream/address.ts',
+      'dataplane/telemetry',
     ],
     packages: ['undici', 'pino', 'prom-client'],
   },
@@ -171,7 +175,8 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
 
 /** The composition roots, which put the parts together: only the command line and one another import them. */
 export const WIRING = [
-  'bin', 'operator/file.ts', 'operator/file-console.ts', 'operator/cluster.ts', 'dataplane/main.ts', 'dataplane/proxy.ts',
+  'bin', 'operator/file.ts', 'operator/file-console.ts', 'operator/cluster.ts', 'dataplane/main.ts',
+  'dataplane/proxy.ts',
   'dataplane/sidecar/main.ts',
 ] as const;
 

@@ -9,9 +9,12 @@ import type { SchemaNode } from '#crds/kind-schema.ts';
 type Path = readonly (string | number)[];
 
 const SCALARS: readonly Json[] = [
-  null, true, false, 0, 1, -1, 2, 1.5, 10, 11, 256, 1000, 100_000_001, 2_147_483_648, '', ' ', 'a', 'A', '1', '0.5', '-1', '1.0000000001', '9000000001', 'Unlimited',
-  'Direct', 'Automatic', 'Token', 'Request', 'Text', 'Image', 'Chat', 'Images', 'All', 'Selector', 'Provided', 'Generated', 'Anthropic', 'OpenAI', 'In', 'Exists',
-  'https://a', 'https://a/v1', 'https://a/v1/', 'https://a?b', 'http://u@a', 'a.b', 'a_b', 'a-', '2027-01-01T00:00:00Z', '2027-13-01T00:00:00Z', '2027-01-01T00:00:00.5z', 'ü', 'a\nb',
+  null, true, false, 0, 1, -1, 2, 1.5, 10, 11, 256, 1000, 100_000_001, 2_147_483_648, '', ' ', 'a', 'A', '1', '0.5',
+  '-1', '1.0000000001', '9000000001', 'Unlimited',
+  'Direct', 'Automatic', 'Token', 'Request', 'Text', 'Image', 'Chat', 'Images', 'All', 'Selector', 'Provided',
+  'Generated', 'Anthropic', 'OpenAI', 'In', 'Exists',
+  'https://a', 'https://a/v1', 'https://a/v1/', 'https://a?b', 'http://u@a', 'a.b', 'a_b', 'a-', '2027-01-01T00:00:00Z',
+  '2027-13-01T00:00:00Z', '2027-01-01T00:00:00.5z', 'ü', 'a\nb',
 ];
 const CONTAINERS: readonly Json[] = [{}, [], [{}], [[]], { name: 'a' }, [{ name: 'a' }], ['a'], ['a', 'a'], { a: 'b' }];
 

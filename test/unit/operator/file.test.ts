@@ -100,7 +100,8 @@ test('from a folder of manifests to a snapshot and statuses with spending', asyn
   const statuses = await operator.statuses();
   const status = (kind: string) => statuses.find((one) => one.kind === kind)?.status;
   assert.deepEqual(statuses.map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`), [
-    'Account team/team', 'ApiKey team/ci', 'Group model-gateway/main', 'ModelRoute model-gateway/openai', 'PriceCatalog model-gateway/acme',
+    'Account team/team', 'ApiKey team/ci', 'Group model-gateway/main', 'ModelRoute model-gateway/openai',
+    'PriceCatalog model-gateway/acme',
   ]);
   assert.deepEqual([
     status('ApiKey')?.spentUsd, status('ApiKey')?.remainingUsd, status('ApiKey')?.lastUsedTime,

@@ -165,7 +165,9 @@ test('no key and no Secret value is in a status or, providers\' credentials apar
 });
 
 test('10,000 keys are translated in reasonable time', () => {
-  const platform = '{"apiVersion":"modelgateway.dev/v1alpha1","kind":"Group","metadata":{"name":"main"},"spec":{"allowedNamespaces":{"from":"All"},"routes":[{"routeSelector":{}}]}}';
+  const platform =
+    '{"apiVersion":"modelgateway.dev/v1alpha1","kind":"Group","metadata":{"name":"main"},' +
+    '"spec":{"allowedNamespaces":{"from":"All"},"routes":[{"routeSelector":{}}]}}';
   const texts = Array.from({ length: 10_000 }, (_, index) => {
     const metadata = { name: `key-${index}`, namespace: `team-${index % 100}` };
     return [

@@ -86,15 +86,22 @@ describe('the journal', () => {
   });
 
   test('reads what an older version wrote', async () => {
-    writeFileSync(join(folder, 'previous.jsonl'), '\n["C","req_1",["settled","team-a/team-a","req_1","key-1","1795176000000","[\\"auto-a\\",\\"m\\",\\"r/c\\",\\"ns/p@1\\"]","[10,1,2,3,30,\\"Provider\\"]","30","0","Succeeded","1234","30","70","1","30","30","30","30","20777","24322"],["","0","r/c"]]\n');
-    writeFileSync(join(folder, 'current.jsonl'), '\n["P",{"callId":"req_2","account":"team-a/team-a","adopt":{"name":"adopt","args":["req_2"]},"settle":{"name":"settle","args":["req_2","5"]}}]\n["P",{"callId":"req_3","account":"team-a/team-a","adopt":{"name":"adopt","args":[]},"settle":{"name":"settle","args":[]}}]\n["D","req_3"]\n');
+    writeFileSync(join(folder, 'previous.jsonl'),
+      '\n["C","req_1",["settled","team-a/team-a","req_1","key-1","1795176000000","[\\"auto-a\\",\\"m\\",' +
+      '\\"r/c\\",\\"ns/p@1\\"]","[10,1,2,3,30,\\"Provider\\"]","30","0","Succeeded","1234","30","70","1","30",' +
+      '"30","30","30","20777","24322"],["","0","r/c"]]\n');
+    writeFileSync(join(folder, 'current.jsonl'),
+      '\n["P",{"callId":"req_2","account":"team-a/team-a","adopt":{"name":"adopt","args":["req_2"]},' +
+      '"settle":{"name":"settle","args":["req_2","5"]}}]\n["P",{"callId":"req_3","account":"team-a/team-a",' +
+      '"adopt":{"name":"adopt","args":[]},"settle":{"name":"settle","args":[]}}]\n["D","req_3"]\n');
     const journal = await open();
     assert.deepEqual(journal.left, [{ callId: 'req_2', account:
       'team-a/team-a', adopt: { name: 'adopt', args: ['req_2'] }, settle: { name: 'settle', args: ['req_2', '5'] } }]);
     assert.deepEqual(await journal.refills(all), [{
       name: 'refill',
       args: [
-        'req_1', 'key-1', 'team-a/team-a', '1795176000000', '["auto-a","m","r/c","ns/p@1"]', '[10,1,2,3,30,"Provider"]', '30', '0', 'Succeeded', '1234', '30', '70', '1', '30', '30', '30', '30',
+        'req_1', 'key-1', 'team-a/team-a', '1795176000000', '["auto-a","m","r/c","ns/p@1"]', '[10,1,2,3,30,"Provider"]',
+        '30', '0', 'Succeeded', '1234', '30', '70', '1', '30', '30', '30', '30',
         '20777', '24322', '', '0', 'r/c', '',
       ],
     }]);
@@ -117,7 +124,7 @@ describe('the journal', () => {
     assert.ok(readFileSync(join(folder, 'current.jsonl'), 'utf8').endsWith('\n'));
   });
 
-  test('knows which settlements are not older than an epoch, also after its files took turns and in the next process', async () => {
+  test('knows the settlements since an epoch, after a rotation of its files and in the next process too', async () => {
     const since = async (journal: SettlementJournal, over: Partial<JournalPart>): Promise<string[]> => (
       (await journal.refills(part(over))).filter(({ args }) => args.at(-1) === '1').map(({ args: [id = ''] }) => id)
     );

@@ -64,7 +64,9 @@ const anthropicRest = fc.constantFrom(
   anthropicEvent({ type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 5 } }),
 );
 
-const openaiChunk = (delta: string, more = ''): string => `data: {"id":"c","created":1700000000,"model":"m","choices":[{"index":0,"delta":${delta},"finish_reason":null}]${more}}\n\n`;
+const openaiChunk = (delta: string, more = ''): string =>
+  `data: {"id":"c","created":1700000000,"model":"m","choices":[{"index":0,"delta":${delta},` +
+  `"finish_reason":null}]${more}}\n\n`;
 const callStart = fc.tuple(fc.constantFrom('"index":0,', '"index":1,', ''), fc.constantFrom(
   '"id":"call_1",', '"id":"call_2",', '',
 ), fc.constantFrom('"name":"plain",', '"name":"renamed",', ''), fc.constantFrom('', '{', '{}'))
@@ -191,7 +193,7 @@ test('a place within the content is counted in UTF-16 units', () => {
   assert.match(sent, /"start_index":0,"end_index":11\b/);
 });
 
-test('thousands of events in one piece leave as one piece, with the usage chunk taken out and every event metered', () => {
+test('thousands of events in one chunk leave as one, without the usage chunk, and all are metered', () => {
   const events =
     Array.from({ length: 5000 }, (_none, index) => openaiChunk(`{"content":"word ${index}"}`, ',"usage":null'));
   const stop = openaiChunk('{}').replace('null', '"stop"');

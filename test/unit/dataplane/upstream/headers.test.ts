@@ -6,7 +6,7 @@ import { requestHeaders, responseHeaders } from '../../../../dataplane/upstream/
 const OPENAI = ['anthropic-'];
 const ANTHROPIC = ['openai-'];
 
-test('to the provider: what may matter to it, and nothing of the connection, the credentials or the way it came', () => {
+test('to the provider: what may matter to it, nothing of the connection, credentials or proxies', () => {
   const kept = {
     'content-type':
       'application/json', accept: 'text/event-stream', 'user-agent': 'sdk/1', 'openai-beta': 'assistants=v2',

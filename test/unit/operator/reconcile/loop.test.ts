@@ -97,7 +97,7 @@ test('a change makes the run that time would have made', async () => {
   assert.equal(runs(), 3);
 });
 
-test('settled: at once with nothing to do, else when a run has seen to what changed, the change during a run included', async () => {
+test('settled: at once with nothing to do, else when a run has handled every change', async () => {
   let release: () => void = () => undefined;
   const { loop, runs, pass } = setUp(async () => {
     await new Promise<void>((resolve) => { release = resolve; });

@@ -23,7 +23,8 @@ function manifests({ rotation = 1, overlapSeconds = 0, extra = '', name = 'ci', 
 apiVersion: modelgateway.dev/v1alpha1
 kind: ApiKey
 metadata: {name: ${name}, namespace: team-a}
-spec: {groupRef: {name: main}, accountRef: {name: team-a}, key: {rotation: ${rotation}, overlapSeconds: ${overlapSeconds}${key}}}
+spec: {groupRef: {name: main}, accountRef: {name: team-a},
+  key: {rotation: ${rotation}, overlapSeconds: ${overlapSeconds}${key}}}
 ${extra}`);
 }
 

@@ -179,7 +179,7 @@ describe('answers', () => {
     saw(await client.next(), { resources: ['a@4'], removed: [] });
   });
 
-  it('by a refusal keep the server from sending the same again, and it is no obstacle to the next version', async () => {
+  it('by a refusal are not sent the same again, and get the next version', async () => {
     await using held = await scene({ a: '1', b: '1' });
     const { client, set } = held;
     client.send({ typeUrl: TYPE, resourceNamesSubscribe: ['*'] });
