@@ -71,6 +71,32 @@ describe('the tests and tools', () => {
   });
 });
 
+describe('lines', () => {
+  const COLUMNS = 120;
+  const tracked = (...patterns: readonly string[]): string[] =>
+    globSync(patterns, { cwd: ROOT, exclude: (path) => /^node_modules$|\.gen\.ts$/.test(path) }).sort();
+  const tooLong = (path: string, isFree: (line: string) => boolean = () => false): string[] =>
+    readFileSync(join(ROOT, path), 'utf8').split('\n').flatMap((line, index) =>
+      line.length > COLUMNS && !isFree(line) ? [`${path}:${index + 1}: ${line.length} columns`] : []);
+
+  it('of code have at most 120 columns', () => {
+    assert.deepEqual(tracked('*.{ts,js}', `{${[...PRODUCT, 'test', 'tools'].join(',')}}/**/*.{ts,js}`).flatMap((path) =>
+      tooLong(path)), []);
+  });
+
+  it('of Markdown have at most 120 columns, except in tables, in code and in the change log', () => {
+    const found = tracked('*.md', 'docs/**/*.md').filter((path) => path !== 'CHANGELOG.md').flatMap((path) => {
+      let isCode = false;
+      return tooLong(path, (line) => {
+        const isFence = line.trimStart().startsWith('```');
+        if (isFence) isCode = !isCode;
+        return isCode || line.startsWith('|');
+      });
+    });
+    assert.deepEqual(found, []);
+  });
+});
+
 describe('the checker', () => {
   const check = (files: Record<string, string>): string[] =>
     told(checkSources(Object.entries(files).map(([path, text]) => ({ path, text }))));
