@@ -1,7 +1,4 @@
-/**
- * The admin port of a running process: health, readiness, metrics that follow calls, and a dump without secrets. api.md
- * section 5.
- */
+/** The admin port of a running process: health, readiness, metrics that follow calls, a dump without secrets. */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { KEYS, PROVIDER_KEYS, keyManifest } from '../../support/manifests.ts';
@@ -20,7 +17,8 @@ beforeAll(async () => {
 metadata: {name: two}
 spec:
   models: [{name: two-model, contextTokens: 100000, maxOutputTokens: 100}]
-  channels: [{name: a, protocol: OpenAI, baseUrl: ${openaiUrl}/v1, maxConcurrency: 1}, {name: b, protocol: OpenAI, baseUrl: ${second.url}/v1, priority: 1}]
+  channels: [{name: a, protocol: OpenAI, baseUrl: ${openaiUrl}/v1, maxConcurrency: 1},
+    {name: b, protocol: OpenAI, baseUrl: ${second.url}/v1, priority: 1}]
 ---
 ${HEAD}PriceCatalog
 metadata: {name: two}
@@ -67,7 +65,9 @@ describe('metrics', () => {
       'modelgateway_requests_total{endpoint="chat_completions",dialect="OpenAI",status="200",error_code=""}',
       'modelgateway_request_duration_seconds_count{endpoint="chat_completions",stream="true"}',
       `modelgateway_calls_total{${labels},call_status="Succeeded",usage_source="Provider"}`,
-      `modelgateway_tokens_total{${labels},token_type="input"}`, `modelgateway_tokens_total{${labels},token_type="cached"}`, `modelgateway_tokens_total{${labels},token_type="output"}`,
+      `modelgateway_tokens_total{${labels},token_type="input"}`,
+      `modelgateway_tokens_total{${labels},token_type="cached"}`,
+      `modelgateway_tokens_total{${labels},token_type="output"}`,
       `modelgateway_cost_usd_total{${labels}}`,
       `gen_ai_server_time_to_first_token_seconds_count{${genAi}}`, `gen_ai_server_request_duration_seconds_count{${genAi},error_type=""}`,
       `gen_ai_client_token_usage_sum{${genAi},gen_ai_token_type="input"}`, `gen_ai_client_token_usage_sum{${genAi},gen_ai_token_type="output"}`,

@@ -1,4 +1,4 @@
-/** What calls cost, what is held, and what is never lost: api.md sections 3 and 4 through HTTP. */
+/** What calls cost, what is held, and what is never lost (docs/pricing.md, docs/concepts/money.md). */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS, keyManifest } from '../../support/manifests.ts';

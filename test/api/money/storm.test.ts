@@ -44,7 +44,8 @@ spec: {allowedNamespaces: {from: All}, priceRatio: "0.5", routes: [{routeRef: {n
 apiVersion: modelgateway.dev/v1alpha1
 kind: Group
 metadata: {name: dear}
-spec: {allowedNamespaces: {from: All}, priceRatio: "3", routes: [{routeRef: {name: backup}}, {routeRef: {name: anthropic}}]}
+spec: {allowedNamespaces: {from: All}, priceRatio: "3",
+  routes: [{routeRef: {name: backup}}, {routeRef: {name: anthropic}}]}
 ---
 apiVersion: modelgateway.dev/v1alpha1
 kind: Group

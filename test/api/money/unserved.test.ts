@@ -23,7 +23,8 @@ metadata: {name: pair}
 spec:
   clientDisconnect: Cancel
   models: [{name: pair-model, contextTokens: 100000, maxOutputTokens: 4000}]
-  channels: [{name: first, protocol: OpenAI, baseUrl: ${first}/v1, maxConcurrency: 9}, {name: second, protocol: OpenAI, baseUrl: ${second}/v1, maxConcurrency: 9, priority: 1}]
+  channels: [{name: first, protocol: OpenAI, baseUrl: ${first}/v1, maxConcurrency: 9},
+    {name: second, protocol: OpenAI, baseUrl: ${second}/v1, maxConcurrency: 9, priority: 1}]
 ---
 apiVersion: modelgateway.dev/v1alpha1
 kind: ModelRoute

@@ -25,7 +25,9 @@ const ODD_CHAT = '{ "model":"gpt-model",\n "unknown_field": {"deep": [1.0, 1e2, 
     '\\ud83d\\ude00","name":"x"}], "metadata":{"a":"b"}}';
 const ODD_MESSAGE = '{"max_tokens":77, "model" : "claude-model", ' +
   '"metadata":{"user_id":"u"},"thinking":{"type":"disabled"},'
-  + '"messages":[{"role":"user","content":[{"type":"text","text":"h\\u00e9","cache_control":{"type":"ephemeral"},"new_field":1.50}]}],"top_k":5}';
+  +
+    '"messages":[{"role":"user","content":[{"type":"text","text":"h\\u00e9",' +
+    '"cache_control":{"type":"ephemeral"},"new_field":1.50}]}],"top_k":5}';
 
 describe('requests', () => {
   it('reach the provider byte for byte where nothing must change', async () => {
@@ -76,7 +78,10 @@ describe('requests', () => {
 
 describe('answers that do not stream', () => {
   it('reach the client byte for byte, with the gateway\'s ids and without the provider\'s account', async () => {
-    const body = '{"id":"chatcmpl-1" , "object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"caf\\u00e9"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2},"unknown":12345678901234567890}';
+    const body =
+      '{"id":"chatcmpl-1" , "object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant",' +
+      '"content":"caf\\u00e9"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2},' +
+      '"unknown":12345678901234567890}';
     const reply: Reply = { steps: [body], headers: { 'x-request-id': 'req_of_provider', 'openai-organization':
       'org-secret', 'set-cookie': 'a=b', 'x-ratelimit-remaining-requests': '9', 'x-provider-says': 'hello' } };
     world.openai.script(reply);

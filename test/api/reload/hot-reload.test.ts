@@ -1,4 +1,4 @@
-/** Edits while calls run: what is in force, since when, and for whom. api.md sections 1, 2 and 5. */
+/** Edits while calls run: what is in force, since when, and for whom. */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -42,14 +42,16 @@ function ownManifest({ ratio = '1', modelRatio = '1', from = 'All', upstreamName
 apiVersion: modelgateway.dev/v1alpha1
 kind: Group
 metadata: {name: own}
-spec: {priceRatio: "${ratio}", allowedNamespaces: {from: ${from}}, routes: [{routeRef: {name: own}, maxConcurrency: ${slots}}]}
+spec: {priceRatio: "${ratio}", allowedNamespaces: {from: ${from}},
+  routes: [{routeRef: {name: own}, maxConcurrency: ${slots}}]}
 ---
 apiVersion: modelgateway.dev/v1alpha1
 kind: ModelRoute
 metadata: {name: own}
 spec:
   models: [{name: own-model, contextTokens: 100000, maxOutputTokens: 100}]
-  channels: [{name: only, protocol: OpenAI, baseUrl: ${openaiUrl}/v1, models: [{name: own-model, upstreamName: ${upstreamName}}]}]
+  channels: [{name: only, protocol: OpenAI, baseUrl: ${openaiUrl}/v1,
+    models: [{name: own-model, upstreamName: ${upstreamName}}]}]
 ---
 apiVersion: modelgateway.dev/v1alpha1
 kind: PriceCatalog

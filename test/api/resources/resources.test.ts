@@ -1,7 +1,4 @@
-/**
- * What the five kinds say of themselves while the gateway runs: statuses, conflicts, references, namespaces. api.md
- * section 1.
- */
+/** Statuses, conflicts, references and namespaces of the five kinds on a running gateway (docs/reference.md). */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { CONDITIONS } from '#crds/conditions.ts';
@@ -121,7 +118,8 @@ spec: {priceRatio: "0.001", allowedNamespaces: {from: All}, routes: [{routeSelec
 ---
 ${HEAD}ModelRoute
 metadata: {name: openai, namespace: team}
-spec: {models: [{name: stray-model, contextTokens: 10, maxOutputTokens: 5}], channels: [{name: c, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1"}]}
+spec: {models: [{name: stray-model, contextTokens: 10, maxOutputTokens: 5}],
+  channels: [{name: c, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1"}]}
 ---
 ${catalog('prices', 'stray-model', '1', ', namespace: team')}`);
     for (const [kind, name] of [
@@ -203,7 +201,8 @@ metadata: {name: half}
 spec:
   models: [{name: half-model, contextTokens: 1000, maxOutputTokens: 50}]
   channels:
-  - {name: lost, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1", auth: {type: ApiKey, secretRef: {name: nowhere, key: apiKey}}}
+  - {name: lost, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1",
+      auth: {type: ApiKey, secretRef: {name: nowhere, key: apiKey}}}
   - {name: there, protocol: OpenAI, baseUrl: ${world.openai.url}/v1}
 ---
 ${catalog('half', 'half-model', '1')}`);

@@ -111,7 +111,8 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   },
   'dataplane/jobs': {
     may: [
-      'dataplane/clock.ts', 'dataplane/errors.ts', 'dataplane/state', 'dataplane/protocol', 'dataplane/upstream', 'dataplane/pipeline',
+      'dataplane/clock.ts', 'dataplane/errors.ts', 'dataplane/state', 'dataplane/protocol', 'dataplane/upstream',
+      'dataplane/pipeline',
       'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT,
     ],
   },
@@ -190,7 +191,8 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
 
 /** The composition roots, which put the parts together: only the command line and one another import them. */
 export const WIRING = [
-  'bin', 'operator/file.ts', 'operator/file-console.ts', 'operator/cluster.ts', 'dataplane/main.ts', 'dataplane/proxy.ts',
+  'bin', 'operator/file.ts', 'operator/file-console.ts', 'operator/cluster.ts', 'dataplane/main.ts',
+  'dataplane/proxy.ts',
   'dataplane/sidecar/main.ts',
 ] as const;
 

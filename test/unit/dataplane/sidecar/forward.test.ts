@@ -277,7 +277,7 @@ describe('bodies', () => {
     assert.equal(seen.match(/HTTP\/1\.1 413/g)?.length, 2);
   });
 
-  it('50 MB each way are not held: a fleet that does not read stops the app, an app that does not read stops the fleet', async () => {
+  it('50 MB each way are not buffered: a reader that stops, stops the sender on the other side', async () => {
     const SIZE = 50 * 1024 * 1024;
     let read = (): void => undefined;
     const { sidecar } = await scene((request, response) => {
