@@ -18,9 +18,9 @@ export function picture(seed: string): Buffer {
   header.writeUInt32BE(SIZE, 4);
   // 8 bits per channel, RGB.
   header.set([8, 2], 8);
-  return Buffer.concat([SIGNATURE, chunk(
-    'IHDR', header,
-  ), chunk('IDAT', deflateSync(Buffer.from(rows.flat()))), chunk('IEND', Buffer.alloc(0))]);
+  return Buffer.concat([SIGNATURE, chunk('IHDR', header), chunk('IDAT', deflateSync(Buffer.from(rows.flat()))), chunk(
+    'IEND', Buffer.alloc(0),
+  )]);
 }
 
 function chunk(type: string, data: Buffer): Buffer {

@@ -59,7 +59,7 @@ export async function runDataplane(flags: DataplaneFlags): Promise<number> {
   const admin = urlOf({ ...flags.admin, port: proxy.adminPort });
   log.info({ address, admin, operators: flags.xds }, 'the proxy listens');
   const signal = await signals.first;
-  proxy.leave();
+  proxy.startDraining();
   const { drainDelay: seconds } = flags;
   log.info({ signal, seconds }, 'leaving: new calls are taken for so long, then only the running ones end');
   await delay(seconds * 1000);

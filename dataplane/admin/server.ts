@@ -4,7 +4,7 @@
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { listening } from '../listen.ts';
+import { listenOn } from '../listen.ts';
 
 /** A condition that must hold before the process takes calls. */
 export interface ReadinessCheck {
@@ -46,7 +46,7 @@ export function createAdmin(sources: AdminSources): Admin {
       .then((page) => send(request, response, page), () => response.destroy());
   });
   return {
-    listen: (host, port) => listening(server, { host, port }),
+    listen: (host, port) => listenOn(server, { host, port }),
     close: () => new Promise((resolve) => {
       server.close(() => resolve());
       server.closeAllConnections();

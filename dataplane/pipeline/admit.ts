@@ -1,7 +1,7 @@
 /**
- * Admission of a call to one candidate: first the concurrency slots, then the money of key and account, as one hold.
- * The channel's slots are released if the money is refused. A ledger that keeps both in one place does both in one
- * step. A hold is durable before a byte is sent to the provider.
+ * Admits a call to one candidate: takes the concurrency slots, then holds the money of key and account in one step, and
+ * releases the channel's slots if the money is refused. A ledger that stores slots and money in one place does all of
+ * it in one step. The hold is durable before a byte is sent to the provider.
  */
 import { formatDecimal } from '../snapshot/decimal.ts';
 import { GatewayError } from '../errors.ts';
@@ -24,9 +24,9 @@ export type Admission =
 
 /** Slots that belong to a channel. They are released before the next channel is tried; the key's slot stays. */
 const CHANNEL_SCOPES = ['Group', 'Channel'] as const;
-/** After an edit of the limits, the hold is asked for again with the newer ones, this many times at most. */
+/** How often a hold is tried again with newer limits after an edit. */
 const MAX_STALE_RETRIES = 5;
-/** A call whose provider has not answered yet: it owes its input. */
+/** A call whose provider has not answered yet is billed for its input. */
 const NO_OUTPUT: BilledActivity = { meter: undefined, sent: true, produced: false, holdLost: false };
 
 interface AdmissionRequest {
@@ -42,7 +42,7 @@ export async function admit(
   deps: PipelineDeps, routed: Routed, candidate: Candidate, record: CallRecord,
 ): Promise<Admission> {
   const slots = slotsToTake(routed, candidate, record);
-  // an earlier candidate's hold may do for this one
+  // an earlier candidate's hold may cover this one
   const inOneStep = deps.ledger.admit !== undefined && !record.admitted;
   if (slots.length > 0 && !inOneStep) {
     const taken = await timed(deps, 'slots', async () => deps.ledger.takeSlots(routed.received.requestId, slots));
@@ -59,7 +59,7 @@ export function releaseChannel({ ledger }: PipelineDeps, { received }: CallRecor
   ledger.releaseSlots(received.requestId, CHANNEL_SCOPES);
 }
 
-/** Of a retry only the channel's: the call has the key's slot already. */
+/** A retry takes only the channel's slots: the call has the key's slot already. */
 function slotsToTake({ key: { slot } }: Routed, candidate: Candidate, record: CallRecord): readonly SlotLimit[] {
   return slot && !record.admitted ? [slot, ...candidate.slots] : candidate.slots;
 }
@@ -69,7 +69,7 @@ async function holdMoney(deps: PipelineDeps, request: AdmissionRequest): Promise
   const { price } = candidate;
   if (!price) throw new Error('a candidate without a price was routed to');
   const bounds = boundCall(routed.call, candidate, price, routed.key);
-  // the hold for another channel of the same group at the same price holds for this one
+  // a hold for the same group and price covers this channel too
   if (held && held.candidate.group === candidate.group && sameBounds(held.bounds, bounds))
     return admitted(routed, { candidate, bounds, outputLimit: held.outputLimit });
   for (let tries = 1; tries <= MAX_STALE_RETRIES; tries++) {
@@ -97,7 +97,7 @@ function askLedger({ ledger }: PipelineDeps, request: HoldRequest, slots: readon
   return slots.length > 0 && ledger.admit ? ledger.admit(request, slots) : ledger.hold(request);
 }
 
-/** Reports to telemetry how long the ledger took. */
+/** Reports the ledger's response time to telemetry. */
 async function timed<T extends { readonly outcome: string }>(
   { clock, telemetry }: PipelineDeps, operation: 'slots' | 'hold', ask: () => Promise<T>,
 ): Promise<T> {

@@ -1,12 +1,13 @@
 /**
- * [P] What a call can cost at most on one candidate, and how far its output limit may be lowered where money is short.
+ * [P] Computes what a call can cost at most on one candidate, and how far its output limit may be lowered where money
+ * is short.
  */
 import { affordableOutputTokens, worstCaseNanoUsd } from '../ledger/price.ts';
 import type { CompiledPrice } from '../ledger/price.ts';
 import type { Candidate, KeyState } from '../state/state.ts';
 import type { CallBounds, EndpointCall, OutputRequest } from './context.ts';
 
-/** No output limit is lowered below this many tokens: a shorter answer is of no use. */
+/** The lowest output limit: a shorter answer is of no use. */
 const MIN_OUTPUT_TOKENS = 256;
 
 /** The worst case of a call on a candidate with this price. */
@@ -35,7 +36,7 @@ export function affordableOutput(call: EndpointCall, bounds: CallBounds, granted
   return Math.min(bounds.outputTokens, Math.floor((all - output.predictionTokens) / output.answers));
 }
 
-/** What the request asks for, at most what the model allows. */
+/** The request's limit, capped at the model's. */
 function outputLimit(output: OutputRequest, candidate: Candidate): number {
   return Math.min(output.maxTokens ?? candidate.model.maxOutputTokens, candidate.model.maxOutputTokens);
 }

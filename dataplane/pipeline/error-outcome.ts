@@ -1,4 +1,4 @@
-/** What an error of any stage means for the client. */
+/** Maps an error of any stage to the outcome that the client gets. */
 import { GatewayError } from '../errors.ts';
 import { LedgerUnavailable } from '../ledger/ledger.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';

@@ -1,7 +1,6 @@
 /**
- * Tries one candidate after another until a provider answers: admit, send, and after a failure that may be retried the
- * next one. A full channel is skipped. No channel is tried twice, and nothing is tried again once the client has seen a
- * byte.
+ * Tries one candidate after another until a provider answers: admits the call, sends it, and tries the next candidate
+ * after a retryable failure. A full channel is skipped, and no channel is tried twice.
  */
 import { readRetryAfter } from '../upstream/retry.ts';
 import { admit, releaseChannel } from './admit.ts';
@@ -10,7 +9,7 @@ import { attempt, ClientDisconnected } from './attempt.ts';
 import type { AttemptFailure } from './attempt.ts';
 import type { Admitted, CallRecord, Forwarded, PipelineDeps, Routed } from './context.ts';
 import type { Candidate } from '../state/state.ts';
-import { attemptsError, keyIsFull, mayTryNext, noAttempts, verdictOf } from './failures.ts';
+import { attemptsError, keyIsFull, mayTryNextChannel, noAttempts, verdictOf } from './failures.ts';
 import type { FailedAttempts } from './failures.ts';
 import { progressOf } from './consumption.ts';
 import { countRunningCall } from './new-thresholds.ts';
@@ -31,7 +30,7 @@ export async function forward(deps: PipelineDeps, routed: Routed, record: CallRe
       reportSkipped(record, candidate, admission);
       continue;
     }
-    // nothing has been sent yet: a client that left meanwhile owes nothing
+    // nothing was sent yet, so a client that disconnected during the admission pays nothing
     if (reply.gone) throw new ClientDisconnected();
     tried.push(candidate.target);
     keepHold(deps, admission.admitted, record);
@@ -42,7 +41,7 @@ export async function forward(deps: PipelineDeps, routed: Routed, record: CallRe
       return result.forwarded;
     }
     addFailure(deps, failed, admission.admitted, result);
-    if (!mayTryNext(result)) break;
+    if (!mayTryNextChannel(result)) break;
     releaseChannel(deps, record);
   }
   throw attemptsError(failed, call.model);
@@ -51,20 +50,20 @@ export async function forward(deps: PipelineDeps, routed: Routed, record: CallRe
 type Refusal = Exclude<Admission, { readonly outcome: 'Admitted' }>;
 
 function throwUnlessSkipped(refusal: Refusal, failed: FailedAttempts): void {
-  // another channel does not help a key that has too many calls
+  // the key's own limit holds on every channel
   if (refusal.outcome === 'Full' && refusal.full.scope === 'Key') throw keyIsFull(refusal.full);
-  // where a retry costs more than is left, the failure before it is the call's error
+  // where money is short for a retry only, the failure before it is the call's error
   if (refusal.outcome === 'Short' && failed.count === 0) throw refusal.error;
 }
 
-/** For the metrics and the log: a channel that was not asked, because it was full or too expensive. */
+/** Reports a channel that was skipped because it is full or too expensive. */
 function reportSkipped({ attempts }: CallRecord, { target }: Candidate, { outcome }: Refusal): void {
   attempts.push({ channel: target.id, protocol: target.protocol, outcome: outcome.toLowerCase(), durationMs: 0 });
 }
 
 /**
- * Once per call: renews its hold with its progress, and stops the provider when the client leaves, where the route
- * says so.
+ * Once per call: keeps the hold renewed with the call's progress, and cancels the provider when the client disconnects
+ * and the route's policy is Cancel.
  */
 function keepHold(deps: PipelineDeps, admitted: Admitted, record: CallRecord): void {
   if (record.leased) return;
@@ -97,6 +96,6 @@ function addFailure(
   const verdict = verdictOf(failure);
   if (verdict === 'rate_limited') failed.rateLimited.push(readRetryAfter(failure.headers, deps.clock.nowMs()));
   if (verdict !== 'credential') return;
-  // the platform team can mend this, the caller cannot
+  // only the platform team can correct this
   deps.warn({ ...warning, status: failure.status });
 }

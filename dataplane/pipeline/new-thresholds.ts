@@ -1,6 +1,6 @@
 /**
- * A threshold that an edit adds counts the calls that run already: each gets the slots that it did not need before,
- * whether or not they are free. So calls need no slots where no threshold is set.
+ * Counts running calls under a concurrency limit that an edit of the configuration adds: each takes the slots that it
+ * did not need before, even beyond the limit. So calls take no slots where no limit is set.
  */
 import type { SlotLimit } from '../ledger/ledger.ts';
 import { channelSlots, keySlots } from '../state/limits.ts';
@@ -10,7 +10,7 @@ type Deps = Pick<PipelineDeps, 'state' | 'ledger' | 'running'>;
 type KeySlots = ReturnType<typeof keySlots>;
 
 /**
- * Counts all running calls under the thresholds in force now. A call between two channels is counted on its next one.
+ * Counts all running calls under the limits in force now. A call between two channels is counted on its next one.
  */
 export function countRunningCalls(deps: Deps): void {
   const keys = keySlots(deps.state.get());
@@ -18,8 +18,7 @@ export function countRunningCalls(deps: Deps): void {
 }
 
 /**
- * The same for one running call. Where the ledger fails, the call stays uncounted until the next edit or its next
- * channel.
+ * Counts one running call. Where the ledger fails, the call stays uncounted until the next edit or its next channel.
  */
 export function countRunningCall(deps: Deps, record: CallRecord, keys: KeySlots = keySlots(deps.state.get())): void {
   const slots = record.admitted ? slotsToAdd(deps, record.admitted, keys) : [];
@@ -31,13 +30,13 @@ async function addSlots({ ledger, running }: Deps, requestId: string, slots: rea
   try {
     await ledger.takeSlots(requestId, slots);
   } catch {
-    return; // uncounted, as above
+    return; // it stays uncounted until the next edit
   }
-  // it may have ended meanwhile
+  // the call may have ended while the slots were taken
   if (!running.get(requestId)) ledger.releaseSlots(requestId);
 }
 
-/** Slots that a new call of its kind needs and this one does not have, with room for it in any case. */
+/** The slots that a new call like this one takes and this one lacks, without a limit. */
 function slotsToAdd({ state }: Deps, { routed, candidate }: Admitted, keys: KeySlots): readonly SlotLimit[] {
   const { group, model, target, slots } = candidate;
   const inForce = channelSlots(state.get(), { group, model: model.name, channel: target.id });

@@ -1,10 +1,10 @@
-/** Reports a call to telemetry when it is over: ids and figures, never a key or a prompt. */
+/** Reports a finished call to telemetry: ids and figures, never a key or a prompt. */
 import type { CallRecord, PipelineDeps } from './context.ts';
-import type { Settled } from './settle.ts';
-import type { ReplyStatus } from './finish-reply.ts';
+import type { SettledCall } from './settle.ts';
+import type { ReplyStatus } from './send-outcome.ts';
 
 interface End {
-  readonly settled: Settled;
+  readonly settled: SettledCall;
   readonly status: ReplyStatus;
 }
 

@@ -1,6 +1,6 @@
 /**
- * [P] The headers of a response: the provider's, less those that do not concern the client, and a lowered output
- * limit.
+ * [P] The headers of a response: those of the provider's that concern the client, and the output limit where it was
+ * lowered.
  */
 import { responseHeaders } from '../upstream/headers.ts';
 import type { Forwarded } from './context.ts';

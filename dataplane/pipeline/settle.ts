@@ -1,6 +1,6 @@
 /**
- * The end of every call, exactly once: price what was consumed, replace the hold by the cost, release the slots, keep
- * the usage record. The client gets the rest of its response afterwards.
+ * Settles each call exactly once: computes its cost, replaces the hold by it, releases the slots and writes the usage
+ * record. The rest of the response is sent afterwards.
  */
 import { LedgerUnavailable } from '../ledger/ledger.ts';
 import type { Settlement, SettleResult } from '../ledger/ledger.ts';
@@ -10,8 +10,8 @@ import type { Admitted, CallOutcome, CallRecord, PipelineDeps } from './context.
 import { errorOutcome } from './error-outcome.ts';
 import { originOf } from './origin.ts';
 
-export interface Settled {
-  /** The call's outcome, or the error that the ledger did not take it. */
+export interface SettledCall {
+  /** The call's outcome, or an error where the ledger did not confirm in time. */
   readonly outcome: CallOutcome;
   /** Undefined: nothing was held, or the ledger has not confirmed yet. */
   readonly result: SettleResult | undefined;
@@ -19,15 +19,15 @@ export interface Settled {
 
 /**
  * How long a finished call waits for the ledger before its client gets an error; the settlement itself goes on. A call
- * whose hold was lost has waited that long already: its client gets the error at once.
+ * whose hold was lost has waited for that long already, so it does not wait again.
  */
 const SETTLE_TIMEOUT_MS = 20_000;
 
-/** After a job was created, it is first polled after this time, whether its client asks or not. */
+/** From a job's creation to its first poll. */
 const FIRST_POLL_MS = 5_000;
 
 /** Never rejects. */
-export async function settle(deps: PipelineDeps, record: CallRecord, outcome: CallOutcome): Promise<Settled> {
+export async function settle(deps: PipelineDeps, record: CallRecord, outcome: CallOutcome): Promise<SettledCall> {
   const { admitted, received: { requestId } } = record;
   if (!admitted) {
     deps.ledger.releaseSlots(requestId);
@@ -48,7 +48,7 @@ export async function settle(deps: PipelineDeps, record: CallRecord, outcome: Ca
   }
 }
 
-/** The ledger goes on with a settlement that it has taken: its result is reported when it is known. */
+/** Reports the result of a settlement that the ledger confirms after the timeout. */
 function reportLate(deps: PipelineDeps, { routed, candidate }: Admitted, settling: Promise<SettleResult>): void {
   const call = { requestId: routed.received.requestId, model: routed.call.model, group: candidate.group };
   settling.then(({ record }) => deps.telemetry.billedLate({ ...call, billing: record }), () => undefined);

@@ -19,7 +19,7 @@ export interface ReportedUsage {
   readonly output: number | undefined;
 }
 
-/** What has been consumed so far. */
+/** Consumption of a call up to now. */
 export interface Meter {
   /** The latest usage. */
   readonly reported: ReportedUsage;
@@ -29,7 +29,7 @@ export interface Meter {
   readonly outputBytes: number;
 }
 
-/** What the gateway decided about a request before it is sent. */
+/** The gateway's decisions about a request, made before it is sent. */
 export interface RequestPlan {
   readonly upstreamModel: string;
   /** The output limit to send; undefined: the client's own stays. */
@@ -47,11 +47,11 @@ export interface UpstreamBody {
   /** Default: application/json. */
   readonly contentType?: string;
   /** For the conversion of the response; absent: it needs nothing from the request. */
-  readonly notes?: AnswerNotes;
+  readonly notes?: ConversionNotes;
 }
 
-/** What the conversion of a response must know of its request. */
-export interface AnswerNotes {
+/** Facts about a request that the conversion of its response needs. */
+export interface ConversionNotes {
   /** The client's tool names, by the names that were sent instead. */
   readonly toolNames?: ReadonlyMap<string, string>;
   /** The sent names of OpenAI's custom tools, whose input is a text. */
@@ -59,7 +59,7 @@ export interface AnswerNotes {
   /** The request has OpenAI's deprecated `functions`: the response calls one as function_call. */
   readonly legacyFunctions?: boolean;
   /** Of the second of two chained conversions. */
-  readonly inner?: AnswerNotes;
+  readonly inner?: ConversionNotes;
 }
 
 /** A provider's error, independent of dialect. */
@@ -115,7 +115,7 @@ export interface Converter {
   /** The provider's protocol. Bytes pass through where it is the client's own. */
   readonly upstream: string;
   /**
-   * The provider's request. `body` is the client's bytes, `parsed` the same as a value.
+   * The provider's request. `body` holds the client's bytes, and `parsed` is their parsed value.
    * @throws RequestFault (unsupported_parameter) for what the other side cannot express.
    */
   request(body: Uint8Array, parsed: Readonly<Record<string, unknown>>, plan: RequestPlan): UpstreamBody;
@@ -124,12 +124,12 @@ export interface Converter {
    * its time and the estimate of missing usage from `answer`; without it the id is made from the provider's own, and
    * the others are 0.
    */
-  response(body: Uint8Array, answer?: AnswerContext): ConvertedResponse;
+  response(body: Uint8Array, answer?: ResponseContext): ConvertedResponse;
   stream(request: StreamRequest): StreamConverter;
 }
 
-/** What a converted response needs besides the provider's own. */
-export type AnswerContext = Pick<StreamRequest, 'id' | 'createdSeconds' | 'estimatedInputTokens' | 'notes'>;
+/** Values that a converted response needs and the provider's response does not have. */
+export type ResponseContext = Pick<StreamRequest, 'id' | 'createdSeconds' | 'estimatedInputTokens' | 'notes'>;
 
 export interface StreamRequest {
   /** OpenAI client: it asked for usage itself; otherwise usage is taken out. */
@@ -142,5 +142,5 @@ export interface StreamRequest {
   readonly id: string;
   readonly createdSeconds: number;
   /** From the request's conversion. */
-  readonly notes?: AnswerNotes;
+  readonly notes?: ConversionNotes;
 }

@@ -1,5 +1,5 @@
 /**
- * What the gateway must know of one kind of provider: credentials, headers, converters and errors. A kind is a folder
+ * Describes one kind of provider: credentials, headers, converters and errors. A kind is a folder
  * with a provider.ts (openai/, anthropic/) and a line in providers.ts. docs/adding-a-provider.md explains how to add
  * one.
  */

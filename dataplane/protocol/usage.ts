@@ -5,7 +5,7 @@
 import type { Meter, ReportedUsage } from './converter.ts';
 import { estimateOutputTokens } from './estimate.ts';
 
-export const NOTHING_REPORTED: ReportedUsage = {
+export const UNREPORTED_USAGE: ReportedUsage = {
   input: undefined, cached: undefined, cacheWrite5m: undefined, cacheWrite1h: undefined, output: undefined,
 };
 
@@ -24,7 +24,7 @@ export function mergeDefined<T extends object>(older: T, newer: T): T {
   return { ...older, ...Object.fromEntries(Object.entries(newer).filter(([, value]) => value !== undefined)) };
 }
 
-/** Estimates what the provider has not reported, for a client that needs it. */
+/** Fills in estimates for counts that the provider has not reported. */
 export function fillUsage({ reported, outputBytes }: Meter, estimatedInputTokens: number): ReportedUsage {
   const { input, cached, cacheWrite5m, cacheWrite1h, output } = reported;
   const inputReported = (input ?? cached ?? cacheWrite5m ?? cacheWrite1h) !== undefined;

@@ -14,7 +14,7 @@ import { validateRoute } from './validate-routes.ts';
 const SHA256_HEX = /^[0-9a-f]{64}$/;
 const NAMESPACED_NAME = /^[^/]+\/[^/]+$/;
 
-/** Every fault of a snapshot; empty: it can be applied. */
+/** Returns every fault of a snapshot; an empty list means that it can be applied. */
 export function validateSnapshot(snapshot: Snapshot): SnapshotFault[] {
   const faults: SnapshotFault[] = [];
   expectUnique(faults, 'ApiKey', snapshot.keys);
@@ -45,9 +45,9 @@ function expectUnique(faults: SnapshotFault[], kind: SnapshotKind, objects: read
   const byNameOnly = kind === 'Group' || kind === 'ModelRoute';
   for (const object of objects) {
     const id = byNameOnly ? object.name : `${object.namespace}/${object.name}`;
-    const to = new FaultCollector(faults, kind, object);
-    to.expect(object.namespace !== '' && object.name !== '', 'namespace and name are required');
-    to.expect(!seen.has(id), `"${id}" is there twice`);
+    const isNamed = object.namespace !== '' && object.name !== '';
+    if (!isNamed) new FaultCollector(faults, kind, object).expect(false, 'namespace and name are required');
+    if (seen.has(id)) new FaultCollector(faults, kind, object).expect(false, `"${id}" is there twice`);
     seen.add(id);
   }
 }

@@ -1,5 +1,5 @@
 /**
- * What the pipeline reports about each call once, when it is over. Telemetry turns a report into metrics and one log
+ * The report that the pipeline makes of each call, once, when the call is over. Telemetry turns a report into metrics and one log
  * line. A report holds ids, never a key, a prompt or a provider's URL.
  */
 import type { CallStatus, TokenCounts, UsageSource } from '../ledger/usage-record.ts';

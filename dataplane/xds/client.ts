@@ -5,18 +5,19 @@
 import { readFile } from 'node:fs/promises';
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
+import { SYSTEM_CLOCK } from '../clock.ts';
 import type { DeltaDiscoveryRequest, DeltaDiscoveryResponse } from '../snapshot/discovery.gen.ts';
 import type { Refusal } from '../snapshot/fleet.gen.ts';
 import { DELTA_AGGREGATED_RESOURCES, REPORT_REFUSALS } from '../snapshot/services.ts';
 import type { ValidConfig } from '../state/compile-edit.ts';
-import { openChannel } from './channel.ts';
-import type { Channel, ChannelOptions } from './channel.ts';
+import { openGrpcChannel } from './grpc-channel.ts';
+import type { GrpcChannel, GrpcChannelOptions } from './grpc-channel.ts';
 import { cacheKey, readConfigCache, writeConfigCache } from './config-cache.ts';
 import { Inventory } from './inventory.ts';
 import { createRefusalReport } from './refusal-report.ts';
 import { XdsStream } from './stream.ts';
 
-export interface XdsClientOptions extends ChannelOptions {
+export interface XdsClientOptions extends GrpcChannelOptions {
   /** The name of this proxy, where its token has none. */
   readonly nodeId: string;
   readonly version: string;
@@ -68,7 +69,7 @@ class RunningClient implements XdsClient {
   readonly #options: XdsClientOptions;
   readonly #inventory = new Inventory();
   readonly #report: (refusal: Refusal) => void;
-  #channel: Channel | undefined;
+  #channel: GrpcChannel | undefined;
   #call: Call | undefined;
   #connected = false;
   #connections = 0;
@@ -88,7 +89,7 @@ class RunningClient implements XdsClient {
     this.#options = options;
     this.#report = createRefusalReport({
       send: (refusals) => this.#sendRefusals(refusals),
-      monotonicMs: () => performance.now(),
+      clock: SYSTEM_CLOCK,
       log: options.log,
     });
   }
@@ -139,7 +140,7 @@ class RunningClient implements XdsClient {
 
   async #connect(): Promise<void> {
     try {
-      const channel = await openChannel(this.#options, this.#attempts);
+      const channel = await openGrpcChannel(this.#options, this.#attempts);
       this.#attempts += 1;
       if (this.#stopped) return channel.client.close();
       this.#channel = channel;
@@ -149,7 +150,7 @@ class RunningClient implements XdsClient {
     }
   }
 
-  #open({ client, metadata, address }: Channel): void {
+  #open({ client, metadata, address }: GrpcChannel): void {
     const { path, requestSerialize, responseDeserialize } = DELTA_AGGREGATED_RESOURCES;
     const call: Call = client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata);
     this.#call = call;
@@ -234,7 +235,7 @@ class RunningClient implements XdsClient {
 
   #cacheSoon(): void {
     if (!this.#cacheKey || this.#cacheTimer) return;
-    const sinceMs = performance.now() - this.#cacheWrittenMs;
+    const sinceMs = SYSTEM_CLOCK.monotonicMs() - this.#cacheWrittenMs;
     const pauseMs = this.#cacheWrittenMs === 0 ? 0 : WRITE_CACHE_EVERY_MS - sinceMs;
     this.#cacheTimer = setTimeout(() => this.#writeCache(), Math.max(WRITE_CACHE_AFTER_MS, pauseMs));
   }
@@ -244,7 +245,7 @@ class RunningClient implements XdsClient {
     const key = this.#cacheKey;
     this.#cacheTimer = undefined;
     if (!cache || !key) return;
-    this.#cacheWrittenMs = performance.now();
+    this.#cacheWrittenMs = SYSTEM_CLOCK.monotonicMs();
     this.#cacheWritten = this.#cacheWritten
       .then(() => writeConfigCache(cache.file, key, this.#inventory))
       .catch((error: unknown) => {

@@ -2,6 +2,7 @@
  * The console of a cluster: every replica serves it, each person with their own token. It begins when the key of its
  * sessions is there, and begins anew with another one.
  */
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { openClusterState } from '../../console/access/cluster-state.ts';
 import { openClusterAccess } from '../../console/access/kubernetes.ts';
@@ -47,7 +48,7 @@ export async function startClusterConsole(options: ClusterConsoleOptions): Promi
   const tls = consoleTls === undefined
     ? undefined
     : started.adopt(await openTls(consoleTls, { after, log }), (each) => each.stop());
-  const usage = await openUsage(options.ledgerUrl);
+  const usage = await openUsage(options.ledgerUrl, settings.consoleData);
   if (usage) started.defer(() => usage.close());
   const parts = consoleParts(options, { usage, tls });
   const ready = Promise.withResolvers<number>();
@@ -112,9 +113,9 @@ function consoleParts(options: ClusterConsoleOptions, {
   };
 }
 
-async function openUsage(url: string | undefined): Promise<UsageBook | undefined> {
+async function openUsage(url: string | undefined, folder: string | undefined): Promise<UsageBook | undefined> {
   if (url === undefined) return undefined;
   const { openValkeyReader } = await import('../../dataplane/ledger/valkey-reader.ts');
   const { valkeyUsageBook } = await import('../../console/usage/valkey-book.ts');
-  return valkeyUsageBook(openValkeyReader(url));
+  return valkeyUsageBook(openValkeyReader(url), { path: folder && join(folder, 'usage-mirror.db') });
 }

@@ -3,8 +3,9 @@ import { ERRORS, type ErrorRow } from '../../dataplane/errors.ts';
 
 const HEAD = `# Errors
 
-What a caller is told, in the dialect of the path: Anthropic's on \`/v1/messages*\`, OpenAI's everywhere else. Messages say what is wrong
-and how to mend it. Every answer carries \`x-request-id\` and \`request-id\`, by which the gateway's log is searched.
+What a caller is told, in the dialect of the path: Anthropic's on \`/v1/messages*\`, OpenAI's everywhere else. Messages
+say what is wrong and how to mend it. Every answer carries \`x-request-id\` and \`request-id\`, by which the gateway's
+log is searched.
 
 - OpenAI: \`{"error":{"message","type","param","code"}}\`
 - Anthropic: \`{"type":"error","error":{"type","message"},"request_id"}\`

@@ -5,6 +5,7 @@
  */
 import { isMap, isScalar, isSeq, parse, parseDocument } from 'yaml';
 import type { Node, Pair, YAMLMap } from 'yaml';
+import { wrapMarkdown } from './wrap.ts';
 
 /** A value of the chart. */
 export interface HelmValue {
@@ -127,11 +128,11 @@ function describe({ description, hint }: HelmValue): string {
 /** A chart's README.md. */
 export function chartReadme(chartText: string, values: readonly HelmValue[]): string {
   const chart = parse(chartText) as { name: string; description: string; kubeVersion: string };
-  return `${[
+  return wrapMarkdown(`${[
     `# ${chart.name}`, '', `${chart.description}. Kubernetes ${chart.kubeVersion.replace(
       /-0$/, '',
     )}. [docs/helm.md](../../docs/helm.md) leads through installing it.`, '',
     '## Values', '', 'Generated from `values.yaml`; `values.schema.json` refuses what is not ' +
       'here.', '', ...valuesTable(values),
-  ].join('\n')}\n`;
+  ].join('\n')}\n`);
 }

@@ -3,6 +3,7 @@ import type { MetricTable } from '../../dataplane/telemetry/metric-set.ts';
 import { METRICS } from '../../dataplane/telemetry/metric-table.ts';
 import { SIDECAR_METRICS } from '../../dataplane/telemetry/sidecar-metric-table.ts';
 import { OPERATOR_METRICS } from '../../operator/metrics.ts';
+import { wrapMarkdown } from './wrap.ts';
 
 const HEAD = `# Metrics
 
@@ -21,14 +22,14 @@ export function metricsText(): string {
   const tables: readonly MetricTable[] = [METRICS, OPERATOR_METRICS, SIDECAR_METRICS];
   const buckets = tables.flatMap((table) => Object.entries(table))
     .flatMap(([name, row]) => (row.buckets ? [`- \`${name}\`: ${row.buckets.join(', ')}`] : []));
-  return [
+  return wrapMarkdown([
     HEAD,
     '## Proxies', '', '`mgw dataplane` and `mgw run`.', '', ...rowsOf(METRICS), '',
     '## The operator', '', '`mgw operator`. `docs/kubernetes.md` says what to watch for.', '',
     ...rowsOf(OPERATOR_METRICS), '',
     '## Sidecars', '', '`mgw sidecar`. `docs/sidecar.md` says how pods get one.', '', ...rowsOf(SIDECAR_METRICS), '',
     '## Buckets', '', ...buckets, '',
-  ].join('\n');
+  ].join('\n'));
 }
 
 function rowsOf(table: MetricTable): string[] {

@@ -1,13 +1,16 @@
 /** docs/reference.md: every kind with an example, its fields, bounds, defaults and rules, out of the schemas. */
 import { CONDITIONS, REASONS, type ConditionRow } from '#crds/conditions.ts';
 import type { KindSchema, PrinterColumn, SchemaNode } from '#crds/kind-schema.ts';
+import { wrapMarkdown } from './wrap.ts';
 
 const HEAD = `# API reference
 
-The kinds of \`modelgateway.dev/v1alpha1\`, all namespaced. The same fields, defaults, bounds and rules hold in a cluster, for
-\`mgw run --config\` and for \`mgw validate\`. \`kubectl get modelgateway\` lists objects of all kinds, \`kubectl explain\` shows this text.
+The kinds of \`modelgateway.dev/v1alpha1\`, all namespaced. The same fields, defaults, bounds and rules hold in a
+cluster, for \`mgw run --config\` and for \`mgw validate\`. \`kubectl get modelgateway\` lists objects of all kinds,
+\`kubectl explain\` shows this text.
 
-Money and ratios are decimal strings, in quotes; money is in USD. Rules marked *on change* compare with the object as it was.
+Money and ratios are decimal strings, in quotes; money is in USD. Rules marked *on change* compare with the object as it
+was.
 
 This page is generated from \`crds/*.yaml\` and \`crds/schema/conditions.ts\`.
 `;
@@ -24,9 +27,9 @@ export function referenceText(kinds: readonly KindSchema[], examples: ReadonlyMa
   const sections = kinds.flatMap((kind) => kindSection(kind, examples.get(kind.kind), shared));
   const sharedSections =
     [...shared].flatMap(([name, node]) => [`## ${name}`, '', ...objectSection(name, node, { kind: name, shared })]);
-  return [
+  return wrapMarkdown([
     HEAD, ...kinds.map(({ kind }) => `- ${link(kind)}`), '', ...sections, ...sharedSections, ...conditionSections(),
-  ].join('\n');
+  ].join('\n'));
 }
 
 interface Place {

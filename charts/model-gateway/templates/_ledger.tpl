@@ -51,3 +51,14 @@
 - {protocol: TCP, port: {{ . }}}
 {{- end }}
 {{- end }}
+
+{{/* Bytes that Valkey may hold: valkey.maxMemory, or three quarters of the container's limit. Above it, it refuses writes, which
+calls hear as 503, instead of being killed. The rest is for rewriting its file. */}}
+{{- define "gateway.valkeyMaxMemory" -}}
+{{- $limit := dig "limits" "memory" "" .resources | toString -}}
+{{- $units := dict "" 1 "k" 1000 "M" 1000000 "G" 1000000000 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 -}}
+{{- if .maxMemory }}{{ .maxMemory }}
+{{- else if regexMatch "^[0-9]+([kMG]|[KMGT]i)?$" $limit }}
+{{- div (mul (regexFind "^[0-9]+" $limit | int64) (index $units (regexFind "[a-zA-Z]+$" $limit)) 3) 4 }}
+{{- end -}}
+{{- end }}

@@ -4,19 +4,19 @@
 import { createHash } from 'node:crypto';
 import type { RequestPlan, UpstreamBody } from '../converter.ts';
 import { readObject } from '../field-table.ts';
-import type { View } from '../field-table.ts';
+import type { ConvertedFields } from '../field-table.ts';
 import { isGiven, isRecord, itemsOf, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { reparseLosslessly, writeJson } from '../json-value.ts';
 import { takesEffort, wantsReasoningBack } from '../openai/model-features.ts';
 import { ToolNames } from '../tool-ids.ts';
 import { malformed, unsupported } from '../unsupported.ts';
-import { at } from './blocks.ts';
+import { location } from './blocks.ts';
 import { convertMessages } from './messages.ts';
 import { EFFORTS, FORMAT, METADATA, OUTPUT_CONFIG, REQUEST } from './table.ts';
 import { convertTools } from './tools.ts';
 
-type Request = View<NonNullable<typeof REQUEST.converted>>;
+type Request = ConvertedFields<NonNullable<typeof REQUEST.converted>>;
 
 /** The API's limits. */
 const MAX_USER_LENGTH = 64;
@@ -26,7 +26,7 @@ const MAX_NAME_LENGTH = 64;
 const BUDGETS = [[4096, 'low'], [16_384, 'medium']] as const;
 
 export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): UpstreamBody {
-  const request = readObject(REQUEST, reparseLosslessly(body, parsed), at(''));
+  const request = readObject(REQUEST, reparseLosslessly(body, parsed), location(''));
   refuseContextEdits(request.context_management);
   const names = new ToolNames(MAX_NAME_LENGTH);
   const tools = convertTools(request.tools, request.tool_choice, names);
@@ -61,7 +61,7 @@ function numberOf(value: unknown): number | undefined {
 
 /** OpenAI refuses long ids; a digest still tells users apart. */
 function convertUser(metadata: unknown): string | undefined {
-  const user = isRecord(metadata) ? textOf(readObject(METADATA, metadata, at('metadata')).user_id) : undefined;
+  const user = isRecord(metadata) ? textOf(readObject(METADATA, metadata, location('metadata')).user_id) : undefined;
   return user === undefined || user.length <= MAX_USER_LENGTH ? user : createHash('sha256').update(user).digest('hex');
 }
 
@@ -80,7 +80,7 @@ function convertTier(tier: unknown): string | undefined {
 function readOutput({
   output_config: config, output_format: format,
 }: Request): { effort: string | undefined; format: JsonRecord | undefined } {
-  const output = isRecord(config) ? readObject(OUTPUT_CONFIG, config, at('output_config')) : undefined;
+  const output = isRecord(config) ? readObject(OUTPUT_CONFIG, config, location('output_config')) : undefined;
   return { effort: EFFORTS.values.get(stringOf(output?.effort)), format: convertFormat(format ?? output?.format) };
 }
 
@@ -95,11 +95,11 @@ function convertFormat(format: unknown): JsonRecord | undefined {
   if (!isGiven(format)) return undefined;
   if (!isRecord(format) || format['type'] !== 'json_schema' || !isRecord(format['schema']))
     throw unsupported('output_config.format', 'OpenAI');
-  const { schema } = readObject(FORMAT, format, at('output_config.format'));
+  const { schema } = readObject(FORMAT, format, location('output_config.format'));
   return { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } };
 }
 
-/** Only edits that clear thinking are allowed: a converted conversation has none anyway. */
+/** Allows only edits that clear thinking, because a converted conversation contains none. */
 function refuseContextEdits(management: unknown): void {
   for (const [index, edit] of itemsOf(isRecord(management) ? management['edits'] : undefined).entries())
     if (!isRecord(edit) || !stringOf(edit['type']).startsWith('clear_thinking_'))

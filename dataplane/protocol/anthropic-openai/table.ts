@@ -202,7 +202,7 @@ export const CHOICE = objectTable('Choices', {
   logprobs: dropped('cannot be asked for'),
 });
 
-export const ANSWER = objectTable('Messages and deltas of an answer', {
+export const RESPONSE_MESSAGE = objectTable('Messages and deltas of an answer', {
   content: converted('a `text` block'),
   refusal: converted('a `text` block, `stop_reason` refusal and `stop_details.explanation`'),
   reasoning_content: converted('a `thinking` block without a signature'),
@@ -268,6 +268,6 @@ export const REQUEST_TABLES = [
   SEARCH_RESULT_BLOCK, TOOL_RESULT_BLOCK, TOOL_USE_BLOCK, THINKING_BLOCK, REDACTED_BLOCK, TOOL, TOOL_CHOICE, CHOICES,
   EFFORTS,
 ];
-export const ANSWER_TABLES = [
-  COMPLETION, CHOICE, ANSWER, TOOL_CALL, USAGE, STOP_REASONS, FAILURES, SERVICE_TIERS, CHUNKS,
+export const RESPONSE_TABLES = [
+  COMPLETION, CHOICE, RESPONSE_MESSAGE, TOOL_CALL, USAGE, STOP_REASONS, FAILURES, SERVICE_TIERS, CHUNKS,
 ];

@@ -8,7 +8,7 @@ import type { JsonRecord } from '../fields.ts';
 import { writeJson } from '../json-value.ts';
 import type { ToolNames } from '../tool-ids.ts';
 import { malformed, unsupported } from '../unsupported.ts';
-import { at } from './blocks.ts';
+import { location } from './blocks.ts';
 import { CHOICES, TOOL, TOOL_CHOICE } from './table.ts';
 
 export interface ConvertedTools {
@@ -29,7 +29,7 @@ function convertTool(tool: JsonRecord, param: string, names: ToolNames): JsonRec
   if (!isCustomTool(tool['type'])) throw unsupported(`${param}.type`, 'OpenAI', 'its description is Anthropic\'s own');
   const {
     name, description, input_schema: schema, strict, input_examples: examples,
-  } = readObject(TOOL, tool, at(param));
+  } = readObject(TOOL, tool, location(param));
   return {
     type: 'function',
     function: {
@@ -50,11 +50,11 @@ function describe(description: string | undefined, examples: readonly unknown[])
 function convertChoice(choice: unknown, names: ToolNames): Omit<ConvertedTools, 'tools'> {
   if (!isGiven(choice)) return NO_CHOICE;
   if (!isRecord(choice)) throw malformed('tool_choice', 'an object');
-  const { type, name, disable_parallel_tool_use: single } = readObject(TOOL_CHOICE, choice, at('tool_choice'));
-  const word = CHOICES.values.get(stringOf(type));
-  if (word === undefined) throw unsupported('tool_choice', 'OpenAI');
+  const { type, name, disable_parallel_tool_use: single } = readObject(TOOL_CHOICE, choice, location('tool_choice'));
+  const kind = CHOICES.values.get(stringOf(type));
+  if (kind === undefined) throw unsupported('tool_choice', 'OpenAI');
   return {
-    tool_choice: type === 'tool' ? { type: 'function', function: { name: names.send(name) } } : word,
+    tool_choice: type === 'tool' ? { type: 'function', function: { name: names.send(name) } } : kind,
     parallel_tool_calls: single === true ? false : undefined,
   };
 }

@@ -4,18 +4,18 @@
 import { RequestFault } from '../call-facts.ts';
 import type { RequestPlan, UpstreamBody } from '../converter.ts';
 import { readKind, readObject } from '../field-table.ts';
-import type { View } from '../field-table.ts';
+import type { ConvertedFields } from '../field-table.ts';
 import { isGiven, isRecord, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { reparseLosslessly, writeJson } from '../json-value.ts';
 import { malformed, unsupported } from '../unsupported.ts';
-import { convertMessages, shortest } from './messages.ts';
-import { at, cacheOf } from './parts.ts';
+import { convertMessages, compactContent } from './messages.ts';
+import { location, cacheOf } from './parts.ts';
 import { FORMAT, FORMATS, JSON_SCHEMA, REQUEST, STREAM_OPTIONS } from './table.ts';
 import { convertThinking } from './thinking.ts';
 import { forcesTool, RequestTools } from './tools.ts';
 
-type Request = View<NonNullable<typeof REQUEST.converted>>;
+type Request = ConvertedFields<NonNullable<typeof REQUEST.converted>>;
 
 /** The API's limit, half of OpenAI's. */
 const MAX_TEMPERATURE = 1;
@@ -25,8 +25,8 @@ const MIN_THINKING_TOP_P = 0.95;
 const JSON_ONLY = 'Answer with one valid JSON object and nothing else: no explanation, no code fence.';
 
 export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): UpstreamBody {
-  const request = readObject(REQUEST, reparseLosslessly(body, parsed), at(''));
-  if (isRecord(request.stream_options)) readObject(STREAM_OPTIONS, request.stream_options, at('stream_options'));
+  const request = readObject(REQUEST, reparseLosslessly(body, parsed), location(''));
+  if (isRecord(request.stream_options)) readObject(STREAM_OPTIONS, request.stream_options, location('stream_options'));
   const requestTools = new RequestTools();
   const tools = requestTools.convertTools(request.tools, request.functions, request.tool_choice);
   const choice = tools
@@ -41,7 +41,7 @@ export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: Reque
   const message = {
     model: plan.upstreamModel,
     max_tokens: maxTokens,
-    system: writeSystem(format.asks ? [...system, { type: 'text', text: JSON_ONLY }] : system),
+    system: writeSystem(format.promptOnly ? [...system, { type: 'text', text: JSON_ONLY }] : system),
     messages,
     stream: parsed['stream'] === true ? true : undefined,
     ...convertSampling(request, thinks),
@@ -59,7 +59,7 @@ export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: Reque
 }
 
 function writeSystem(blocks: readonly JsonRecord[]): string | readonly JsonRecord[] | undefined {
-  return blocks.length === 0 ? undefined : shortest(blocks);
+  return blocks.length === 0 ? undefined : compactContent(blocks);
 }
 
 /** Anthropic's API requires a limit. */
@@ -99,15 +99,15 @@ function convertTier(tier: unknown): string | undefined {
   throw unsupported('service_tier', 'Anthropic', 'its tiers are others');
 }
 
-/** `asks`: JSON is only asked for, in the system prompt. */
-function convertFormat(format: unknown): { schema?: JsonRecord; asks?: boolean } {
+/** `promptOnly`: JSON is only asked for, in the system prompt. */
+function convertFormat(format: unknown): { schema?: JsonRecord; promptOnly?: boolean } {
   if (!isGiven(format)) return {};
   if (!isRecord(format)) throw malformed('response_format', 'an object');
-  const kind = readKind(FORMATS, format['type'], at('response_format.type'));
-  const { json_schema: definition } = readObject(FORMAT, format, at('response_format'));
-  if (kind !== 'json_schema') return { asks: kind === 'json_object' };
+  const kind = readKind(FORMATS, format['type'], location('response_format.type'));
+  const { json_schema: definition } = readObject(FORMAT, format, location('response_format'));
+  if (kind !== 'json_schema') return { promptOnly: kind === 'json_object' };
   const schema = isRecord(definition)
-    ? readObject(JSON_SCHEMA, definition, at('response_format.json_schema')).schema
+    ? readObject(JSON_SCHEMA, definition, location('response_format.json_schema')).schema
     : undefined;
   if (!isRecord(schema)) throw malformed('response_format.json_schema.schema', 'a JSON schema');
   return { schema: { type: 'json_schema', schema } };

@@ -49,7 +49,7 @@ function takesBudget(model: string): boolean {
 
 function adaptive(effort: string): Thinking {
   if (effort === 'none') return { thinking: { type: 'disabled' }, effort: undefined, thinks: false };
-  // an unknown effort is left for the provider to judge
+  // the provider validates unknown efforts
   return { thinking: { type: 'adaptive' }, effort: EFFORTS.values.get(effort) ?? effort, thinks: true };
 }
 

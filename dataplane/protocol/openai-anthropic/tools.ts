@@ -1,14 +1,15 @@
 /**
  * Converts OpenAI's tools, tool choices and tool calls to Anthropic's.
  */
-import type { AnswerNotes } from '../converter.ts';
+import type { ConversionNotes } from '../converter.ts';
 import { readKind, readObject } from '../field-table.ts';
 import { isGiven, isRecord, itemsOf, readRecords, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
+import { checkSize } from '../json-scan.ts';
 import { parseLossless } from '../json-value.ts';
 import { ToolNames, toToolUseId } from '../tool-ids.ts';
 import { malformed, unsupported } from '../unsupported.ts';
-import { at, cacheOf } from './parts.ts';
+import { location, cacheOf } from './parts.ts';
 import { CHOICES, CUSTOM_CALL, CUSTOM_TOOL, FUNCTION, FUNCTION_CALL, TOOL, TOOL_CALL, TOOLS } from './table.ts';
 
 /** The API's limit. */
@@ -25,7 +26,7 @@ export class RequestTools {
   readonly #custom = new Set<string>();
   #legacy = false;
 
-  get notes(): AnswerNotes | undefined {
+  get notes(): ConversionNotes | undefined {
     const toolNames = this.#names.original;
     if (!toolNames && this.#custom.size === 0 && !this.#legacy) return undefined;
     return {
@@ -64,20 +65,20 @@ export class RequestTools {
   /** A function_call has no id; the caller makes one. */
   convertFunctionCall(called: unknown, id: string, param: string): JsonRecord {
     if (!isRecord(called)) throw malformed(param, 'an object');
-    const { name, arguments: text } = readObject(FUNCTION_CALL, called, at(param));
+    const { name, arguments: text } = readObject(FUNCTION_CALL, called, location(param));
     return { type: 'tool_use', id, name: this.#names.send(name), input: parseArguments(text) };
   }
 
   #convertTool(tool: JsonRecord, param: string): JsonRecord {
-    const kind = readKind(TOOLS, tool['type'] ?? 'function', at(`${param}.type`));
-    const { function: definition, custom, cache_control: control } = readObject(TOOL, tool, at(param));
+    const kind = readKind(TOOLS, tool['type'] ?? 'function', location(`${param}.type`));
+    const { function: definition, custom, cache_control: control } = readObject(TOOL, tool, location(param));
     if (kind === 'custom') return { ...this.#convertCustom(custom, `${param}.custom`), ...cacheOf(control) };
     if (!isRecord(definition)) throw malformed(`${param}.function`, 'an object');
     return { ...this.#convertFunction(definition, `${param}.function`), ...cacheOf(control) };
   }
 
   #convertFunction(definition: JsonRecord, param: string): JsonRecord {
-    const { name, description, parameters, strict } = readObject(FUNCTION, definition, at(param));
+    const { name, description, parameters, strict } = readObject(FUNCTION, definition, location(param));
     return {
       name: this.#names.send(name),
       description: textOf(description),
@@ -88,7 +89,7 @@ export class RequestTools {
 
   #convertCustom(custom: unknown, param: string): JsonRecord {
     if (!isRecord(custom)) throw malformed(param, 'an object');
-    const { name, description } = readObject(CUSTOM_TOOL, custom, at(param));
+    const { name, description } = readObject(CUSTOM_TOOL, custom, location(param));
     const sent = this.#names.send(name);
     if (typeof sent === 'string') this.#custom.add(sent);
     return { name: sent, description: textOf(description), input_schema: TEXT_INPUT };
@@ -111,12 +112,12 @@ export class RequestTools {
   }
 
   #convertCall(call: JsonRecord, param: string): JsonRecord {
-    const kind = readKind(TOOLS, call['type'] ?? 'function', at(`${param}.type`));
-    const { id, function: called, custom } = readObject(TOOL_CALL, call, at(param));
+    const kind = readKind(TOOLS, call['type'] ?? 'function', location(`${param}.type`));
+    const { id, function: called, custom } = readObject(TOOL_CALL, call, location(param));
     if (stringOf(id) === '') throw malformed(`${param}.id`, 'the id of a tool call');
     if (kind === 'function') return this.convertFunctionCall(called, toToolUseId(stringOf(id)), `${param}.function`);
     if (!isRecord(custom)) throw malformed(`${param}.custom`, 'an object');
-    const { name, input } = readObject(CUSTOM_CALL, custom, at(`${param}.custom`));
+    const { name, input } = readObject(CUSTOM_CALL, custom, location(`${param}.custom`));
     return {
       type: 'tool_use', id: toToolUseId(stringOf(id)), name: this.#names.send(name), input: { input: stringOf(input) },
     };
@@ -134,8 +135,8 @@ export function forcesTool(choice: JsonRecord | undefined): boolean {
   return choice?.['type'] === 'any' || choice?.['type'] === 'tool';
 }
 
-function choiceOf(word: unknown, param: string): JsonRecord {
-  const type = CHOICES.values.get(stringOf(word));
+function choiceOf(mode: unknown, param: string): JsonRecord {
+  const type = CHOICES.values.get(stringOf(mode));
   if (type === undefined) throw unsupported(param, 'Anthropic');
   return { type };
 }
@@ -152,11 +153,17 @@ function allowedTools(choice: unknown): { mode: unknown; tools: unknown[] } | un
   return { mode: allowed['mode'], tools: itemsOf(allowed['tools']).map((tool) => namedIn(tool)?.['name']) };
 }
 
-/** The API accepts only an object; models also write truncated or empty arguments. */
-function parseArguments(text: unknown): JsonRecord {
+/**
+ * The API accepts only an object; models also write truncated or empty arguments. Throws RequestFault where the text
+ * holds more values than a body may.
+ */
+function parseArguments(value: unknown): JsonRecord {
+  const text = stringOf(value);
+  // to the scan of the body it was a single value
+  checkSize(Buffer.from(text));
   try {
-    const value = parseLossless(stringOf(text));
-    return isRecord(value) ? value : {};
+    const parsed = parseLossless(text);
+    return isRecord(parsed) ? parsed : {};
   } catch {
     return {};
   }

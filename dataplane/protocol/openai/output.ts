@@ -20,7 +20,7 @@ function callsBytes(calls: readonly unknown[]): number {
 }
 
 /**
- * `reasoning_content` or `reasoning`, which some providers send both with the same text, or Mistral's thinking parts.
+ * `reasoning_content` or `reasoning`, which some providers both send with the same text, or Mistral's thinking parts.
  */
 export function reasoningOf({
   reasoning_content: reasoningContent, reasoning, content,

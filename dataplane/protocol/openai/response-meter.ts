@@ -22,7 +22,7 @@ export class ResponseMeter {
     this.#outputBytes += utf8Bytes(delta);
   }
 
-  /** The response so far, as an event shows it; `final`: it has ended. */
+  /** Adds the response as an event reports it; `final`: the response has ended. */
   addResponse(response: JsonRecord, final: boolean): void {
     const { usage } = response;
     if (isRecord(usage)) this.#usage = mergeDefined(this.#usage, readUsage(usage));

@@ -14,7 +14,7 @@ import { rankRows } from '#web/pricing/rows.ts';
 import type { RankedRow } from '#web/pricing/rows.ts';
 import { assetHref, findAsset } from './assets.ts';
 import { negotiate } from './negotiate.ts';
-import type { RenderLimit } from './render-budget.ts';
+import type { RenderBudget } from './render-budget.ts';
 
 /** A GET or HEAD request, as far as it matters here. */
 export interface PricingRequest {
@@ -60,10 +60,10 @@ const PLAIN_VIEW = queryKey(DEFAULT_QUERY);
 export interface PricingOptions {
   readonly title?: string;
   /** For views that are not cached. */
-  readonly limit?: RenderLimit;
+  readonly limit?: RenderBudget;
 }
 
-const unlimited: RenderLimit = (render) => render();
+const unlimited: RenderBudget = (render) => render();
 
 /** The answer; undefined where the price list has nothing at the path. Throws too_busy where the limit does. */
 export function answerPricing(

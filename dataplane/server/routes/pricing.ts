@@ -7,7 +7,7 @@ import { answerPricing } from '../pricing/answer.ts';
 import { createRenderBudget } from '../pricing/render-budget.ts';
 
 export const pricing: FastifyPluginCallback<ServerDeps> = (app, { clock, state }, done) => {
-  const limit = createRenderBudget(() => clock.monotonicMs());
+  const limit = createRenderBudget(clock);
   const handler = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const [path = '', search = ''] = request.url.split(/\?(.*)/s);
     const { accept, 'if-none-match': ifNoneMatch } = request.headers;

@@ -84,22 +84,24 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/errors.ts': { may: [] },
   'dataplane/clock.ts': { may: [] },
   'dataplane/listen.ts': { may: [] },
+  'dataplane/fair-worker.ts': { may: [] },
+  'dataplane/body-worker': { may: ['dataplane/errors.ts', 'dataplane/fair-worker.ts', 'dataplane/protocol'] },
   'dataplane/snapshot': { may: [], packages: ['@bufbuild/protobuf'] },
   'dataplane/protocol': { may: [] },
-  'dataplane/ledger': { may: ['dataplane/snapshot'], packages: ['@redis/client'] },
+  'dataplane/ledger': { may: ['dataplane/clock.ts', 'dataplane/snapshot'], packages: ['@redis/client'] },
   'dataplane/upstream': { may: [], packages: ['undici'] },
   'dataplane/state': { may: [
     'web/pricing/price-list.ts', 'web/pricing/price-rows.ts', 'dataplane/snapshot', 'dataplane/protocol/call-facts.ts',
     'dataplane/protocol/providers.ts', 'dataplane/upstream/upstream.ts', ...LEDGER_CONTRACT,
   ] },
-  'dataplane/xds': {
-    may: ['dataplane/snapshot', 'dataplane/state'], packages: ['@grpc/grpc-js', '@bufbuild/protobuf', 'pino'],
-  },
-  'dataplane/telemetry': { may: ['dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino', 'prom-client'] },
+  'dataplane/xds': { may: ['dataplane/clock.ts', 'dataplane/snapshot', 'dataplane/state'], packages: [
+    '@grpc/grpc-js', '@bufbuild/protobuf', 'pino',
+  ] },
+  'dataplane/telemetry': { may: ['dataplane/clock.ts', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino', 'prom-client'] },
   'dataplane/admin': { may: ['dataplane/listen.ts'] },
   'dataplane/pipeline': {
     may: [
-      'dataplane/clock.ts', 'dataplane/errors.ts', 'dataplane/snapshot', 'dataplane/state', 'dataplane/protocol',
+      'dataplane/body-worker', 'dataplane/clock.ts', 'dataplane/errors.ts', 'dataplane/snapshot', 'dataplane/state', 'dataplane/protocol',
       'dataplane/upstream', 'dataplane/ledger/lease.ts', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT,
     ],
   },
@@ -109,11 +111,13 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
       'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT,
     ],
   },
-  'dataplane/tokenizer': { may: [], packages: ['gpt-tokenizer'] },
+  'dataplane/tokenizer': { may: ['dataplane/fair-worker.ts'], packages: ['gpt-tokenizer'] },
   'dataplane/server': {
     may: [
-      'web', 'dataplane/errors.ts', 'dataplane/listen.ts', 'dataplane/jobs', 'dataplane/snapshot', 'dataplane/state',
-      'dataplane/protocol', 'dataplane/pipeline', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT,
+      'web', 'dataplane/body-worker', 'dataplane/clock.ts', 'dataplane/errors.ts', 'dataplane/listen.ts', 'dataplane/jobs',
+      'dataplane/snapshot',
+      'dataplane/state', 'dataplane/protocol', 'dataplane/pipeline', 'dataplane/telemetry/call-report.ts',
+      ...LEDGER_CONTRACT,
     ],
     packages: ['fastify'],
   },
@@ -122,7 +126,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   // configuration
   'dataplane/sidecar': {
     may: [
-      'dataplane/admin', 'dataplane/polled-files.ts', 'dataplane/errors.ts', 'dataplane/listen.ts', 'dataplane/node-http.ts',
+      'dataplane/admin', 'dataplane/clock.ts', 'dataplane/polled-files.ts', 'dataplane/errors.ts', 'dataplane/listen.ts',
       'dataplane/server/expect.ts', 'dataplane/server/in-flight.ts', 'dataplane/server/malformed.ts', 'dataplane/server/open-responses.ts',
       'dataplane/server/reply-error.ts', 'dataplane/server/request-id.ts', 'dataplane/upstream/address.ts', 'dataplane/telemetry',
     ],
@@ -147,6 +151,8 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'operator/cluster.ts': 'the operator for a cluster, put together',
   'operator/cluster': 'its parts: the manager with its lease, certificates, webhook, edge, console',
   console: 'the pages for people: keys, credit, prices',
+  'console/access': 'objects and rights of a person, in a cluster and in a folder of manifests',
+  'console/usage': 'spending and calls, read from SQL',
   'operator/files': 'a watched folder of manifests',
   'operator/kube': 'speaks to an API server',
   'operator/clock.ts': 'the clock of the control plane',
@@ -155,7 +161,8 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'operator/store': 'the frozen view of all objects',
   'operator/translate': 'resources in, snapshot and statuses out',
   'operator/webhook': 'puts sidecars into pods',
-  'operator/xds': 'gives the configuration out',
+  'operator/xds': 'serves the configuration to proxies',
+  'operator/xds/envoy': 'listener, routes and endpoints for Envoys before the proxies',
   'dataplane/main.ts': 'the data plane, put together',
   'dataplane/proxy.ts': 'a proxy of a fleet: the data plane with its configuration over xDS',
   'dataplane/snapshot': 'the contract of operator and data plane, its validation, exact decimals',
@@ -165,6 +172,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'dataplane/clock.ts': 'the clock and timers that parts are given',
   'dataplane/state': 'snapshot → lookup maps; the state in force, swapped as a whole; the look-up of limits',
   'dataplane/upstream': 'one call to one channel',
+  'dataplane/xds': 'receives the configuration from an operator, and caches it on disk',
   'dataplane/pipeline': 'the order of a call, a file per stage',
   'dataplane/jobs': 'what providers go on with after a call',
   'dataplane/tokenizer': 'counts tokens, in a thread of its own',
@@ -172,6 +180,8 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'dataplane/sidecar': 'the proxy beside an app: a key, an address, and bytes both ways',
   'dataplane/telemetry': 'metrics and logs',
   'dataplane/admin': 'the admin port',
+  'dataplane/fair-worker.ts': 'a worker thread in which keys take turns',
+  'dataplane/body-worker': 'the thread that reads expensive bodies',
 };
 
 /** The composition roots, which put the parts together: only the command line and one another import them. */
