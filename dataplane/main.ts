@@ -62,6 +62,8 @@ export interface DataplaneOptions {
   readonly onRouteWarning?: (warning: RouteWarning) => void;
   /** For the metrics, where the configuration comes over the network. */
   readonly distribution?: () => DistributionFigures;
+  /** Whether the configuration is too old to be trusted: calls are refused then. */
+  readonly configExpired?: () => boolean;
   /** Further parts of /config_dump, by name; they must hold no secret. */
   readonly dump?: Readonly<Record<string, () => unknown>>;
   readonly clock?: Clock;
@@ -113,12 +115,12 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     defect: (requestId, error) => log.error({ requestId, err: error }, 'a call met a defect of the gateway'),
   };
   const bodyWorker = createBodyWorker({ onFault: (error) => log.error({ err: error }, 'the body thread failed') });
-  const configured = (): boolean => applied !== undefined;
+  const configured = (): boolean => applied !== undefined && !options.configExpired?.();
   const server = buildServer({ ...deps, ...limitsOf(options), bodyWorker, shutdown, inFlight, configured });
   const admin = createAdmin({
     metrics: metrics.registry,
     readiness: () => [
-      { name: 'configuration', ok: configured(), detail: 'none has been applied yet' },
+      { name: 'configuration', ok: configured(), detail: 'none has been applied yet, or it is too old' },
       { name: 'ledger', ...ledgerReadiness(ledger) },
       { name: 'draining', ok: !shutdown.draining, detail: 'this process is shutting down' },
       { name: 'event loop', ok: metrics.recentLagSeconds < MAX_LAG_SECONDS, detail: 'requests wait for the processor' },

@@ -48,7 +48,7 @@ export interface PipelineDeps {
   readonly random: () => number;
   /** Rejects with LedgerUnavailable after `ms` milliseconds; the work itself goes on. */
   readonly withTimeout: <T>(ms: number, work: Promise<T>) => Promise<T>;
-  /** Warns the ModelRoute's owner: a provider refused the gateway's credential or model name, or is unreachable. */
+  /** Warns the ModelRoute's owner that a provider refused the credential or model name, or cannot be reached. */
   readonly warn: (warning: RouteWarning) => void;
   /** Reports an error that no stage throws on purpose. */
   readonly defect: (requestId: string, error: unknown) => void;

@@ -128,6 +128,11 @@ export const METRICS = {
     type: 'gauge', labels: [],
     help: 'When the operator was last known to have nothing newer than what is in force, Unix time; 0: not yet.',
   },
+  modelgateway_xds_config_expires_in_seconds: {
+    type: 'gauge', labels: [],
+    help: 'Until this proxy refuses all calls because no operator has answered (--max-config-age): keys may have been '
+      + 'revoked meanwhile. It falls only while the proxy is not connected.',
+  },
   modelgateway_xds_resources: { type: 'gauge', labels: [], help: 'Objects of the configuration in force.' },
   modelgateway_xds_refused_resources: {
     type: 'gauge', labels: [],

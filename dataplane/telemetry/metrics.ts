@@ -21,6 +21,8 @@ export interface DistributionFigures {
   readonly lastUpdateMs: number;
   readonly resources: number;
   readonly refused: number;
+  /** Until calls are refused because no operator has answered. */
+  readonly expiresInMs: number;
 }
 
 export interface MetricsOptions {
@@ -102,6 +104,7 @@ function distributionCollectors(distribution: () => DistributionFigures): Collec
     modelgateway_xds_connected: (gauge) => gauge.set(Number(distribution().connected)),
     modelgateway_xds_connections_total: (counter) => setCounter(counter, distribution().connections),
     modelgateway_xds_last_update_timestamp_seconds: (gauge) => gauge.set(distribution().lastUpdateMs / 1000),
+    modelgateway_xds_config_expires_in_seconds: (gauge) => gauge.set(distribution().expiresInMs / 1000),
     modelgateway_xds_resources: (gauge) => gauge.set(distribution().resources),
     modelgateway_xds_refused_resources: (gauge) => gauge.set(distribution().refused),
   };

@@ -50,9 +50,9 @@ export function translateRoute(route: ModelRoute, context: RouteContext): Transl
     resolveRoute(route, context));
 }
 
-function resolveRoute(route: ModelRoute, {
-  lookup, priced, differingLimits,
-}: RouteContext): Translated<ModelRouteMessage> {
+function resolveRoute(
+  route: ModelRoute, { lookup, priced, differingLimits }: RouteContext,
+): Translated<ModelRouteMessage> {
   const { spec, metadata } = route;
   const limits = differingLimits.get(route);
   const fields = new FieldReader();

@@ -145,7 +145,9 @@ test('jobs by how they ended', async () => {
 });
 
 test('a configuration that comes over the network', async () => {
-  const distribution = { connected: true, connections: 2, lastUpdateMs: 1_700_000_000_500, resources: 7, refused: 1 };
+  const distribution = {
+    connected: true, connections: 2, lastUpdateMs: 1_700_000_000_500, resources: 7, refused: 1, expiresInMs: 3_600_000,
+  };
   const metrics = createMetrics({ version: '1', distribution: () => distribution });
   await metrics.registry.metrics();
   distribution.connections = 3;
@@ -154,7 +156,8 @@ test('a configuration that comes over the network', async () => {
   const lines = page.split('\n').filter((line) => line.startsWith('modelgateway_xds_'));
   assert.deepEqual(lines, [
     'modelgateway_xds_connected 1', 'modelgateway_xds_connections_total 3',
-    'modelgateway_xds_last_update_timestamp_seconds 1700000000.5', 'modelgateway_xds_resources 7',
+    'modelgateway_xds_last_update_timestamp_seconds 1700000000.5', 'modelgateway_xds_config_expires_in_seconds 3600',
+    'modelgateway_xds_resources 7',
     'modelgateway_xds_refused_resources 1',
   ]);
 });
