@@ -52,6 +52,8 @@ export interface DataplaneOptions {
   readonly maxBodyBytes: number;
   /** Limit of all request bodies that are in memory at a time. Default: 256 MiB, or two of the largest. */
   readonly maxBufferedBytes?: number;
+  /** Origins whose pages may call the API from a browser; `*`: any. Default: none. */
+  readonly corsOrigins?: readonly string[];
   readonly version: string;
   /** Node's `process`, for its memory and CPU in the metrics. */
   readonly process?: ProcessFigures;
@@ -113,7 +115,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   };
   const tokenizer = openTokenizer(log);
   const configured = (): boolean => applied !== undefined;
-  const server = buildServer({ ...deps, ...bodyLimits(options), tokenizer, shutdown, inFlight, configured });
+  const server = buildServer({ ...deps, ...edgeOptions(options), tokenizer, shutdown, inFlight, configured });
   const admin = createAdmin({
     metrics: metrics.registry,
     readiness: () => [
@@ -247,8 +249,10 @@ function ledgerReadiness(ledger: Ledger): { ok: boolean; detail: string } {
 
 const BUFFERED_BYTES = 256 * 1024 * 1024;
 
-function bodyLimits({ maxBodyBytes, maxBufferedBytes }: DataplaneOptions): BodyLimits {
-  return { maxBodyBytes, maxBufferedBytes: maxBufferedBytes ?? Math.max(BUFFERED_BYTES, 2 * maxBodyBytes) };
+function edgeOptions({
+  maxBodyBytes, maxBufferedBytes = Math.max(BUFFERED_BYTES, 2 * maxBodyBytes), corsOrigins = [],
+}: DataplaneOptions): BodyLimits & { readonly corsOrigins: readonly string[] } {
+  return { maxBodyBytes, maxBufferedBytes, corsOrigins };
 }
 
 function portOf([address]: readonly (AddressInfo | string)[]): number {

@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import fastify from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { createBodyReader } from './body.ts';
+import { allowOrigins } from './cors.ts';
 import type { ServerDeps } from './deps.ts';
 import { refuseEarly } from './early-refusal.ts';
 import { sendError } from './error-handler.ts';
@@ -55,6 +56,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   for (const name of ['arrivedAt', 'endpoint', 'caller', 'failure', 'attempts']) app.decorateRequest(name, undefined);
   app.server.on('connection', deps.shutdown.onConnection);
   serveExpectations(app.server, (request, response) => { app.routing(request, response); });
+  allowOrigins(app, deps.corsOrigins);
   readBodies(app, deps);
   app.addHook('preHandler', (_request, { raw }, done) => {
     // 'close' comes once

@@ -10,6 +10,8 @@ export interface ServerDeps extends CountDeps {
   readonly maxBodyBytes: number;
   /** Limit of all request bodies that are in memory at a time. */
   readonly maxBufferedBytes: number;
+  /** Origins whose pages may call the API from a browser. */
+  readonly corsOrigins: readonly string[];
   /** False until the first configuration is in force: no key is known yet. */
   readonly configured: () => boolean;
   readonly shutdown: GracefulShutdown;

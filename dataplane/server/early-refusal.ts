@@ -4,6 +4,7 @@ import { GatewayError } from '../errors.ts';
 import { authenticateHeaders } from '../pipeline/authenticate.ts';
 import { LARGE_BODY_BYTES } from './body.ts';
 import type { ServerDeps } from './deps.ts';
+import { awaitsContinue } from './expect.ts';
 import { notFound } from './not-found.ts';
 
 const RETRY_SECONDS = 1;
@@ -14,7 +15,8 @@ export function refuseEarly(deps: ServerDeps, request: FastifyRequest, crowded: 
     checkProcess(deps, request);
     if (request.is404) throw notFound(request.method, request.url);
     checkHead(request);
-    if (request.method === 'POST' && (crowded || mayBeLarge(request))) authenticateHeaders(deps, request.headers);
+    if (request.method === 'POST' && (crowded || mayBeLarge(request) || awaitsContinue(request.raw)))
+      authenticateHeaders(deps, request.headers);
     return undefined;
   } catch (error) {
     return error instanceof Error ? error : new Error('refused', { cause: error });

@@ -82,6 +82,7 @@ function compileModel(model: Model): ModelState {
     imageTokens: model.imageTokens,
     outputLimitField: model.outputLimitField === 'max_tokens' ? 'max_tokens' : 'max_completion_tokens',
     allow: setOf(model.allow, ALLOWANCES),
+    capabilities: model.capabilities,
   };
 }
 

@@ -85,6 +85,7 @@ function translateModel(model: ModelRouteModel): Model {
     imageTokens: model.imageTokens,
     outputLimitField: model.outputLimitField,
     allow: model.allow.map((allowance) => ALLOWANCES[allowance]),
+    capabilities: model.capabilities,
   };
 }
 

@@ -48,7 +48,7 @@ export function modelOf(name: string, changes: Partial<Model> = {}): Model {
   return {
     name, endpoints: [Endpoint.CHAT], inputs: [Input.TEXT], contextTokens:
       200_000, maxOutputTokens: 64_000, imageTokens: 4096,
-    outputLimitField: 'max_completion_tokens', allow: [], ...changes,
+    outputLimitField: 'max_completion_tokens', allow: [], capabilities: undefined, ...changes,
   };
 }
 
