@@ -38,7 +38,8 @@ function exampleAt(position: Position): unknown {
   return plainExample({ ...position, schema: merged }, merged);
 }
 
-function plainExample(position: Position, schema: Json): unknown {
+function plainExample(position: Position, given: Json): unknown {
+  const schema = { ...describedBounds(given['description']), ...given };
   switch (typeOf(schema)) {
     case 'string': return textExample(schema, position.name);
     case 'number':
@@ -49,6 +50,13 @@ function plainExample(position: Position, schema: Json): unknown {
       exampleAt({ ...position, schema: schema['items'], depth: position.depth + 1 }));
     default: return objectExample(position, schema);
   }
+}
+
+/** Bounds in a description, where SDKs write keywords that an API refuses: `{minimum: 18}`. */
+function describedBounds(description: unknown): Json {
+  const text = typeof description === 'string' ? description : '';
+  const bounds = text.matchAll(/\b(minimum|maximum|exclusiveMinimum|minLength|maxLength|minItems): (-?\d+)/g);
+  return Object.fromEntries(Array.from(bounds, ([, keyword = '', value]) => [keyword, Number(value)]));
 }
 
 function objectExample(position: Position, schema: Json): Json {

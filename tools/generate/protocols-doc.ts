@@ -9,45 +9,48 @@ type Table = ObjectTable | KindTable | ValueTable;
 
 const HEAD = `# Protocols
 
-A client speaks OpenAI's protocol (\`/v1/chat/completions\`) or Anthropic's (\`/v1/messages\`), and any model answers it, whichever of the
-two its provider speaks.
+A client speaks OpenAI's protocol (\`/v1/chat/completions\`) or Anthropic's (\`/v1/messages\`), and any model answers
+it, whichever of the two its provider speaks.
 
-**The same protocol on both sides** passes through: unknown fields, unknown events and beta headers too, byte for byte where nothing must
-change. What changes is the model's name where the channel has another, and the output limit; streams of OpenAI's protocol are asked for
-their usage, which is taken out again where the client did not ask. A member that is given twice in one object is refused, wherever two
-readers could disagree on what was asked.
+**The same protocol on both sides** passes through: unknown fields, unknown events and beta headers too, byte for byte
+where nothing must change. What changes is the model's name where the channel has another, and the output limit;
+streams of OpenAI's protocol are asked for their usage, which is taken out again where the client did not ask. A
+member that is given twice in one object is refused, wherever two readers could disagree on what was asked.
 
-**Different protocols** are converted. This page says what becomes of every field. It is generated from the tables that the conversions
-themselves go by (\`dataplane/protocol/openai-anthropic/table.ts\` and \`anthropic-openai/table.ts\`): a converter can read only what its
-table calls converted.
+**Different protocols** are converted. This page says what becomes of every field. It is generated from the tables
+that the conversions themselves go by (\`dataplane/protocol/openai-anthropic/table.ts\` and
+\`anthropic-openai/table.ts\`): a converter can read only what its table calls converted.
 
 - *converted*: it reaches the other side.
 - *left out*: nothing is lost by it, for the reason given.
-- *refused*: the call is answered with 400 \`unsupported_parameter\` (\`invalid_request_error\`), and the message names the field. Values that
-  only say the default are let through. A field of a request that is in no table is refused as well; \`null\` is the same as nothing.
+- *refused*: the call is answered with 400 \`unsupported_parameter\` (\`invalid_request_error\`), and the message
+  names the field. Values that only say the default are let through. A field of a request that is in no table is
+  refused as well; \`null\` is the same as nothing.
 
 Fields of an answer that are in no table are left out, so that a provider may add what it likes.
 
-Figures that a provider does not give are estimated. A stream begins with an estimate of the input and ends with the true figures. A
-provider that breaks off, sends an error or stops without saying why it stopped never looks like a normal end: the client gets an error
-event. Signs of life (comments, pings) are passed on as the other protocol has them.
+Figures that a provider does not give are estimated. A stream begins with an estimate of the input and ends with the
+true figures. A provider that breaks off, sends an error or stops without saying why it stopped never looks like a
+normal end: the client gets an error event. Signs of life (comments, pings) are passed on as the other protocol has
+them.
 `;
 
 const MODELS = `## What a model takes
 
-Models of one protocol differ in what they take. A ModelRoute states it for a model (\`capabilities\`); what it does not state is as the
-tables below say of the model's name at its provider, and otherwise ${Object.entries(DEFAULT_CAPABILITIES)
-  .map(([name, value]) => `\`${name}: ${String(value)}\``).join(', ')}.
+Models of one protocol differ in what they take. A ModelRoute states it for a model (\`capabilities\`). What it does not
+state is as the tables below say of the model's name at its provider, and otherwise:
 
-In a converted call, what the model does not take is left out, and the answer's header \`x-modelgateway-dropped\` names the fields, as the
-client wrote them: \`output_config.effort, temperature\`. A value that is the default anyway is not named. Three things are not lost but
-go another way: an answer's schema becomes an instruction (\`strictSchemas: false\`), the system message has the whole of a tool's description
-that is too long (\`toolDescriptionLength\`), and a conversation that ends with the assistant gets a message that says to go on
-(\`prefill: false\`). Calls that pass through are not changed.
+${Object.entries(DEFAULT_CAPABILITIES).map(([name, value]) => `- \`${name}: ${String(value)}\``).join('\n')}
 
-Conversations that Anthropic's API would refuse are mended: texts without any words are left out, a tool call without a result gets one
-that says so, a result without its call becomes text, turns of one side are joined, a conversation that begins with the assistant gets a
-message before it, and of more than four cache breakpoints the last four stay.
+In a converted call, what the model does not take is left out, and the answer's header \`x-modelgateway-dropped\` names
+the fields as the client wrote them: \`output_config.effort, temperature\`. A value that is the default is not named.
+Three things are not lost but go another way: an answer's schema becomes an instruction (\`strictSchemas: false\`), the
+system message has the whole of a tool's description that is too long (\`toolDescriptionLength\`), and a conversation that
+ends with the assistant gets a message that says to go on (\`prefill: false\`). Calls that pass through are not changed.
+
+Conversations that Anthropic's API would refuse are mended: texts without any words are left out, a tool call without a
+result gets one that says so, a result without its call becomes text, turns of one side are joined, a conversation that
+begins with the assistant gets a message before it, and of more than four cache breakpoints the last four stay.
 `;
 
 function capabilities(protocol: string, known: readonly KnownModels[]): readonly string[] {

@@ -42,7 +42,8 @@ describe('a preflight request', () => {
   });
 
   it('of another origin, or of any by default, allows nothing', async () => {
-    for (const [to, origin] of [[world, 'https://other.example'], [world, `${ORIGIN}.evil`], [closed, ORIGIN]] as const) {
+    const refused = [[world, 'https://other.example'], [world, `${ORIGIN}.evil`], [closed, ORIGIN]] as const;
+    for (const [to, origin] of refused) {
       const response = await ask(to, 'OPTIONS', '/v1/messages', { origin, ...PREFLIGHT });
       assert.notEqual(response.status, 204);
       assert.equal(response.headers.get('access-control-allow-origin'), null);
@@ -56,7 +57,8 @@ describe('a response', () => {
     const responses = [
       await call(world, { origin: ORIGIN }), await call(world, { origin: ORIGIN }, { stream: true }),
       await call(world, { origin: ORIGIN, authorization: 'Bearer sk-wrong' }),
-      await ask(world, 'GET', '/v1/models', { origin: ORIGIN }), await ask(world, 'GET', '/nowhere', { origin: ORIGIN }),
+      await ask(world, 'GET', '/v1/models', { origin: ORIGIN }),
+      await ask(world, 'GET', '/nowhere', { origin: ORIGIN }),
     ];
     assert.deepEqual(responses.map(({ status }) => status), [200, 200, 401, 401, 404]);
     for (const response of responses) {
