@@ -19,7 +19,7 @@ export interface ErrorRow {
 export const ERRORS = {
   invalid_api_key: {
     status: 401, openaiType: 'invalid_request_error', openaiCode: 'invalid_api_key',
-    anthropicType: 'authentication_error',
+    anthropicType: 'authentication_error', retry: false,
     when: 'no key, or one that is malformed, unknown, disabled, expired or not accepted',
   },
   model_not_found: {
@@ -44,7 +44,7 @@ export const ERRORS = {
   },
   credit_balance_exhausted: {
     status: 402, openaiType: 'insufficient_quota', openaiCode: 'credit_balance_exhausted',
-    anthropicType: 'billing_error',
+    anthropicType: 'billing_error', retry: false,
     when: 'the account\'s balance is used up, or too small for this call',
   },
   rate_limit_exceeded: {

@@ -2,7 +2,7 @@
 import { Command, Option } from 'commander';
 import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';
 import {
-  flag, logLevelFlag, paragraphs, parseAddress, parseBytes, parseConsole, parseLedger, parseNamespace,
+  flag, logLevelFlag, paragraphs, parseAddress, parseBytes, parseConsole, parseLedger, parseNamespace, parseOrigins,
 } from '../options.ts';
 import type { RunFlags } from '../run/run.ts';
 
@@ -33,6 +33,8 @@ export function runCommand(ended: (exitCode: number) => void): Command {
     .addOption(flag('--max-body <SIZE>', 'largest request body').default(64 * 2 ** 20, '64MiB').argParser(parseBytes))
     .addOption(flag('--max-buffered <SIZE>', 'what all request bodies together may hold at a time; a call beyond it ' +
       'is refused with 503 (default: 256MiB, or two of the largest bodies)').argParser(parseBytes))
+    .addOption(flag('--cors-origins <ORIGINS>', 'origins whose pages may call from a browser, separated by commas; * ' +
+      'for any (default: none)').argParser(parseOrigins))
     .addOption(flag('--gateway-namespace <NAME>', 'namespace of the gateway, and of objects that name none')
       .default(DEFAULT_GATEWAY_NAMESPACE).argParser(parseNamespace))
     .addOption(logLevelFlag())

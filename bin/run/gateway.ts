@@ -23,6 +23,7 @@ export interface GatewayOptions {
   readonly admin: Address;
   readonly maxBodyBytes: number;
   readonly maxBufferedBytes?: number;
+  readonly corsOrigins?: readonly string[];
   /** Perhaps still being opened: the manifests are read meanwhile. */
   readonly ledger: Ledger | Promise<Ledger>;
   readonly log: Logger;

@@ -36,6 +36,7 @@ export interface RunFlags {
   readonly ledgerSync: 'normal' | 'full';
   readonly maxBody: number;
   readonly maxBuffered?: number;
+  readonly corsOrigins?: readonly string[];
   readonly gatewayNamespace: string;
   readonly logLevel: NonNullable<LogOptions['level']>;
   /** True: at its own address. */
@@ -90,6 +91,7 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
       configDir: flags.config, dataDir, ledger: opening, log,
       gatewayNamespace: flags.gatewayNamespace, listen: flags.listen, admin: flags.admin, maxBodyBytes: flags.maxBody,
       ...flags.maxBuffered !== undefined && { maxBufferedBytes: flags.maxBuffered },
+      ...flags.corsOrigins && { corsOrigins: flags.corsOrigins },
       print: (line) => process.stderr.write(`${line}\n`),
       onMinted(made) {
         if (flags.hello && !answering) minted.add(made.key);

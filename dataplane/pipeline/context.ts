@@ -170,6 +170,8 @@ export interface Forwarded {
   readonly converter: Converter;
   /** What the request's conversion tells the response's conversion. */
   readonly notes: ConversionNotes | undefined;
+  /** Paths of request fields that the model does not take; undefined: none. */
+  readonly dropped: readonly string[] | undefined;
   /** The provider's response. The first piece of a stream has arrived, because a failure before it can be retried. */
   readonly response: UpstreamResponse;
 }

@@ -92,8 +92,8 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/upstream': { may: [], packages: ['undici'] },
   'dataplane/state': { may: [
     'web/pricing/price-list.ts', 'web/pricing/price-rows.ts', 'dataplane/snapshot', 'dataplane/protocol/call-facts.ts',
-    'dataplane/protocol/providers.ts', 'dataplane/upstream/headers.ts', 'dataplane/upstream/upstream.ts',
-    ...LEDGER_CONTRACT,
+    'dataplane/protocol/capabilities.ts', 'dataplane/protocol/providers.ts', 'dataplane/upstream/headers.ts',
+    'dataplane/upstream/upstream.ts', ...LEDGER_CONTRACT,
   ] },
   'dataplane/xds': {
     may: ['dataplane/clock.ts', 'dataplane/snapshot', 'dataplane/state'],

@@ -51,7 +51,8 @@ export function modelOf(name: string, changes: Partial<Model> = {}): Model {
   return {
     name, endpoints: [Endpoint.CHAT], inputs: [Input.TEXT], contextTokens:
       200_000, maxOutputTokens: 64_000, imageTokens: 4096,
-    outputLimitField: 'max_completion_tokens', allow: [], reasoning: Reasoning.AUTO, ...changes,
+    outputLimitField: 'max_completion_tokens', allow: [], reasoning: Reasoning.AUTO, capabilities: undefined,
+    ...changes,
   };
 }
 
