@@ -17,7 +17,7 @@ import { installClients } from './install.ts';
 const KINDS: readonly ProviderKind[] = ['OpenAI', 'Anthropic'];
 const RUN_TIMEOUT_MS = 180_000;
 const PAGE = join(import.meta.dirname, '../../../docs/clients.md');
-const TABLE = /(<!-- made by test\/e2e\/clients -->\n\n)[\s\S]*?(\n\n<!-- end -->)/;
+const TABLE = /(<!-- made by test\/e2e\/clients -->\n)[\s\S]*?(\n<!-- end -->)/;
 
 const installed = await installClients();
 
@@ -77,11 +77,18 @@ describe.skipIf(installed.skip)('clients', () => {
     }
   });
 
+  it('Claude Code says what is wrong with a key, instead of trying again', async () => {
+    const places = await placesOf('wrong-key');
+    const { output } = await run(await claudeCode(MODELS.Anthropic[0], { ...places, key: 'sk-wrong' }));
+    assert.match(output, /This API key is unknown/);
+  });
+
   it('are in the table of docs/clients.md', async () => {
     const table = ['| client | OpenAI provider | Anthropic provider |', '|---|---|---|', ...rows].join('\n');
     console.log(`\n${table}\n`);
     const page = await readFile(PAGE, 'utf8');
-    const current = page.replace(TABLE, (_, start: string, end: string) => start + table + end);
+    assert.match(page, TABLE);
+    const current = page.replace(TABLE, (_, start: string, end: string) => `${start}\n${table}\n${end}`);
     if (process.env['GOLDEN'] === 'write') await writeFile(PAGE, current);
     else assert.equal(page, current, 'run this suite with GOLDEN=write');
   });
@@ -95,7 +102,7 @@ function judge(
   const cells = KINDS.map((kind) => {
     const reasons = new Set<string>();
     for (const model of MODELS[kind]) {
-      const limit = limits.find((each) => each.kind === kind && (each.model ?? model) === model);
+      const limit = limits.find((each) => each.kind === kind && each.models?.includes(model) !== false);
       const error = errorOf(model);
       if (!limit) assert.equal(error, undefined, `${name} with ${model}; refused: ${refusals.join('\n')}`);
       else {

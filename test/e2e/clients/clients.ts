@@ -6,8 +6,8 @@ import type { ProviderKind } from './gateway.ts';
 /** Something that does not work, documented in docs/clients.md. */
 export interface Limit {
   readonly kind: ProviderKind;
-  /** Absent: of every model of this kind. */
-  readonly model?: string;
+  /** Absent: all models of this kind. */
+  readonly models?: readonly string[];
   /** In the client's error. */
   readonly error: RegExp;
   readonly reason: string;
@@ -78,11 +78,8 @@ export const COMMAND_LINES: readonly CommandLineClient[] = [
   { name: 'Codex', command: codex, limits: [RESPONSES_ONLY] },
   {
     name: 'opencode', command: opencode, limits: [{
-      kind: 'OpenAI', model: 'gpt-4o', error: /description': string too long/,
-      reason: 'sends longer descriptions of its tools than GPT-4o takes, with or without a gateway',
-    }, {
-      kind: 'OpenAI', model: 'o3-mini', error: /description': string too long/,
-      reason: 'sends longer descriptions of its tools than o3-mini takes, with or without a gateway',
+      kind: 'OpenAI', models: ['gpt-4o', 'o3-mini'], error: /description': string too long/,
+      reason: '✔ on GPT-5.1; its descriptions of tools are longer than older models take, with or without a gateway',
     }],
   },
   { name: 'aider', command: aider },
