@@ -118,7 +118,7 @@ describe('docs/helm.md', { skip: helm.skip }, async () => {
       each.flatMap((value) => [value.path.join('.'), ...paths(value.children)]);
     const all = paths(values);
     const inherited = all.flatMap((path) =>
-      ['operator', 'dataplane', 'valkey', 'edge', 'test'].map((name) => path.replace(/^workload\b/, name)));
+      ['operator', 'dataplane', 'valkey', 'edge', 'demo', 'test'].map((name) => path.replace(/^workload\b/, name)));
     const tops = values.map(({ path }) => path[0]);
     const named = [...page.matchAll(/`([a-z]\w*(?:\.\w+)+)(?:: \w+)?`/g)].map(([, name = '']) => name).filter((name) =>
       tops.includes(name.split('.')[0] ?? ''));

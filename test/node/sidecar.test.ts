@@ -8,7 +8,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { CHART, NAMESPACE } from '../charts/situations.ts';
-import { applyQuickstart, eventually, installDefinitions, openWorld, RELEASE, VALUES, worldMissing } from './world.ts';
+import { eventually, installDefinitions, makeFirstCall, openWorld, RELEASE, VALUES, worldMissing } from './world.ts';
 import type { World } from './world.ts';
 
 const missing = await worldMissing();
@@ -67,7 +67,7 @@ describe('sidecars on a node', { skip: missing ?? false }, () => {
         .map((args) => world.node.kubectl(...args, '--namespace', NAMESPACE).catch(String)));
       throw new Error([String(error), ...said].join('\n'), { cause: error });
     });
-    await applyQuickstart(world);
+    await makeFirstCall(world);
     await world.node.kubectl('label', 'namespace', 'team-a', 'pod-security.kubernetes.io/enforce=restricted');
   });
   after(async () => {
