@@ -7,7 +7,7 @@ import { runCommand } from './commands/run.ts';
 import { asSidecar, sidecarCommand } from './commands/sidecar.ts';
 import { usageCommand } from './commands/usage.ts';
 import { validateCommand } from './commands/validate.ts';
-import { CommandFailed, EXIT } from './exit.ts';
+import { CommandFailed, EXIT } from './exit-codes.ts';
 import { withoutUnset } from './options.ts';
 import { VERSION } from './version.ts';
 

@@ -1,4 +1,4 @@
-/** Opens the ledger that a command line names, and tells in the log what people must know of it. */
+/** Opens the ledger that a command line names, and logs its events. */
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { LedgerFault } from '../dataplane/ledger/embedded/committer.ts';
@@ -6,11 +6,11 @@ import { openEmbeddedLedger } from '../dataplane/ledger/embedded.ts';
 import type { Ledger } from '../dataplane/ledger/ledger.ts';
 import type { LedgerEvent } from '../dataplane/ledger/valkey/instance.ts';
 import type { RefillSource } from '../dataplane/ledger/valkey/refill.ts';
-import type { LedgerPlace } from './options.ts';
+import type { LedgerLocation } from './options.ts';
 
 interface LedgerFlags {
   /** Undefined: ledger.db in the data folder. */
-  readonly place: LedgerPlace | undefined;
+  readonly place: LedgerLocation | undefined;
   /** For a file: what an acknowledged step survives. */
   readonly sync: 'normal' | 'full';
   /** Undefined: nothing is kept here; only for a shared one. */
@@ -34,10 +34,10 @@ export async function openLedger({ place, sync, dataDir, log, ownGenerations, re
       tell(log, event), ownGenerations: ownGenerations ?? false, ...(refill ? { refill } : {}) });
   }
   return openEmbeddedLedger({ path: place?.path ??
-    join(dataDir ?? '.', 'ledger.db'), sync, onFault: (fault) => tellFault(log, fault) });
+    join(dataDir ?? '.', 'ledger.db'), sync, onFault: (fault) => logFault(log, fault) });
 }
 
-function tellFault(log: Logger, { state, reason }: LedgerFault): void {
+function logFault(log: Logger, { state, reason }: LedgerFault): void {
   switch (state) {
     case 'Failing': return log.error({ reason }, 'the ledger fails: calls are refused');
     case 'Recovered': return log.info('the ledger works again');

@@ -1,4 +1,4 @@
-/** Values of flags and environment variables: text → typed, or a message that says what would be right. */
+/** Parses values of flags and environment variables; an error says what is expected. */
 import { InvalidArgumentError, Option } from 'commander';
 import { isValkeyUrl, parseValkeyUrl } from '../dataplane/ledger/valkey/location.ts';
 
@@ -11,8 +11,8 @@ const UNITS: Readonly<Record<string, number>> = {
   '': 1, b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30,
 };
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
-const MOST_SECONDS = 86_400;
-const MOST_BODY_BYTES = 2 ** 30;
+const MAX_SECONDS = 86_400;
+const MAX_BODY_BYTES = 2 ** 30;
 
 /** A flag with its environment variable: `--max-body` is MGW_MAX_BODY. */
 export function flag(flags: string, description: string): Option {
@@ -71,24 +71,24 @@ export function isLoopback(hostPort: string): boolean {
 export function parseBytes(text: string): number {
   const [, digits, unit = ''] = /^(\d{1,10})\s*([kmg]?i?b)?$/i.exec(text.trim()) ?? [];
   const bytes = Number(digits) * (UNITS[unit.toLowerCase()] ?? Number.NaN);
-  if (!(bytes >= 1 && bytes <= MOST_BODY_BYTES))
+  if (!(bytes >= 1 && bytes <= MAX_BODY_BYTES))
     throw new InvalidArgumentError('It must be a size such as 64MiB or 10000000, at most 1GiB.');
   return bytes;
 }
 
 /** Where a ledger is kept. */
-export type LedgerPlace =
+export type LedgerLocation =
   | { readonly kind: 'file'; readonly path: string } | { readonly kind: 'valkey'; readonly url: string };
 
 /** Whole seconds, at most a day. */
 export function parseSeconds(text: string): number {
-  if (!/^\d{1,5}$/.test(text) || Number(text) > MOST_SECONDS)
+  if (!/^\d{1,5}$/.test(text) || Number(text) > MAX_SECONDS)
     throw new InvalidArgumentError('It must be a number of seconds, at most 86400.');
   return Number(text);
 }
 
 /** "file:PATH" or "valkey://HOST:PORT". */
-export function parseLedger(text: string): LedgerPlace {
+export function parseLedger(text: string): LedgerLocation {
   const path = /^file:(?:\/\/(?=\/))?(.+)$/.exec(text)?.[1];
   if (path !== undefined) return { kind: 'file', path };
   if (!isValkeyUrl(text))

@@ -17,7 +17,7 @@ export interface ConsoleTls {
 }
 
 interface TlsOptions {
-  /** Runs something once, later; the result takes it back. */
+  /** Calls a function once after a delay; the function that it returns cancels that. */
   readonly after: (ms: number, run: () => void) => () => void;
   readonly log: Pick<Logger, 'info' | 'error'>;
 }

@@ -89,6 +89,11 @@ export const ERRORS = {
     anthropicType: 'request_too_large',
     when: 'the body is larger than --max-body',
   },
+  request_timeout: {
+    status: 408, openaiType: 'invalid_request_error', openaiCode: 'request_timeout',
+    anthropicType: 'invalid_request_error',
+    when: 'the body arrives at less than 1 KiB/s for longer than 15 seconds',
+  },
   model_not_priced: {
     status: 503, openaiType: 'server_error', openaiCode: 'model_not_priced',
     anthropicType: 'api_error',

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { createAdmin } from './admin/server.ts';
 import type { Admin } from './admin/server.ts';
+import { createBodyWorker } from './body-worker/body-worker.ts';
 import { every, SYSTEM_CLOCK } from './clock.ts';
 import type { Clock, Timers } from './clock.ts';
 import { recordJobEnd } from './jobs/record-job-end.ts';
@@ -21,7 +22,7 @@ import type { PipelineDeps, RouteWarning } from './pipeline/context.ts';
 import { countRunningCalls } from './pipeline/new-thresholds.ts';
 import { withTimeout } from './pipeline/settle.ts';
 import { buildServer } from './server/app.ts';
-import type { BodyLimits } from './server/body.ts';
+import type { BodyLimits } from './server/body-budget.ts';
 import { createGracefulShutdown } from './server/graceful-shutdown.ts';
 import { createInFlight } from './server/in-flight.ts';
 import { listenTls } from './server/tls-listener.ts';
@@ -52,6 +53,8 @@ export interface DataplaneOptions {
   readonly maxBodyBytes: number;
   /** Limit of all request bodies that are in memory at a time. Default: 256 MiB, or two of the largest. */
   readonly maxBufferedBytes?: number;
+  /** Connections of clients at a time. Default: 32,768. */
+  readonly maxConnections?: number;
   readonly version: string;
   /** Node's `process`, for its memory and CPU in the metrics. */
   readonly process?: ProcessFigures;
@@ -106,20 +109,24 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     withTimeout: timers.withTimeout,
     random: Math.random,
     warn: (warning) => {
-      log.warn({ ...warning }, 'a provider refuses the gateway\'s credential or model name');
+      log.warn({ ...warning }, warning.connectError === undefined
+        ? 'a provider refuses the gateway\'s credential or model name'
+        : 'a provider cannot be reached');
       options.onRouteWarning?.(warning);
     },
     defect: (requestId, error) => log.error({ requestId, err: error }, 'a call met a defect of the gateway'),
   };
   const tokenizer = openTokenizer(log);
+  const bodyWorker = createBodyWorker({ onFault: (error) => log.error({ err: error }, 'the body thread failed') });
   const configured = (): boolean => applied !== undefined;
-  const server = buildServer({ ...deps, ...bodyLimits(options), tokenizer, shutdown, inFlight, configured });
+  const server = buildServer({ ...deps, ...limitsOf(options), tokenizer, bodyWorker, shutdown, inFlight, configured });
   const admin = createAdmin({
     metrics: metrics.registry,
     readiness: () => [
       { name: 'configuration', ok: configured(), detail: 'none has been applied yet' },
       { name: 'ledger', ...ledgerReadiness(ledger) },
       { name: 'draining', ok: !shutdown.draining, detail: 'this process is shutting down' },
+      { name: 'event loop', ok: metrics.recentLagSeconds < MAX_LAG_SECONDS, detail: 'requests wait for the processor' },
     ],
     dump: () => ({ ...furtherDump(options), snapshot: applied && redactSnapshot(applied()) }),
   });
@@ -161,7 +168,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
       await inFlight.ended();
       await Promise.all([server.close(), tls?.close()]);
       leases.stop();
-      await Promise.all([tokenizer.close(), upstreams.close()]);
+      await Promise.all([tokenizer.close(), bodyWorker.close(), upstreams.close()]);
       await admin.close();
       metrics.close();
     },
@@ -245,10 +252,16 @@ function ledgerReadiness(ledger: Ledger): { ok: boolean; detail: string } {
   return { ok, detail: reason };
 }
 
+const MAX_CONNECTIONS = 32_768;
+/** A process whose event loop lags by so much gets no new connections until it has caught up. */
+const MAX_LAG_SECONDS = 1;
 const BUFFERED_BYTES = 256 * 1024 * 1024;
 
-function bodyLimits({ maxBodyBytes, maxBufferedBytes }: DataplaneOptions): BodyLimits {
-  return { maxBodyBytes, maxBufferedBytes: maxBufferedBytes ?? Math.max(BUFFERED_BYTES, 2 * maxBodyBytes) };
+function limitsOf(options: DataplaneOptions): BodyLimits & { readonly maxConnections: number } {
+  const { maxBodyBytes, maxBufferedBytes, maxConnections = MAX_CONNECTIONS } = options;
+  return {
+    maxBodyBytes, maxBufferedBytes: maxBufferedBytes ?? Math.max(BUFFERED_BYTES, 2 * maxBodyBytes), maxConnections,
+  };
 }
 
 function portOf([address]: readonly (AddressInfo | string)[]): number {

@@ -33,7 +33,7 @@ export async function startProxy({ xds: from, tlsFolder, ...options }: ProxyOpti
   const running: { xds?: XdsClient } = {};
   const dataplane = await startDataplane({
     ...options,
-    onRouteWarning: (warning) => running.xds?.reportRefusal(warning),
+    onRouteWarning: (warning) => running.xds?.reportRefusal({ connectError: '', ...warning }),
     distribution: () => running.xds?.figures() ?? NOT_CONNECTED,
     dump: { xds: () => running.xds?.figures() },
   });

@@ -1,6 +1,6 @@
 /**
- * The operator for a cluster, put together: the ports, the certificates, the manager and what watches beside it. The
- * admin port answers from the first moment, so that what is still missing can be read there.
+ * Composes the operator for a cluster: ports, certificates, manager. The admin port answers from the beginning, so that
+ * a start that hangs can be examined.
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -20,8 +20,8 @@ import type { Webhook } from './cluster/webhook.ts';
 import type { SharedAccess } from './kube/access.ts';
 import { createKubeClient } from './kube/client.ts';
 import type { KubeClient } from './kube/client.ts';
-import { SYSTEM_CLOCK } from './kube/clock.ts';
-import type { Clock } from './kube/clock.ts';
+import { SYSTEM_CLOCK } from './clock.ts';
+import type { Clock } from './clock.ts';
 import { createOperatorMetrics } from './metrics.ts';
 import type { GaugeCollectors, OperatorMetrics } from './metrics.ts';
 import type { KnownSpending } from './reconcile/known-spending.ts';
@@ -88,7 +88,7 @@ export async function openClusterOperator(options: ClusterOptions): Promise<Clus
 
 async function start(context: Context, ending: AsyncDisposableStack): Promise<number> {
   const { settings, log, client, metrics: { meter }, namespace, running } = context;
-  const timers = endingTimers();
+  const timers = cancellableTimers();
   ending.defer(() => timers.end());
   const security = settings.insecureXds ? { insecure: true } as const : await secureXds({
     client, log, namespace, tokenFile: settings.tokenFile,
@@ -163,7 +163,7 @@ async function openConsole(context: Context, after: Clock['after'], ending: Asyn
 }
 
 /** Timers that end with the process, whatever still waits for them. */
-function endingTimers(): { readonly after: Clock['after']; readonly end: () => void } {
+function cancellableTimers(): { readonly after: Clock['after']; readonly end: () => void } {
   const pending = new Set<() => void>();
   let ended = false;
   return {

@@ -1,4 +1,5 @@
 /** The console of one machine: the folder of manifests as its admin's to change, on a port of its own. */
+import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { loadApiKinds } from '#crds/load.ts';
@@ -45,7 +46,7 @@ export class ConsoleFileFault extends Error {
 export async function startFileConsole(options: FileConsoleOptions): Promise<FileConsole | undefined> {
   const { listen, optional, manifests: source, gatewayUrl, gatewayNamespace, dataDir, ledger, log } = options;
   const { isToken, newToken, tokenFile, sealingKey } = await openSecrets(dataDir);
-  const usage = await openUsage(ledger);
+  const usage = await openUsage(ledger, dataDir);
   try {
     const server = await startConsole({
       listen, usage, gatewayNamespace, gatewayUrl, log,
@@ -76,11 +77,11 @@ async function openSecrets(dataDir: string): Promise<ConsoleSecrets> {
   }
 }
 
-async function openUsage(ledger: LedgerLocation): Promise<UsageBook> {
+async function openUsage(ledger: LedgerLocation, dataDir: string): Promise<UsageBook> {
   if (ledger.kind === 'file') return openFileUsageBook(ledger.path);
   const { openValkeyReader } = await import('../dataplane/ledger/valkey-reader.ts');
   const { valkeyUsageBook } = await import('../console/usage/valkey-book.ts');
-  return valkeyUsageBook(openValkeyReader(ledger.url));
+  return valkeyUsageBook(openValkeyReader(ledger.url), { path: join(dataDir, 'usage-mirror.db') });
 }
 
 async function close(server: ConsoleServer, usage: UsageBook): Promise<void> {

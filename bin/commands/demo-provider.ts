@@ -1,7 +1,7 @@
 /** `mgw demo-provider`: a provider that answers by rule. */
 import { Command } from 'commander';
 import { DEMO_ADDRESS } from '../defaults.ts';
-import { EXIT } from '../exit.ts';
+import { EXIT } from '../exit-codes.ts';
 import { flag, paragraphs, parseAddress } from '../options.ts';
 import type { Address } from '../options.ts';
 import { listenStopSignals } from '../run/stop-signals.ts';

@@ -1,11 +1,11 @@
 /** `mgw usage`: the records of calls, from a ledger's file or a shared ledger, also while gateways run on it. */
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { flag, paragraphs, parseLedger } from '../options.ts';
-import type { LedgerPlace } from '../options.ts';
+import type { LedgerLocation } from '../options.ts';
 import type { UsageFormat } from '../usage/format.ts';
 
 interface UsageFlags {
-  readonly ledger?: LedgerPlace;
+  readonly ledger?: LedgerLocation;
   readonly data?: string;
   readonly config?: string;
   readonly key?: string;

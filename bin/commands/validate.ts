@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import type { Diagnostic } from '../../operator/files/diagnostic.ts';
 import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';
-import { EXIT } from '../exit.ts';
+import { EXIT } from '../exit-codes.ts';
 import { flag, paragraphs, parseNamespace } from '../options.ts';
 import { assertFolder } from '../run/data-folder.ts';
 

@@ -5,7 +5,7 @@
 import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { secretsFolder } from '../../operator/reconcile/minted-files.ts';
-import { CommandFailed } from '../exit.ts';
+import { CommandFailed } from '../exit-codes.ts';
 
 /** Where data is kept without --data: beside the folder of manifests, whatever the working directory is. */
 export function defaultDataFolder(configDir: string): string {

@@ -9,15 +9,15 @@ import { createLogger } from '../../dataplane/telemetry/log.ts';
 import type { LogOptions } from '../../dataplane/telemetry/log.ts';
 import { readTlsFiles } from '../../dataplane/tls-files.ts';
 import { cacheKey } from '../../dataplane/xds/config-cache.ts';
-import { CommandFailed, EXIT } from '../exit.ts';
+import { CommandFailed, EXIT } from '../exit-codes.ts';
 import { openLedger } from '../open-ledger.ts';
 import { isLoopback, urlOf } from '../options.ts';
-import type { Address, LedgerPlace } from '../options.ts';
+import type { Address, LedgerLocation } from '../options.ts';
 import { VERSION } from '../version.ts';
 import { prepareDataFolder } from './data-folder.ts';
-import type { AskedAddress } from './listen-errors.ts';
+import type { FlagAddress } from './listen-errors.ts';
 import { explainStart } from './start-errors.ts';
-import { listenStopSignals, sayEnded } from './stop-signals.ts';
+import { listenStopSignals, logEnded } from './stop-signals.ts';
 
 /** The flags of `mgw dataplane`, parsed. */
 export interface DataplaneFlags {
@@ -31,7 +31,7 @@ export interface DataplaneFlags {
   readonly tlsListen?: Address;
   readonly tls?: string;
   readonly data?: string;
-  readonly ledger?: LedgerPlace;
+  readonly ledger?: LedgerLocation;
   readonly ledgerSync: 'normal' | 'full';
   readonly configCache?: string;
   readonly configCacheKey?: string;
@@ -65,7 +65,7 @@ export async function runDataplane(flags: DataplaneFlags): Promise<number> {
   await delay(seconds * 1000);
   await proxy.stop();
   await ledger.close();
-  return sayEnded(signals, log);
+  return logEnded(signals, log);
 }
 
 /** Everything, or nothing: what was started before a failure is ended again. */
@@ -95,7 +95,7 @@ function xdsOf(flags: DataplaneFlags): ProxyOptions['xds'] {
   };
 }
 
-function portsOf({ listen, admin, tlsListen }: DataplaneFlags): readonly AskedAddress[] {
+function portsOf({ listen, admin, tlsListen }: DataplaneFlags): readonly FlagAddress[] {
   return [
     { flag: '--listen', ...listen }, { flag: '--admin', ...admin },
     ...tlsListen ? [{ flag: '--tls-listen', ...tlsListen }] : [],

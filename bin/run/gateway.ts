@@ -1,6 +1,6 @@
 /**
- * Operator and data plane in one process, put together: the operator's first good snapshot starts the data plane, so
- * that no call is ever answered from an empty configuration, and a folder with mistakes opens no port.
+ * Composes operator and data plane in one process. The operator's first valid snapshot starts the data plane, so that
+ * no call is answered from an empty configuration, and a folder with mistakes opens no port.
  */
 import type { Logger } from 'pino';
 import type { Ledger } from '../../dataplane/ledger/ledger.ts';
@@ -65,14 +65,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
 
   /** A busy client may be refused a thousand times in a second: that is told once. */
-  function tellRefusals(): void {
+  function reportRefusals(): void {
     refreshSoon = undefined;
     refresh();
   }
 
   const operator = await startOperator({
     configDir, dataDir, gatewayNamespace, ledger, log, onMinted,
-    onProblems: (problems) => tellProblems(problems, print),
+    onProblems: (problems) => printProblems(problems, print),
     async publish(snapshot) {
       try {
         dataplane ??= await startDataplane({
@@ -80,7 +80,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
           dump: { statuses: () => running.operator?.lastStatuses() ?? [] },
           onRouteWarning(warning) {
             running.operator?.upstreamRefused(warning);
-            refreshSoon ??= setTimeout(tellRefusals, WARNING_INTERVAL_MS);
+            refreshSoon ??= setTimeout(reportRefusals, WARNING_INTERVAL_MS);
           },
         });
       } catch (error) {
@@ -101,7 +101,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     throw startFault?.error ?? new Error('the first configuration could not be put in force');
   }
   const started = dataplane;
-  refreshSoon ??= setTimeout(tellRefusals, FIRST_STATUSES_MS); // calls and the readiness probe go first
+  refreshSoon ??= setTimeout(reportRefusals, FIRST_STATUSES_MS); // calls and the readiness probe go first
   const first = inForce;
   const timer = setInterval(refresh, STATUS_INTERVAL_MS);
   return {
@@ -117,7 +117,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
-function tellProblems(problems: readonly Diagnostic[], print: (line: string) => void): void {
+function printProblems(problems: readonly Diagnostic[], print: (line: string) => void): void {
   if (problems.length === 0) return print('the manifests are in order again');
   for (const problem of problems) print(formatDiagnostic(problem));
   print('the last good configuration stays in force');

@@ -12,17 +12,17 @@ import type { FileConsole } from '../../operator/file-console.ts';
 import type { MintedKey } from '../../operator/reconcile/mint-keys.ts';
 import { secretPath, secretsFolder } from '../../operator/reconcile/minted-files.ts';
 import { CONSOLE_ADDRESS, DEMO_ADDRESS } from '../defaults.ts';
-import { CommandFailed } from '../exit.ts';
+import { CommandFailed } from '../exit-codes.ts';
 import { openLedger } from '../open-ledger.ts';
 import { formatAddress, urlOf } from '../options.ts';
-import type { Address, LedgerPlace } from '../options.ts';
+import type { Address, LedgerLocation } from '../options.ts';
 import { assertFolder, defaultDataFolder, keyFiles, prepareDataFolder, shortPath } from './data-folder.ts';
 import type { KeyFile } from './data-folder.ts';
 import { startGateway } from './gateway.ts';
 import type { Gateway } from './gateway.ts';
-import { helloText } from './hello.ts';
+import { startMessage } from './start-message.ts';
 import { explainStart } from './start-errors.ts';
-import { listenStopSignals, sayEnded } from './stop-signals.ts';
+import { listenStopSignals, logEnded } from './stop-signals.ts';
 
 /** The flags of `mgw run`, parsed. */
 export interface RunFlags {
@@ -32,7 +32,7 @@ export interface RunFlags {
   /** False: none. Undefined: at its default address, where that is free. */
   readonly console?: Address | boolean;
   readonly data?: string;
-  readonly ledger?: LedgerPlace;
+  readonly ledger?: LedgerLocation;
   readonly ledgerSync: 'normal' | 'full';
   readonly maxBody: number;
   readonly maxBuffered?: number;
@@ -69,7 +69,7 @@ export async function run(flags: RunFlags): Promise<number> {
   await parts.gateway.stop();
   await parts.demo?.stop();
   await parts.ledger.close();
-  return sayEnded(signals, log);
+  return logEnded(signals, log);
 }
 
 /** Everything, or nothing: what was started before a failure is ended again. */
@@ -93,7 +93,7 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
       print: (line) => process.stderr.write(`${line}\n`),
       onMinted(made) {
         if (flags.hello && !answering) minted.add(made.key);
-        else tellKey(made, dataDir);
+        else printKey(made, dataDir);
       },
     }), (each) => each.stop());
     const console = started.adopt(await openConsole(flags, { gateway, dataDir, log }), (each) => each?.close());
@@ -160,7 +160,7 @@ async function openConsole(flags: RunFlags, parts: ConsoleParts): Promise<Machin
 }
 
 /** Its one and only time. */
-function tellKey({ namespace, name, key, secretName }: MintedKey, dataDir: string): void {
+function printKey({ namespace, name, key, secretName }: MintedKey, dataDir: string): void {
   const path = shortPath(secretPath(secretsFolder(dataDir), { namespace, name: secretName }));
   process.stdout.write(`key of ApiKey ${namespace}/${name}, printed only this once; it is kept in ${path}: ${key}\n`);
 }
@@ -170,7 +170,7 @@ function hello(flags: RunFlags, { gateway, demo, console, minted }: Parts): stri
   const files = keyFiles(dataFolder(flags));
   const shown = files.find(({ key }) => minted.has(key)) ?? files[0];
   const further = files.filter(({ key }) => minted.has(key) && key !== shown?.key);
-  const text = helloText({
+  const text = startMessage({
     url: urlOf({ ...flags.listen, port: gateway.port }),
     adminUrl: urlOf({ ...flags.admin, port: gateway.adminPort }),
     demoUrl: demo?.url,

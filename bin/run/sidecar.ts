@@ -6,12 +6,12 @@ import { openSidecar } from '../../dataplane/sidecar/main.ts';
 import type { RunningSidecar } from '../../dataplane/sidecar/main.ts';
 import { createLogger } from '../../dataplane/telemetry/log.ts';
 import type { LogOptions } from '../../dataplane/telemetry/log.ts';
-import { CommandFailed, EXIT } from '../exit.ts';
+import { CommandFailed, EXIT } from '../exit-codes.ts';
 import { urlOf } from '../options.ts';
 import type { Address } from '../options.ts';
 import { VERSION } from '../version.ts';
 import { explainListen } from './listen-errors.ts';
-import { listenStopSignals, sayEnded } from './stop-signals.ts';
+import { listenStopSignals, logEnded } from './stop-signals.ts';
 
 /** The flags of `mgw sidecar`, parsed. */
 export interface SidecarFlags {
@@ -37,7 +37,7 @@ export async function runSidecar(flags: SidecarFlags): Promise<number> {
   const signal = await signals.first;
   log.info({ signal }, 'no new connections; waiting for the running calls');
   await sidecar.stop();
-  return sayEnded(signals, log);
+  return logEnded(signals, log);
 }
 
 async function open(flags: SidecarFlags, log: ReturnType<typeof createLogger>): Promise<RunningSidecar> {

@@ -6,14 +6,14 @@ import { LedgerUnavailable } from '../../dataplane/ledger/ledger.ts';
 import { readUsageFile } from '../../dataplane/ledger/usage-file.ts';
 import type { UsageFilter } from '../../dataplane/ledger/usage-filter.ts';
 import type { UsageRecord } from '../../dataplane/ledger/usage-record.ts';
-import { CommandFailed, EXIT } from '../exit.ts';
-import type { LedgerPlace } from '../options.ts';
+import { CommandFailed, EXIT } from '../exit-codes.ts';
+import type { LedgerLocation } from '../options.ts';
 import { defaultDataFolder } from '../run/data-folder.ts';
 import { usageWriter } from './format.ts';
 import type { UsageFormat } from './format.ts';
 
 interface UsageRequest {
-  readonly place: LedgerPlace | undefined;
+  readonly place: LedgerLocation | undefined;
   readonly data: string | undefined;
   readonly config: string | undefined;
   readonly format: UsageFormat;

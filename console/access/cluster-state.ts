@@ -4,7 +4,7 @@
  */
 import { MERGE_PATCH } from '../../operator/kube/client.ts';
 import type { KubeClient, KubeJson } from '../../operator/kube/client.ts';
-import { explainKube, hasStatus } from '../../operator/kube/errors.ts';
+import { explainKubeError, hasStatus } from '../../operator/kube/errors.ts';
 import { startListWatch } from '../../operator/kube/list-watch.ts';
 import type { ListWatchOptions } from '../../operator/kube/list-watch.ts';
 import { parseSecretObject, pathOfSecrets } from '../../operator/kube/parse-object.ts';
@@ -97,9 +97,8 @@ export function openClusterState({ client, namespace, clock, meter, log }: Clust
     ready: ready.promise,
     read: (entry) => known?.data.get(entry) ?? '',
     change: (entry, edit) => exclusively(() => change(entry, edit)).catch((error: unknown) => {
-      log.warn(
-        { secret: STATE_SECRET, problem: explainKube(error) }, 'the console could not note something for all replicas',
-      );
+      const problem = explainKubeError(error);
+      log.warn({ secret: STATE_SECRET, problem }, 'the console could not note something for all replicas');
       throw new AccessError('Unavailable', NOT_KEPT, { cause: error });
     }),
     async stop() {

@@ -7,7 +7,7 @@ import type { SharedAccess } from '../../operator/kube/access.ts';
 import { createKubeClient } from '../../operator/kube/client.ts';
 import type { KubeClientOptions } from '../../operator/kube/client.ts';
 import { hasStatus } from '../../operator/kube/errors.ts';
-import type { WatchedCopy } from '../../operator/store/watched-copy.ts';
+import type { ClusterCache } from '../../operator/store/cluster-cache.ts';
 import { AccessError } from './access.ts';
 import type { ConsoleAccess, PersonAccess } from './access.ts';
 import { clusterPerson } from './cluster-person.ts';
@@ -20,7 +20,7 @@ interface ClusterAccessOptions {
   readonly userAgent: string;
   /** Of requests that people make through the console. */
   readonly meter: KubeClientOptions['meter'];
-  readonly copy: WatchedCopy;
+  readonly cache: ClusterCache;
   readonly gatewayNamespace: string;
   readonly nowMs: () => number;
 }

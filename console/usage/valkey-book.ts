@@ -1,9 +1,11 @@
 /**
- * A book over the fleet's shared ledger. Only accounts that somebody asks for are followed, into a mirror: first all
- * that their streams hold, a batch at a time, then what has come since.
+ * A usage book over the fleet's shared ledger. It copies the streams of accounts into a mirror, a batch at a time, in
+ * the background from the start and again before each question. The mirror's file survives a restart; records of another
+ * epoch of the store are dropped and copied again.
  */
-import { setImmediate } from 'node:timers/promises';
-import { UsageMirror } from '#ledger/usage-mirror.ts';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { isDamaged, openUsageMirror, removeUsageMirror } from '#ledger/usage-mirror.ts';
+import type { MirroredStream, UsageMirror } from '#ledger/usage-mirror.ts';
 import { STREAM_START } from '#ledger/valkey-reader.ts';
 import type { StreamId, ValkeyReader } from '#ledger/valkey-reader.ts';
 import { createMutex } from '../../operator/store/mutex.ts';
@@ -11,18 +13,26 @@ import { openSqlBook } from './sql-book.ts';
 import type { UsageSource, UsageWork } from './sql-book.ts';
 import type { UsageBook } from './usage.ts';
 
-type RecordReader = Pick<ValkeyReader, 'recordsAfter' | 'extent' | 'close'>;
+type RecordReader = Pick<ValkeyReader, 'accounts' | 'recordsAfter' | 'extent' | 'close'>;
 
-/** A row takes some four hundred bytes of disk. */
+/** A row takes about four hundred bytes of disk. */
 export interface MirrorBounds {
-  /** Of all accounts. Beyond it, those that were asked for longest ago leave, and are read again when somebody asks. */
+  /** Of all accounts. Beyond it, the accounts that were asked for longest ago are dropped, and copied again on demand. */
   readonly maxRows: number;
   /** The latest of one account. */
   readonly maxRowsPerAccount: number;
 }
 
+export interface ValkeyBookOptions extends Partial<MirrorBounds> {
+  /** The mirror's file. Without it the mirror is temporary. */
+  readonly path?: string | undefined;
+  /** The pause between two rounds of the background copy. Default 5000. */
+  readonly followEveryMs?: number;
+}
+
 const DEFAULT_BOUNDS: MirrorBounds = { maxRows: 2_000_000, maxRowsPerAccount: 1_000_000 };
-/** So many are taken in, or leave, within some ten milliseconds. */
+const FOLLOW_MS = 5_000;
+/** A batch blocks the event loop for about ten milliseconds. */
 const BATCH_ROWS = 500;
 /** Accounts that are read ahead: those of a person, not those of a platform. */
 const MAX_PREPARED = 10;
@@ -31,23 +41,21 @@ const STREAM_END: StreamId = { ms: Number.MAX_SAFE_INTEGER, seq: 0 };
 interface FollowedAccount {
   readonly account: string;
   readonly mutex: ReturnType<typeof createMutex>;
-  /** The last entry that was taken in. */
-  last: StreamId;
-  rows: number;
-  /** From this moment on no call is missing because there were too many; 0: none is. */
-  wholeSinceMs: number;
-  /** Questions that are under way or wait: it does not leave meanwhile. */
+  stream: MirroredStream;
+  /** Questions in progress: the account is not dropped meanwhile. */
   users: number;
 }
 
-/** The reader is the book's from here on. */
-export function valkeyUsageBook(reader: RecordReader, bounds: MirrorBounds = DEFAULT_BOUNDS): UsageBook {
-  const source = new ValkeySource(reader, bounds);
+/** The book owns the reader. */
+export function valkeyUsageBook(reader: RecordReader, options: ValkeyBookOptions = {}): UsageBook {
+  const { path, followEveryMs = FOLLOW_MS, ...bounds } = options;
+  const source = new ValkeySource(reader, { ...DEFAULT_BOUNDS, ...bounds }, path);
+  void source.follow(followEveryMs);
   return {
     ...openSqlBook(source),
     prepare(accounts) {
       if (accounts.length === 0 || accounts.length > MAX_PREPARED) return;
-      // whoever asks is told what fails
+      // the question that follows reports what fails
       for (const account of accounts) source.use([account], async () => undefined).catch(() => undefined);
     },
   };
@@ -56,40 +64,76 @@ export function valkeyUsageBook(reader: RecordReader, bounds: MirrorBounds = DEF
 class ValkeySource implements UsageSource {
   readonly #reader: RecordReader;
   readonly #bounds: MirrorBounds;
-  /** The one that was asked for last comes last. */
+  readonly #path: string | undefined;
+  /** In the order of use, the latest last. */
   readonly #accounts = new Map<string, FollowedAccount>();
+  readonly #closing = new AbortController();
   #mirror: UsageMirror | undefined;
-  #closed = false;
 
-  constructor(reader: RecordReader, bounds: MirrorBounds) {
+  constructor(reader: RecordReader, bounds: MirrorBounds, path: string | undefined) {
     this.#reader = reader;
     this.#bounds = bounds;
+    this.#path = path;
   }
 
-  /** Questions about one account wait for each other, so that no rows leave under one of them. */
+  /** Copies all accounts for which there is room, in rounds, until the book is closed. Never rejects. */
+  async follow(everyMs: number): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      // a round that fails is repeated; a question reports the reason
+      await this.#followAll().catch(() => undefined);
+      await sleep(everyMs, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  async #followAll(): Promise<void> {
+    this.#openMirror();
+    for (const account of await this.#reader.accounts()) {
+      if (this.#closing.signal.aborted) return;
+      if (this.#accounts.has(account) || await this.#hasRoomFor(account)) await this.#refresh(account);
+    }
+  }
+
+  async #hasRoomFor(account: string): Promise<boolean> {
+    const { count } = await this.#reader.extent(account);
+    return count > 0 && this.#rows() + Math.min(count, this.#bounds.maxRowsPerAccount) <= this.#bounds.maxRows;
+  }
+
+  /** Unlike a question, it does not make the account the latest used. */
+  async #refresh(account: string): Promise<void> {
+    const followed = this.#accounts.get(account) ?? this.#begin(account);
+    followed.users++;
+    try {
+      await followed.mutex(() => this.#checked(() => this.#bringUpToDate(followed)));
+    } finally {
+      this.#end(followed);
+    }
+  }
+
+  /** Questions about one account wait for each other, so that no rows are dropped under one of them. */
   async use<R>(wanted: readonly string[], work: UsageWork<R>): Promise<R> {
-    const all = wanted.toSorted().map((account) => this.#begin(account)); // in one order: none waits in a circle
+    this.#openMirror();
+    const all = wanted.toSorted().map((account) => this.#begin(account)); // in one order, which excludes deadlocks
+    for (const each of all) each.users++;
     const locked = all.reduceRight((inner, each) => () => each.mutex(inner), async () => {
       for (const each of all) await this.#bringUpToDate(each);
-      return work(this.#openMirror().tables, Math.max(0, ...all.map(({ wholeSinceMs }) => wholeSinceMs)));
+      return work(this.#openMirror().tables, Math.max(0, ...all.map(({ stream }) => stream.wholeSinceMs)));
     });
     try {
-      return await locked();
+      return await this.#checked(locked);
     } finally {
       for (const each of all) this.#end(each);
     }
   }
 
   close(): void {
-    this.#closed = true;
+    this.#closing.abort();
     this.#mirror?.close();
     this.#reader.close();
   }
 
   #begin(account: string): FollowedAccount {
-    const followed = this.#accounts.get(account)
-      ?? { account, mutex: createMutex(), last: STREAM_START, rows: 0, wholeSinceMs: 0, users: 0 };
-    followed.users++;
+    const followed = this.#accounts.get(account) ?? followedFrom(newStream(account));
     this.#accounts.delete(account);
     this.#accounts.set(account, followed);
     return followed;
@@ -97,30 +141,58 @@ class ValkeySource implements UsageSource {
 
   #end(followed: FollowedAccount): void {
     followed.users--;
-    if (followed.users === 0 && followed.rows === 0) this.#accounts.delete(followed.account);
+    if (followed.users === 0 && followed.stream.rows === 0) this.#accounts.delete(followed.account);
   }
 
+  /** Accounts of a mirror from before a restart are followed again. */
   #openMirror(): UsageMirror {
-    if (this.#closed) throw new Error('the book is closed');
-    return this.#mirror ??= new UsageMirror();
+    if (this.#closing.signal.aborted) throw new Error('the book is closed');
+    if (this.#mirror) return this.#mirror;
+    this.#mirror = openUsageMirror(this.#path);
+    for (const stream of this.#mirror.streams())
+      if (!this.#accounts.has(stream.account)) this.#accounts.set(stream.account, followedFrom(stream));
+    return this.#mirror;
+  }
+
+  /** A damaged file is removed; the next question copies everything again. */
+  async #checked<R>(work: () => Promise<R>): Promise<R> {
+    const mirror = this.#openMirror();
+    try {
+      return await work();
+    } catch (error) {
+      if (isDamaged(error) && this.#mirror === mirror) {
+        mirror.close();
+        this.#mirror = undefined;
+        for (const each of this.#accounts.values()) each.stream = newStream(each.account);
+        if (this.#path !== undefined) removeUsageMirror(this.#path);
+      }
+      throw error;
+    }
   }
 
   async #bringUpToDate(followed: FollowedAccount): Promise<void> {
     const { account } = followed;
+    const { epoch } = await this.#reader.extent(account);
+    if (followed.stream.epoch !== epoch) await this.#copyAgain(followed, epoch);
     await this.#readOn(followed);
     const { count, first } = await this.#reader.extent(account);
     if (first) await this.#removeBefore(followed, first);
-    if (followed.rows <= count) return;
-    // some have vanished that nothing came for: the store was emptied, or somebody has edited it
-    await this.#forget(followed);
+    if (followed.stream.rows <= count) return;
+    // records have vanished without a new epoch: somebody has edited the store
+    await this.#copyAgain(followed, epoch);
     await this.#readOn(followed);
+  }
+
+  async #copyAgain(followed: FollowedAccount, epoch: string): Promise<void> {
+    await this.#forget(followed);
+    followed.stream = { ...followed.stream, epoch };
   }
 
   async #readOn(followed: FollowedAccount): Promise<void> {
     for (;;) {
-      const records = await this.#reader.recordsAfter(followed.account, followed.last, BATCH_ROWS);
-      followed.rows += this.#openMirror().add(records);
-      followed.last = records.at(-1)?.id ?? followed.last;
+      const { account, last } = followed.stream;
+      const records = await this.#reader.recordsAfter(account, last, BATCH_ROWS);
+      if (records.length > 0) followed.stream = this.#openMirror().add(followed.stream, records);
       this.#trim(followed);
       await this.#makeRoom();
       if (records.length < BATCH_ROWS) return;
@@ -128,13 +200,12 @@ class ValkeySource implements UsageSource {
     }
   }
 
-  /** The account's oldest rows leave where it has too many. */
+  /** Removes the account's oldest rows if it has too many. */
   #trim(followed: FollowedAccount): void {
-    const excess = followed.rows - this.#bounds.maxRowsPerAccount;
+    const excess = followed.stream.rows - this.#bounds.maxRowsPerAccount;
     if (excess <= 0) return;
-    const removed = this.#openMirror().remove(followed.account, STREAM_END, excess);
-    followed.rows -= removed.length;
-    for (const createdMs of removed) followed.wholeSinceMs = Math.max(followed.wholeSinceMs, createdMs + 1);
+    const removal = { most: excess, tooMany: true };
+    followed.stream = this.#openMirror().remove(followed.stream, STREAM_END, removal).stream;
   }
 
   async #makeRoom(): Promise<void> {
@@ -147,21 +218,30 @@ class ValkeySource implements UsageSource {
   }
 
   #rows(): number {
-    return this.#accounts.values().reduce((sum, { rows }) => sum + rows, 0);
+    return this.#accounts.values().reduce((sum, { stream }) => sum + stream.rows, 0);
   }
 
   async #forget(followed: FollowedAccount): Promise<void> {
     await this.#removeBefore(followed, STREAM_END);
-    followed.last = STREAM_START;
-    followed.wholeSinceMs = 0;
+    this.#openMirror().drop(followed.account);
+    followed.stream = newStream(followed.account);
   }
 
   async #removeBefore(followed: FollowedAccount, before: StreamId): Promise<void> {
     for (;;) {
-      const { length } = this.#openMirror().remove(followed.account, before, BATCH_ROWS);
-      followed.rows -= length;
-      if (length < BATCH_ROWS) return;
+      const removal = { most: BATCH_ROWS, tooMany: false };
+      const { stream, removed } = this.#openMirror().remove(followed.stream, before, removal);
+      followed.stream = stream;
+      if (removed < BATCH_ROWS) return;
       await setImmediate();
     }
   }
+}
+
+function newStream(account: string): MirroredStream {
+  return { account, epoch: '', last: STREAM_START, rows: 0, wholeSinceMs: 0 };
+}
+
+function followedFrom(stream: MirroredStream): FollowedAccount {
+  return { account: stream.account, mutex: createMutex(), stream, users: 0 };
 }

@@ -1,5 +1,5 @@
 /**
- * [P] Amounts and counts as the balances take them. Whatever a defect makes of a figure, it must not stop a settlement.
+ * [P] Brings amounts and counts into range, so that a defective figure cannot stop a settlement.
  */
 import type { CallProgress, TokenCounts } from './usage-record.ts';
 
@@ -14,17 +14,17 @@ export function notNegative(value: bigint): bigint {
   return value < 0n ? 0n : value;
 }
 
-/** A count or duration: rounded up; 0 for what is negative or no number. */
+/** Rounds a count or duration up; negative values and NaN become 0. */
 export function wholeNumber(value: number): number {
   if (Number.isSafeInteger(value) && value >= 0) return value;
   return value > 0 ? Math.min(Math.ceil(value), Number.MAX_SAFE_INTEGER) : 0;
 }
 
-export function cleanProgress({ costNanoUsd, tokens, usageSource }: CallProgress): CallProgress {
-  return { costNanoUsd: least(notNegative(costNanoUsd), MAX_NANO_USD), tokens: cleanTokens(tokens), usageSource };
+export function sanitizeProgress({ costNanoUsd, tokens, usageSource }: CallProgress): CallProgress {
+  return { costNanoUsd: least(notNegative(costNanoUsd), MAX_NANO_USD), tokens: sanitizeTokens(tokens), usageSource };
 }
 
-function cleanTokens({ input, cached, cacheWrite5m, cacheWrite1h, output }: TokenCounts): TokenCounts {
+function sanitizeTokens({ input, cached, cacheWrite5m, cacheWrite1h, output }: TokenCounts): TokenCounts {
   return {
     input: wholeNumber(input), cached: wholeNumber(cached), cacheWrite5m: wholeNumber(cacheWrite5m),
     cacheWrite1h: wholeNumber(cacheWrite1h), output: wholeNumber(output),

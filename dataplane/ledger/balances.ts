@@ -1,8 +1,7 @@
 /**
- * [P] The balances: what every key and account has spent and holds. A key is counted in its day, in its month and in
- * total at once, so that a changed period is exact from the start. A call stays in the windows that it was admitted in:
- * one that ends after midnight counts in the day before, whose window is kept until then. ledger-core.ts moves money
- * between the tallies, and logs each movement in the same step.
+ * [P] The balances of keys and accounts: what each has spent and holds. A key counts by day, by month and in total at
+ * the same time, so that a change of its period is exact at once. A call counts in the windows of its admission: one
+ * that ends after midnight counts in the day before. ledger-core.ts changes balances and logs each movement.
  */
 import { CallMap } from './call-map.ts';
 import { createJobs } from './jobs.ts';
@@ -25,7 +24,7 @@ export interface Window extends Tally {
   holds: number;
 }
 
-/** Limits as last seen, and the generation that they come from. Not kept on disk. */
+/** The latest limits seen, and their generation. Not stored on disk. */
 export interface SeenKeyLimit {
   readonly generation: bigint;
   readonly limitNanoUsd: bigint | null;
@@ -42,7 +41,7 @@ export interface KeyBalance {
   readonly total: Tally;
   day: Window;
   month: Window;
-  /** Earlier windows (and later ones, where the clock was set back): those with calls in flight, and the latest few. */
+  /** Windows other than the current ones: those with calls in flight, and the latest few. */
   past: Window[];
   lastUsedMs: number | null;
   seen: SeenKeyLimit | undefined;
@@ -62,7 +61,7 @@ export interface Hold {
   readonly day: Window;
   readonly month: Window;
   readonly grantedNanoUsd: bigint;
-  /** What the tallies count of it: while a replacement is not durable, the larger of the two amounts. */
+  /** What the tallies count: while a replacement is not durable, the larger of the two amounts. */
   countedNanoUsd: bigint;
   progress: CallProgress;
   renewedMs: number;
@@ -70,7 +69,7 @@ export interface Hold {
   pending: boolean;
 }
 
-/** A call that is over, and what its settlement answered. */
+/** A settled call, and what its settlement returned. */
 export interface SettledCall {
   readonly record: UsageRecord;
   readonly keySpentNanoUsd: bigint;
@@ -78,9 +77,9 @@ export interface SettledCall {
   readonly settledMs: number;
 }
 
-/** Told of every movement as it happens, in order: replaying it makes the same balances again. */
+/** Receives every movement in order. Replaying them restores the same balances. */
 export interface MovementLog {
-  /** A hold is new, replaces another of its call, or is the earlier one again. */
+  /** A hold is new, replaces its call's earlier one, or is the earlier one restored. */
   held(hold: Hold): void;
   withdrawn(callId: string): void;
   /** A hold's progress is new. */
@@ -91,13 +90,13 @@ export interface MovementLog {
   job(job: Job): void;
 }
 
-/** Calls that were settled lately, by id, so that a repetition gets the same answer. */
+/** Recently settled calls by id, so that a repeated settlement returns the first result. */
 export interface RecentCalls {
   has(callId: string): boolean;
   get(callId: string): SettledCall | undefined;
 }
 
-/** Changes since a mark that a checkpoint has and the reader of spending has not. */
+/** Changes since a mark that were checkpointed but not yet reported by changesSince. */
 interface UnreportedChanges {
   readonly mark: object;
   readonly keys: Set<KeyBalance>;
@@ -114,29 +113,26 @@ export interface Balances {
   /** Keys and accounts whose spending or windows have changed since the last checkpoint. */
   readonly changedKeys: Set<KeyBalance>;
   readonly changedAccounts: Set<AccountBalance>;
-  /** Undefined until somebody asks for changes. */
+  /** Undefined until the first changesSince. */
   unreported: UnreportedChanges | undefined;
-  /** The calendar at the latest moment asked for. */
+  /** The calendar day and month of the latest operation. */
   today: Span;
   thisMonth: Span;
 }
 
-export const NO_LOG: MovementLog = {
+export const NO_MOVEMENT_LOG: MovementLog = {
   held: () => undefined, withdrawn: () => undefined, renewed: () => undefined, settled: () => undefined,
   job: () => undefined,
 };
 
-/**
- * Windows of one kind that are kept although no call is in flight in them: a clock that is set back finds its day
- * again.
- */
+/** Windows of one kind that are kept without calls in flight, for a clock that is set back. */
 const PAST_WINDOWS_KEPT = 2;
 const NO_SPAN: Span = { startMs: 0, endMs: 0 };
 
 export function createBalances(): Balances {
   return {
     keys: new Map(), accounts: new Map(), holds: new CallMap(), jobs: createJobs(),
-    recent: new Map<string, SettledCall>(), log: NO_LOG,
+    recent: new Map<string, SettledCall>(), log: NO_MOVEMENT_LOG,
     changedKeys: new Set(), changedAccounts: new Set(), unreported: undefined, today: NO_SPAN, thisMonth: NO_SPAN,
   };
 }
@@ -145,13 +141,13 @@ export function newWindow(kind: WindowKind, startMs: number, spentNanoUsd = 0n):
   return { kind, startMs, spentNanoUsd, heldNanoUsd: 0n, holds: 0 };
 }
 
-/** A key's balance, opened where there is none, in the windows of this moment. */
+/** A key's balance with its current windows at `nowMs`; created if there is none. */
 export function openKey(balances: Balances, uid: string, nowMs: number): KeyBalance {
-  turnCalendar(balances, nowMs);
+  advanceCalendar(balances, nowMs);
   const key = balances.keys.get(uid);
   if (!key) return addKey(balances, uid);
-  if (key.day.startMs !== balances.today.startMs) turnWindow(balances, key, 'Day');
-  if (key.month.startMs !== balances.thisMonth.startMs) turnWindow(balances, key, 'Month');
+  if (key.day.startMs !== balances.today.startMs) rollWindow(balances, key, 'Day');
+  if (key.month.startMs !== balances.thisMonth.startMs) rollWindow(balances, key, 'Month');
   return key;
 }
 
@@ -165,19 +161,19 @@ function addKey(balances: Balances, uid: string): KeyBalance {
   return key;
 }
 
-function turnCalendar(balances: Balances, nowMs: number): void {
+function advanceCalendar(balances: Balances, nowMs: number): void {
   if (nowMs >= balances.today.startMs && nowMs < balances.today.endMs) return;
   balances.today = spanAt('Day', nowMs);
   balances.thisMonth = spanAt('Month', nowMs);
 }
 
-function turnWindow(balances: Balances, key: KeyBalance, kind: WindowKind): void {
+function rollWindow(balances: Balances, key: KeyBalance, kind: WindowKind): void {
   const previous = currentWindow(key, kind);
-  const window = takePast(key, kind, (kind === 'Day' ? balances.today : balances.thisMonth).startMs);
+  const window = takePastWindow(key, kind, (kind === 'Day' ? balances.today : balances.thisMonth).startMs);
   if (kind === 'Day') key.day = window;
   else key.month = window;
   key.past.push(previous);
-  trimPast(key);
+  trimPastWindows(key);
   balances.changedKeys.add(key);
 }
 
@@ -185,40 +181,39 @@ function currentWindow(key: KeyBalance, kind: WindowKind): Window {
   return kind === 'Day' ? key.day : key.month;
 }
 
-function takePast(key: KeyBalance, kind: WindowKind, startMs: number): Window {
+function takePastWindow(key: KeyBalance, kind: WindowKind, startMs: number): Window {
   const known = key.past.find((window) => window.kind === kind && window.startMs === startMs);
   if (!known) return newWindow(kind, startMs);
   key.past = key.past.filter((window) => window !== known);
   return known;
 }
 
-/** The window of a call that was admitted at its start: a current, a past or a forgotten one. */
-export function windowStarting(key: KeyBalance, kind: WindowKind, startMs: number): Window {
+/** The window that starts at `startMs`; created among the past ones if it is not known. */
+export function openWindow(key: KeyBalance, kind: WindowKind, startMs: number): Window {
   const current = currentWindow(key, kind);
   if (current.startMs === startMs) return current;
-  const window = takePast(key, kind, startMs);
+  const window = takePastWindow(key, kind, startMs);
   key.past.push(window);
   return window;
 }
 
-/** A key's window, where it is known. */
 export function findWindow(key: KeyBalance, kind: WindowKind, startMs: number): Window | undefined {
   return [currentWindow(key, kind), ...key.past].find((window) => window.kind === kind && window.startMs === startMs);
 }
 
-/** A key's window as it is known, or an empty one. The key's current windows stay. */
-export function knownWindow(key: KeyBalance, kind: WindowKind, startMs: number): Window {
+/** A key's window, or an empty one; it changes nothing. */
+export function windowOrEmpty(key: KeyBalance, kind: WindowKind, startMs: number): Window {
   return findWindow(key, kind, startMs) ?? newWindow(kind, startMs);
 }
 
-/** Forgets windows that no call is in, but for the latest few. */
-export function trimPast(key: KeyBalance): void {
+/** Drops past windows without calls in flight, except the latest few. */
+export function trimPastWindows(key: KeyBalance): void {
   const kept = { Day: 0, Month: 0 };
   key.past = key.past.toSorted((a, b) => b.startMs - a.startMs)
     .filter((window) => window.holds > 0 || ++kept[window.kind] <= PAST_WINDOWS_KEPT);
 }
 
-/** An account's balance, opened where there is none. */
+/** An account's balance; created if there is none. */
 export function openAccount(balances: Balances, id: string): AccountBalance {
   let account = balances.accounts.get(id);
   if (!account) {
@@ -229,21 +224,21 @@ export function openAccount(balances: Balances, id: string): AccountBalance {
   return account;
 }
 
-/** Where a key's spending counts for a quota's period: of a call, or (without one) now. */
+/** The tally that a quota of this period is measured against. */
 export function tallyOf(period: QuotaPeriod, { key, day, month }: Pick<Hold, 'key' | 'day' | 'month'>): Tally {
   const kind = windowKindOf(period);
   if (!kind) return key.total;
   return kind === 'Day' ? day : month;
 }
 
-/** Counts a hold in its windows (1), or no longer (-1). */
-export function admitTo({ day, month }: { day: Window; month: Window }, by: 1 | -1): void {
+/** Adds a hold to the counts of its windows (1), or removes it (-1). */
+export function countHold({ day, month }: { day: Window; month: Window }, by: 1 | -1): void {
   day.holds += by;
   month.holds += by;
 }
 
-/** Makes the tallies count this much of a hold. */
-export function recount(hold: Hold, amountNanoUsd: bigint): void {
+/** Sets how much of a hold the tallies count. */
+export function setCountedAmount(hold: Hold, amountNanoUsd: bigint): void {
   const by = amountNanoUsd - hold.countedNanoUsd;
   if (by === 0n) return;
   hold.countedNanoUsd = amountNanoUsd;
@@ -253,14 +248,13 @@ export function recount(hold: Hold, amountNanoUsd: bigint): void {
   hold.account.heldNanoUsd += by;
 }
 
-/** What all calls in flight hold. */
 export function sumHeld({ holds }: Balances): bigint {
   let sum = 0n;
   for (const { countedNanoUsd } of holds.values()) sum += countedNanoUsd;
   return sum;
 }
 
-/** The tallies that an amount counts in. A window that is forgotten counts nothing. */
+/** The tallies that an amount counts in. Undefined: the window was dropped. */
 export interface Tallies {
   readonly key: KeyBalance;
   readonly account: AccountBalance;
@@ -268,7 +262,7 @@ export interface Tallies {
   readonly month: Window | undefined;
 }
 
-/** Adds what a call cost to all that it counts in, or takes it back (a negative amount). */
+/** Adds a cost to all tallies; a negative amount is a refund. */
 export function spend(balances: Balances, { key, account, day, month }: Tallies, amountNanoUsd: bigint): void {
   if (day) day.spentNanoUsd += amountNanoUsd;
   if (month) month.spentNanoUsd += amountNanoUsd;
@@ -279,8 +273,8 @@ export function spend(balances: Balances, { key, account, day, month }: Tallies,
 }
 
 /**
- * Whose spending may have changed since `mark`, if that is the latest that was given out: those with changes for the
- * next checkpoint, and those with a call in flight now or when this was asked for last.
+ * The keys and accounts whose spending may have changed since `mark`, if it is the latest mark: those with changes, and
+ * those with a call in flight now or at that mark.
  */
 export function changesSince(balances: Balances, mark: object | undefined): SpendingChanges {
   const { unreported, holds } = balances;
@@ -296,8 +290,8 @@ export function changesSince(balances: Balances, mark: object | undefined): Spen
   return { mark: next.mark, keys: [...keys].map(({ uid }) => uid), accounts: [...accounts].map(({ id }) => id) };
 }
 
-/** The checkpoint has what has changed; the reader of spending is still to be told. */
-export function changesCheckpointed({ unreported, changedKeys, changedAccounts }: Balances): void {
+/** Clears the changes that a checkpoint has taken; changesSince still reports them. */
+export function markCheckpointed({ unreported, changedKeys, changedAccounts }: Balances): void {
   for (const key of changedKeys) unreported?.keys.add(key);
   for (const account of changedAccounts) unreported?.accounts.add(account);
   changedKeys.clear();

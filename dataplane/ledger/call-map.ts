@@ -1,13 +1,13 @@
 /**
- * [P] What belongs to the calls in flight, by call id. A Map that is entered and left all the time keeps what has left
- * it alive until the whole heap is collected; this one forgets it at once.
+ * [P] A map by call id for calls in flight. A Map with many insertions and deletions keeps deleted entries alive until
+ * a full garbage collection; this one drops them at once.
  */
 
 const FIRST_SLOTS = 64;
-/** Ids differ in their ends. */
+/** Call ids differ in their last characters. */
 const HASHED_CHARACTERS = 8;
 
-/** Open addressing: an id is at its hash or behind it; what is behind moves up when an index becomes free. */
+/** Open addressing with linear probing; deletion moves later entries up. */
 export class CallMap<V> {
   #ids: (string | undefined)[] = emptySlots(FIRST_SLOTS);
   #values: (V | undefined)[] = emptySlots(FIRST_SLOTS);
@@ -44,7 +44,7 @@ export class CallMap<V> {
     for (const [, value] of this.entries()) yield value;
   }
 
-  /** In no order. What is added meanwhile may be missing. */
+  /** In no order. Entries added during the iteration may be missing. */
   * entries(): Generator<readonly [string, V], void, undefined> {
     const [ids, values] = [this.#ids.slice(), this.#values.slice()];
     for (const [index, id] of ids.entries()) {
@@ -53,7 +53,7 @@ export class CallMap<V> {
     }
   }
 
-  /** Where the id is, or the free index where it belongs. */
+  /** The id's index, or the free index for it. */
   #indexOf(id: string): number {
     const ids = this.#ids;
     const last = ids.length - 1;
@@ -62,7 +62,7 @@ export class CallMap<V> {
     return index;
   }
 
-  /** Whatever would not be found past the free index moves into it. */
+  /** Moves entries that a search would no longer reach into the freed index. */
   #free(from: number): void {
     const ids = this.#ids;
     const last = ids.length - 1;
@@ -103,6 +103,6 @@ function hashOf(id: string): number {
   let hash = 0x811c9dc5;
   const from = Math.max(0, id.length - HASHED_CHARACTERS);
   for (let index = from; index < id.length; index++) hash = Math.imul(hash ^ id.charCodeAt(index), 0x01000193);
-  // its low bits depend on all characters, its high ones mostly on the first
+  // the high bits depend mostly on the first characters: mix them into the low ones
   return (hash ^ (hash >>> 15)) >>> 0;
 }

@@ -1,8 +1,8 @@
 /**
- * The ledger of one machine: decided in memory, on one thread, so that every step is atomic without a lock; every
- * movement is appended to a journal, in one write per turn of the event loop, so that what was acknowledged survives;
- * another thread takes the journal into an SQLite file every two seconds. docs/design/ledger.md has the reasons. The
- * files are this process's alone. At the start, what a dead process held is settled at its last recorded progress.
+ * The ledger of one machine. It decides in memory on one thread, so that each step is atomic without a lock. It appends
+ * every movement to a write-ahead journal, one write per turn of the event loop, before it acknowledges. A worker
+ * thread applies the journal to an SQLite file every two seconds (docs/design/ledger.md). One process owns the files.
+ * At the start it settles the holds of the process before at their last recorded progress.
  */
 import { closeSync, mkdirSync, openSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -31,19 +31,19 @@ import { countSlots, createSlots, releaseSlots, takeSlots } from './slots.ts';
 import type { CallProgress, UsageRecord } from './usage-record.ts';
 
 export interface EmbeddedLedgerOptions {
-  /** The file; its folder is made where it is missing, and the journal is kept beside it. */
+  /** The SQLite file; its folder is created if missing. The journal is kept beside it. */
   readonly path: string;
-  /** What an acknowledged step survives: the end of the process (normal, default), or a loss of power too (full). */
+  /** What an acknowledged step survives: a crash of the process (normal, default), or a power failure (full). */
   readonly sync?: LedgerSync;
   /** Milliseconds since the epoch. */
   readonly clock?: () => number;
-  /** Told when the journal or the file begins to fail and when it works again. */
+  /** Called when the journal or the file begins to fail and when it recovers. */
   readonly onFault?: (fault: LedgerFault) => void;
-  /** What is kept of settled calls. Default: the latest million, for 35 days. */
+  /** How long records of settled calls are kept. Default: the latest million, for 35 days. */
   readonly retention?: Partial<UsageRetention>;
-  /** A hold that is not in the journal by then is refused: nobody is to wait for a disk that hangs. Default 2000. */
+  /** A hold that is not in the journal by then is refused. Default 2000. */
   readonly timeoutMs?: number;
-  /** How often the file takes in what has changed. Default 2000. */
+  /** How often the journal is applied to the file. Default 2000. */
   readonly checkpointEveryMs?: number;
   /** For tests: see embedded/faults.ts. */
   readonly faults?: Int32Array;
@@ -54,10 +54,10 @@ const DEFAULT_RETENTION: UsageRetention = { maxRecords: 1_000_000, maxAgeMs: 35 
 const DEFAULT_TIMEOUT_MS = 2_000;
 const DEFAULT_CHECKPOINT_MS = 2_000;
 const READ_TIMEOUT_MS = 2_000;
-/** How long opening and closing wait for a file that fails. */
+/** How long opening and closing wait for a failing disk. */
 const GRACE_MS = 5_000;
 
-/** Opens the ledger. Rejects with words for what is wrong with its files. */
+/** Opens the ledger. Rejects with a message for operators if its files are unusable. */
 export async function openEmbeddedLedger(options: EmbeddedLedgerOptions): Promise<Ledger> {
   const path = prepareFile(options.path);
   const unlock = lockLedger(path);
@@ -77,9 +77,9 @@ async function openLocked(path: string, options: EmbeddedLedgerOptions, unlock: 
   const { thread, ...file } = await openFileThread({ ...settings, readsBalances: true });
   try {
     const balances = createBalances();
-    const { checkpoint, lastSegment, left } = recover(balances, path, { ...file, nowMs: nowMs() });
+    const { checkpoint, lastSegment, recovered } = recover(balances, path, { ...file, nowMs: nowMs() });
     const { ledgerId } = checkpoint;
-    const journal = new Journal({ path, ledgerId, number: lastSegment + 1, faults }, balances, left);
+    const journal = new Journal({ path, ledgerId, number: lastSegment + 1, faults }, balances, recovered);
     balances.log = journal;
     balances.recent = journal.calls;
     const committer = new Committer({ balances, journal, sync, onFault, timeoutMs });
@@ -95,7 +95,7 @@ async function openLocked(path: string, options: EmbeddedLedgerOptions, unlock: 
   }
 }
 
-/** Only its owner may read it: it tells who called what. SQLite gives the files beside it the same mode. */
+/** Only the owner may read it, since it records who called what. SQLite gives its side files the same mode. */
 function prepareFile(path: string): string {
   mkdirSync(dirname(path), { recursive: true });
   closeSync(openSync(path, 'a', 0o600));
@@ -124,15 +124,15 @@ class EmbeddedLedger implements Ledger {
     this.#committer = parts.committer;
   }
 
-  /** Settles what a process that died has left, and begins to take in the journal. */
+  /** Settles the holds of the process before, and begins to checkpoint. */
   async settleAbandoned(): Promise<void> {
     const { journal, checkpointer, nowMs } = this.#parts;
-    const left = [...this.#balances.holds.values()].sort((a, b) => (a.origin.callId < b.origin.callId ? -1 : 1));
-    for (const { origin: { callId, createdMs }, progress, renewedMs } of left) {
+    const recovered = [...this.#balances.holds.values()].sort((a, b) => (a.origin.callId < b.origin.callId ? -1 : 1));
+    for (const { origin: { callId, createdMs }, progress, renewedMs } of recovered) {
       const settlement = { callId, progress, status: 'Abandoned' as const, durationMs: renewedMs - createdMs };
       settleCall(this.#balances, settlement, nowMs());
     }
-    if (left.length > 0 && !await within(GRACE_MS, this.#committer.durable(undefined))) {
+    if (recovered.length > 0 && !await within(GRACE_MS, this.#committer.durable(undefined))) {
       await this.#committer.stop(0);
       checkpointer.stop();
       journal.close();
@@ -160,8 +160,8 @@ class EmbeddedLedger implements Ledger {
     this.#assertOpen();
     recordProgress(this.#balances, progress, this.#parts.nowMs());
     if (this.#committer.failing) {
-      // it is written once that is possible
-      this.#committer.touch();
+      // it is written when the journal works again
+      this.#committer.scheduleWrite();
       throw unavailable();
     }
     if (progress.size > 0) await this.#committer.renewed();
@@ -279,7 +279,7 @@ async function findInTime(finding: Promise<Row | undefined>): Promise<Row | unde
   return found.result;
 }
 
-/** The result of the work, or undefined after this time; the work goes on. */
+/** The result of the work, or undefined after the timeout; the work continues. */
 async function within<T>(ms: number, work: Promise<T>): Promise<{ readonly result: T } | undefined> {
   const controller = new AbortController();
   const timeout = sleep(ms, undefined, { signal: controller.signal }).catch(() => undefined);
@@ -295,7 +295,7 @@ function resultOf({ record, keySpentNanoUsd, keyRemainingNanoUsd }: SettledCall)
 }
 
 function unavailable(): LedgerUnavailable {
-  return new LedgerUnavailable('the ledger\'s files do not take anything now');
+  return new LedgerUnavailable('the ledger\'s journal cannot be written now');
 }
 
 function refuse(reason: string): never {

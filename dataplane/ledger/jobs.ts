@@ -1,6 +1,6 @@
 /**
- * [P] Jobs that providers go on with after their call is over: those that run, and those whose end is not in the file
- * yet. Their money is moved by ledger-core.ts.
+ * [P] Jobs of providers that outlive their call, in memory: the running ones, and those whose outcome is not in the
+ * ledger's file yet. ledger-core.ts charges and refunds them.
  */
 import type { JobRecord, JobState } from './ledger.ts';
 import type { CallOrigin } from './usage-record.ts';
@@ -8,12 +8,12 @@ import type { CallOrigin } from './usage-record.ts';
 export interface Job {
   readonly jobId: string;
   readonly origin: CallOrigin;
-  /** What was billed for it, and the windows that it was billed in: what a refund gives back, and where. */
+  /** What was billed and in which windows: what a refund takes back. */
   readonly costNanoUsd: bigint;
   readonly dayStartMs: number;
   readonly monthStartMs: number;
   state: JobState;
-  /** When a poller is to look next. */
+  /** When it is polled next. */
   pollMs: number;
   /** Null while it runs. */
   endedMs: number | null;
@@ -28,14 +28,12 @@ export function createJobs(): Jobs {
   return { ofChannels: new Map(), ofKeys: new Map() };
 }
 
-/**
- * A provider's id means something within its channel, and to the key that made the job. Neither name has a line break.
- */
+/** Job ids are unique within a channel and within a key, whose names contain no line break. */
 function idWithin(owner: string, jobId: string): string {
   return `${owner}\n${jobId}`;
 }
 
-/** Adds a job, unless its channel has one of this id already. */
+/** Adds a job; false if its channel already has one with this id. */
 export function addJob(jobs: Jobs, job: Job): boolean {
   const id = idWithin(job.origin.channel, job.jobId);
   if (jobs.ofChannels.has(id)) return false;
@@ -44,7 +42,7 @@ export function addJob(jobs: Jobs, job: Job): boolean {
   return true;
 }
 
-/** Forgets a job, for example once its end is in the file. */
+/** Removes a job, for example once its outcome is in the file. */
 export function forgetJob(jobs: Jobs, job: Job): void {
   jobs.ofChannels.delete(idWithin(job.origin.channel, job.jobId));
   const id = idWithin(job.origin.keyUid, job.jobId);
@@ -60,12 +58,12 @@ export function jobOfKey(jobs: Jobs, keyUid: string, jobId: string): Job | undef
 }
 
 export interface Claim {
-  /** Claimed jobs are due again after it. */
+  /** When claimed jobs are due again. */
   readonly againMs: number;
   readonly limit: number;
 }
 
-/** Running jobs that are due, those that have waited longest first. */
+/** Claims running jobs that are due, longest overdue first. */
 export function claimDue(jobs: Jobs, nowMs: number, { againMs, limit }: Claim): JobRecord[] {
   const due = [...jobs.ofChannels.values()].filter(({ state, pollMs }) => state === 'Running' && pollMs <= nowMs);
   due.sort((a, b) => a.pollMs - b.pollMs);
@@ -75,7 +73,6 @@ export function claimDue(jobs: Jobs, nowMs: number, { againMs, limit }: Claim): 
   });
 }
 
-/** What callers see of a job. */
 export function recordOfJob({ jobId, origin, state }: Job): JobRecord {
   return { jobId, origin, state };
 }

@@ -1,10 +1,10 @@
 /**
- * [P] How money moves, all in memory and each step whole before the next begins: a hold is granted or not, confirmed or
- * withdrawn, renewed, and settled once. The caller makes what is granted durable before it tells anyone (embedded.ts).
+ * [P] The embedded ledger's decisions, in memory and on one thread: grants, confirms, withdraws, renews and settles
+ * holds. The caller makes each step durable before it acknowledges it (embedded.ts).
  */
-import { cleanProgress, least, MAX_NANO_USD, notNegative, wholeNumber } from './amounts.ts';
+import { sanitizeProgress, least, MAX_NANO_USD, notNegative, wholeNumber } from './amounts.ts';
 import {
-  admitTo, findWindow, knownWindow, openAccount, openKey, recount, spend, tallyOf, trimPast,
+  countHold, findWindow, windowOrEmpty, openAccount, openKey, setCountedAmount, spend, tallyOf, trimPastWindows,
 } from './balances.ts';
 import type { AccountBalance, Balances, Hold, KeyBalance, SettledCall, Tally } from './balances.ts';
 import { addJob } from './jobs.ts';
@@ -14,24 +14,24 @@ import type { HoldRequest, HoldResult, KeySpending, Limits, QuotaPeriod, JobOrig
 import { spanAt, windowKindOf } from './periods.ts';
 import type { CallOrigin, CallProgress, UsageRecord } from './usage-record.ts';
 
-/** A granted hold that is not durable yet, and what it replaces. */
+/** A granted hold that is not durable yet, and the hold that it replaces. */
 export interface PendingHold {
   readonly hold: Hold;
   readonly previous: Hold | undefined;
 }
 
-export type Placement =
+export type HoldDecision =
   | { readonly result: Extract<HoldResult, { outcome: 'Held' }>; readonly pending: PendingHold }
   | { readonly result: Exclude<HoldResult, { outcome: 'Held' }>; readonly pending: undefined };
 
 /** Grants min(amount, free) if that is at least the minimum. The grant is pending until confirmHold or withdrawHold. */
-export function placeHold(balances: Balances, request: HoldRequest, nowMs: number): Placement {
+export function placeHold(balances: Balances, request: HoldRequest, nowMs: number): HoldDecision {
   const { origin, limits } = request;
   const previous = balances.holds.get(origin.callId);
-  refuseMisuse(balances, request, previous);
+  assertHoldAllowed(balances, request, previous);
   const key = openKey(balances, origin.keyUid, nowMs);
   const account = openAccount(balances, origin.account);
-  if (!takeLimits(key, account, limits)) return { result: { outcome: 'StaleLimits' }, pending: undefined };
+  if (!updateLimits(key, account, limits)) return { result: { outcome: 'StaleLimits' }, pending: undefined };
 
   const { day, month } = previous ?? key;
   const own = previous?.countedNanoUsd ?? 0n;
@@ -45,7 +45,7 @@ export function placeHold(balances: Balances, request: HoldRequest, nowMs: numbe
   }
   const hold: Hold = {
     origin, limits, key, account, day, month, grantedNanoUsd, countedNanoUsd: own,
-    progress: cleanProgress(request.progress), renewedMs: nowMs, pending: true,
+    progress: sanitizeProgress(request.progress), renewedMs: nowMs, pending: true,
   };
   enter(balances, hold, previous);
   return { result: { outcome: 'Held', heldNanoUsd: grantedNanoUsd }, pending: { hold, previous } };
@@ -55,14 +55,14 @@ function enter(balances: Balances, hold: Hold, previous: Hold | undefined): void
   const { origin, key, grantedNanoUsd, countedNanoUsd } = hold;
   balances.holds.set(origin.callId, hold);
   balances.log.held(hold);
-  // until it is durable, either amount may turn out to be the one that counts
-  recount(hold, grantedNanoUsd > countedNanoUsd ? grantedNanoUsd : countedNanoUsd);
-  if (!previous) admitTo(hold, 1);
+  // until the new hold is durable, either may survive a crash: the larger amount counts
+  setCountedAmount(hold, grantedNanoUsd > countedNanoUsd ? grantedNanoUsd : countedNanoUsd);
+  if (!previous) countHold(hold, 1);
   key.lastUsedMs = hold.renewedMs;
 }
 
-/** Remembers the limits as the latest; false: later ones have been seen. */
-function takeLimits(key: KeyBalance, account: AccountBalance, limits: Limits): boolean {
+/** Records the limits as the latest seen; false if newer ones were. */
+function updateLimits(key: KeyBalance, account: AccountBalance, limits: Limits): boolean {
   if (key.seen && limits.keyGeneration < key.seen.generation) return false;
   if (account.seen && limits.accountGeneration < account.seen.generation) return false;
   key.seen = { generation: limits.keyGeneration, limitNanoUsd: limits.keyLimitNanoUsd, period: limits.period };
@@ -70,18 +70,18 @@ function takeLimits(key: KeyBalance, account: AccountBalance, limits: Limits): b
   return true;
 }
 
-/** The grant is durable. */
+/** Called when the grant is durable. */
 export function confirmHold(balances: Balances, { hold }: PendingHold): void {
   if (balances.holds.get(hold.origin.callId) !== hold) return;
   hold.pending = false;
-  recount(hold, hold.grantedNanoUsd);
+  setCountedAmount(hold, hold.grantedNanoUsd);
 }
 
-/** The grant could not be made durable in time: as if it had not been asked for, also on disk. */
+/** Undoes a grant that did not become durable in time, and logs that. */
 export function withdrawHold(balances: Balances, { hold, previous }: PendingHold): void {
   const { callId } = hold.origin;
   if (balances.holds.get(callId) !== hold) return;
-  // what it held may have been read meanwhile
+  // a reader may have seen what it held
   balances.changedKeys.add(hold.key);
   balances.changedAccounts.add(hold.account);
   if (!previous) {
@@ -93,34 +93,34 @@ export function withdrawHold(balances: Balances, { hold, previous }: PendingHold
   previous.progress = hold.progress;
   previous.renewedMs = hold.renewedMs;
   balances.holds.set(callId, previous);
-  recount(previous, previous.grantedNanoUsd);
+  setCountedAmount(previous, previous.grantedNanoUsd);
   balances.log.held(previous);
 }
 
-/** Notes what a reaper would bill. It caps nothing: the settlement decides. Unknown calls are ignored. */
+/** Records what a reaper would bill. Unknown calls are ignored. */
 export function recordProgress(balances: Balances, progress: ReadonlyMap<string, CallProgress>, nowMs: number): void {
   for (const [callId, latest] of progress) {
     const hold = balances.holds.get(callId);
     if (!hold) continue;
-    hold.progress = cleanProgress(latest);
+    hold.progress = sanitizeProgress(latest);
     hold.renewedMs = nowMs;
     balances.log.renewed(hold);
   }
 }
 
-/** A settlement as the core takes it: without an origin, the call ran where its hold says. */
+/** Without an origin, the call ran where its hold says. */
 export type CoreSettlement = Omit<Settlement, 'origin'> & Partial<Pick<Settlement, 'origin'>>;
 
 /**
- * Replaces a call's hold by its cost, and records its job. A call that is settled already answers as it did; undefined:
- * there is no hold, and none was settled lately.
+ * Replaces a call's hold by its cost, and records its job. A call that was settled recently returns its first result;
+ * undefined if the call is unknown.
  */
 export function settleCall(balances: Balances, settlement: CoreSettlement, nowMs: number): SettledCall | undefined {
   const { callId, job } = settlement;
   const hold = balances.holds.get(callId);
   if (!hold) return balances.recent.get(callId);
-  const progress = cleanProgress(settlement.progress);
-  if (settlement.limits) takeLimits(hold.key, hold.account, settlement.limits);
+  const progress = sanitizeProgress(settlement.progress);
+  if (settlement.limits) updateLimits(hold.key, hold.account, settlement.limits);
   const billedNanoUsd = least(progress.costNanoUsd, hold.countedNanoUsd + notNegative(freeFor(hold)));
   dropHold(balances, hold);
   spend(balances, hold, billedNanoUsd);
@@ -160,7 +160,7 @@ export interface JobEnd {
   readonly nowMs: number;
 }
 
-/** Ends a running job. What was billed for one that failed is given back, in the windows that it was billed in. */
+/** Ends a running job. A failed job is refunded in the windows that it was billed in. */
 export function endJob(balances: Balances, job: Job, { state, nowMs }: JobEnd): void {
   if (job.state !== 'Running') return;
   job.state = state;
@@ -177,12 +177,12 @@ function refund(balances: Balances, job: Job, nowMs: number): void {
   spend(balances, { key, account, day, month }, -costNanoUsd);
 }
 
-/** A settled call whose cost was given back. */
+/** The record of a settled call after a refund. */
 export function asRefunded(call: SettledCall): SettledCall {
   return { ...call, record: { ...call.record, costNanoUsd: 0n, unbilledNanoUsd: 0n, status: 'Refunded' } };
 }
 
-/** The record of a call that is running or was settled lately. */
+/** The record of a call that is running or was settled recently. */
 export function readRecord(balances: Balances, callId: string, nowMs: number): UsageRecord | undefined {
   const hold = balances.holds.get(callId);
   if (!hold) return balances.recent.get(callId)?.record;
@@ -203,20 +203,20 @@ export function readKeySpending(balances: Balances, uid: string, { period, nowMs
   const key = balances.keys.get(uid);
   if (!key) return { ...periodSpan, spentNanoUsd: 0n, heldNanoUsd: 0n, totalSpentNanoUsd: 0n, lastUsedMs: null };
   const { total, lastUsedMs } = key;
-  const { spentNanoUsd, heldNanoUsd } = kind && span ? knownWindow(key, kind, span.startMs) : total;
+  const { spentNanoUsd, heldNanoUsd } = kind && span ? windowOrEmpty(key, kind, span.startMs) : total;
   return { ...periodSpan, spentNanoUsd, heldNanoUsd, totalSpentNanoUsd: total.spentNanoUsd, lastUsedMs };
 }
 
 /** Ends a hold without settling it. */
 export function dropHold(balances: Balances, hold: Hold): void {
   const { key, origin } = hold;
-  recount(hold, 0n);
-  admitTo(hold, -1);
+  setCountedAmount(hold, 0n);
+  countHold(hold, -1);
   balances.holds.delete(origin.callId);
-  if (key.past.length > 0) trimPast(key);
+  if (key.past.length > 0) trimPastWindows(key);
 }
 
-/** What is free beyond a call's hold: under the limits that it was admitted with, and under later ones. */
+/** What is free beyond a call's hold, under the limits at its admission and under the latest ones. */
 function freeFor(hold: Hold): bigint {
   const { key, account, limits } = hold;
   let free = least(
@@ -241,7 +241,7 @@ function answer(hold: Hold, record: UsageRecord, settledMs: number): SettledCall
   return { record, settledMs, keySpentNanoUsd: spentNanoUsd, keyRemainingNanoUsd: remaining };
 }
 
-function refuseMisuse(balances: Balances, { origin }: HoldRequest, previous: Hold | undefined): void {
+function assertHoldAllowed(balances: Balances, { origin }: HoldRequest, previous: Hold | undefined): void {
   if (balances.recent.has(origin.callId)) throw new LedgerUnavailable('this call is settled already');
   if (previous?.pending) throw new LedgerUnavailable('an earlier hold of this call is still being written');
   if (previous && (previous.origin.keyUid !== origin.keyUid || previous.origin.account !== origin.account))

@@ -1,11 +1,11 @@
 /**
- * The ledger: what keys and accounts have spent and hold, and the concurrency slots. Money is BigInt nano-USD.
- * 1. A hold is granted, and durable then, only if spent + held + hold ≤ limit for key and account, in one atomic step.
- * 2. settle replaces the hold by the cost, durably, once per call id. What exceeds the hold is taken from what is free
+ * The ledger records what keys and accounts have spent and hold, and counts concurrency slots. Money is nano-USD.
+ * 1. It grants a hold, durably and atomically, only if spent + held + hold ≤ limit for key and account.
+ * 2. settle replaces the hold by the cost, durably, once per call id. A cost above the hold is taken from what is free
  *    under both limits; the rest is `unbilled`.
- * 3. A hold whose process died is settled at its last recorded progress. Its slots are free then.
- * 4. No slot is taken beyond the limit that it is asked for with.
- * Methods reject with LedgerUnavailable, and with nothing else. test/dataplane/ledger/contract.ts tests every ledger.
+ * 3. A hold whose process died is settled at its last recorded progress, and its slots are released.
+ * 4. It grants no slot beyond the slot's limit.
+ * Methods reject only with LedgerUnavailable. test/unit/dataplane/ledger/contract.ts tests every implementation.
  */
 import type { CallOrigin, CallProgress, CallStatus, UsageRecord } from './usage-record.ts';
 
@@ -25,12 +25,9 @@ export type SlotResult =
   | { readonly outcome: 'Taken' }
   | { readonly outcome: 'Full'; readonly full: SlotLimit };
 
-/**
- * The limits that a call is measured against, and the generations they come from: an older one than already seen is
- * refused.
- */
+/** The limits that apply to a call. A hold is refused where one of the generations is older than the latest seen. */
 export interface Limits {
-  /** null: Unlimited. */
+  /** null: unlimited. */
   readonly keyLimitNanoUsd: bigint | null;
   readonly period: QuotaPeriod;
   readonly keyGeneration: bigint;
@@ -41,66 +38,63 @@ export interface Limits {
 export interface HoldRequest {
   readonly origin: CallOrigin;
   readonly limits: Limits;
-  /** What the call costs at most. */
+  /** The most that the call can cost. */
   readonly amountNanoUsd: bigint;
-  /** The least that helps the caller, ≤ amount: granted is min(amount, free), if that is at least this. */
+  /** The ledger grants min(amount, free), and nothing where that is below this minimum. */
   readonly minimumNanoUsd: bigint;
-  /** What is billed if the process dies now. */
+  /** What a reaper bills if the process dies now. */
   readonly progress: CallProgress;
 }
 
 export type HoldResult =
   | { readonly outcome: 'Held'; readonly heldNanoUsd: bigint }
-  /** `short` names the tighter of the two; available is what is free under both. */
+  /** `short` names the limit with less left; `availableNanoUsd` is what is free under both. */
   | { readonly outcome: 'Short'; readonly short: 'Key' | 'Account'; readonly availableNanoUsd: bigint }
-  /** The limits are older than ones already seen: read the configuration again. */
+  /** Newer limits were seen: the caller reads its configuration again. */
   | { readonly outcome: 'StaleLimits' };
 
-/** Slots and money were both had, or neither: `Full` is of the slots. */
+/** Slots and hold are granted together or not at all; `Full` names the slot that had no room. */
 export type AdmitResult = HoldResult | Extract<SlotResult, { readonly outcome: 'Full' }>;
 
 /**
- * A job that a provider goes on with after its call is over (a video): charged when it was made, given back once if the
- * provider says that it failed. Bound to the key and the channel that made it.
+ * A job that a provider continues after the call has ended (a video). Its cost is charged when it is created and
+ * refunded once if the provider reports a failure. Only the key that created it can read it.
  */
 export interface JobOrigin {
-  /** The provider's id of it, which is the client's too. Unique within a channel. */
+  /** The provider's id, which the client uses too. Unique within a channel. */
   readonly jobId: string;
-  /** When a poller looks first, milliseconds since the epoch. */
+  /** When it is first polled, milliseconds since the epoch. */
   readonly pollMs: number;
 }
 
-/** Running: nobody has heard how it ends. Failed: its cost was given back. */
+/** Running: its outcome is unknown. Failed: its cost was refunded. */
 export type JobState = 'Running' | 'Completed' | 'Failed';
 
 export interface JobRecord {
   readonly jobId: string;
-  /** Of the call that made it: whose it is, through what, and when. */
+  /** Of the call that created the job. */
   readonly origin: CallOrigin;
   readonly state: JobState;
 }
 
 export interface Settlement {
-  /** Recorded in the same step as the charge; the same job of the same channel is not recorded twice. */
+  /** Recorded atomically with the charge, once per channel and job id. */
   readonly job?: JobOrigin;
   readonly callId: string;
   readonly progress: CallProgress;
   readonly status: CallStatus;
   readonly durationMs: number;
-  /** Where a retry changed them since the hold. */
+  /** Where the call ran in the end: a retry may have changed the route since the hold. */
   readonly origin: CallOrigin;
-  /**
-   * Those in force now: what the call cost beyond its hold is measured against them too, if they are later than the
-   * ones seen.
-   */
+  /** Those in force now. If they are newer than the ones seen, they too bound what is billed beyond the hold. */
   readonly limits?: Limits;
 }
 
 export interface SettleResult {
   readonly record: UsageRecord;
-  /** Of the key's period that the call was admitted in, after this settlement. */
+  /** Spent in the key's period that the call was admitted in, this settlement included. */
   readonly keySpentNanoUsd: bigint;
-  /** Limit less spent; null: Unlimited. Never below 0. */
+  /** Limit less spent, at least 0; null: unlimited. */
   readonly keyRemainingNanoUsd: bigint | null;
 }
 
@@ -120,9 +114,9 @@ export interface AccountSpending {
   readonly heldNanoUsd: bigint;
 }
 
-/** Whose spending may have changed since a mark. Without names: everybody's, as the mark is not the latest. */
+/** The keys and accounts whose spending may have changed since a mark. Without lists: all may have changed. */
 export interface SpendingChanges {
-  /** To be given next time: the answer has everything that changes after it. */
+  /** The caller passes it to the next call, which reports everything that changed since. */
   readonly mark: object;
   /** By uid. */
   readonly keys?: readonly string[];
@@ -130,15 +124,15 @@ export interface SpendingChanges {
   readonly accounts?: readonly string[];
 }
 
-/** What the operator reads, for statuses. */
+/** The part of the ledger that the operator reads for statuses. */
 export interface LedgerReader {
-  /** `account`: the key's, where the caller knows it: a ledger of many buckets then asks one. */
+  /** `account` is the key's, if known: a ledger with several buckets then reads only one. */
   readKey(keyUid: string, period: QuotaPeriod, account?: string): Promise<KeySpending>;
   /** `account`: "namespace/name". */
   readAccount(account: string): Promise<AccountSpending>;
   /**
-   * Whose spending to read again, for who read it at `mark`, or at none: to be asked before it is read. That a period
-   * has ended is no change. Absent: a ledger that cannot tell.
+   * What a caller that read spending at `mark` must read again. Call it before reading. The end of a period is no
+   * change. Absent in ledgers that do not track changes.
    */
   changesSince?(mark: object | undefined): Promise<SpendingChanges>;
 }
@@ -150,55 +144,51 @@ export interface LedgerGauges {
   readonly slots: Readonly<Record<SlotLimit['scope'], number>>;
 }
 
-/** Whether it can promise anything now. */
+/** Whether the ledger accepts operations now. */
 export interface LedgerHealth {
   readonly ok: boolean;
-  /** In words, where it is not ok. */
+  /** Why not, as a sentence for operators; empty where `ok`. */
   readonly reason: string;
 }
 
 export interface Ledger extends LedgerReader {
   /**
-   * All of them, or none. The call owns them until it gives them back by the same call id. A ledger that decides in
-   * memory answers at once; neither throws where it can promise nothing: a promise rejects.
+   * Takes all of the slots or none; the call owns them until releaseSlots. A ledger in memory returns the result
+   * itself. Failures are always rejections, never thrown.
    */
   takeSlots(callId: string, slots: readonly SlotLimit[]): SlotResult | Promise<SlotResult>;
-  /** Gives back the named scopes' slots of a call, or all of them. Never fails; unknown ones are ignored. */
+  /** Releases a call's slots of the given scopes, or all. Never fails; slots that the call does not own are ignored. */
   releaseSlots(callId: string, scopes?: readonly SlotLimit['scope'][]): void;
-  /** A second hold of the same call id replaces the first, if it is granted; else the first stays. */
+  /** A further hold of the same call id replaces the earlier one if it is granted. */
   hold(request: HoldRequest): Promise<HoldResult>;
   /**
-   * All of these slots and the hold, or nothing of both; those that the call has already stay. Present where that is
-   * less work than one after the other.
+   * Takes the slots and the hold atomically. Slots that the call already owns stay. Absent where it would be no faster
+   * than takeSlots and hold.
    */
   admit?(request: HoldRequest, slots: readonly SlotLimit[]): Promise<AdmitResult>;
-  /** Renews the holds of running calls with what a reaper would bill. */
+  /** Renews the holds of running calls, and records what a reaper would bill. */
   recordProgress(progress: ReadonlyMap<string, CallProgress>): Promise<void>;
-  /** Exactly once per call id; a repetition answers with the first result. Frees the call's slots too. */
+  /** Settles once per call id; a repetition returns the first result. Releases the call's slots too. */
   settle(settlement: Settlement): Promise<SettleResult>;
-  /** A key's job; undefined where there is none or it is another key's. */
+  /** A key's job; undefined if there is none or it belongs to another key. */
   readJob(keyUid: string, jobId: string): Promise<JobRecord | undefined>;
-  /**
-   * Running jobs whose time to be looked at has come, at most so many; each is given to one caller, and comes again
-   * after `againMs` if nobody says how it ended.
-   */
+  /** Claims at most `limit` running jobs that are due. A claimed job is due again after `againMs` unless it ended. */
   claimJobs(nowMs: number, againMs: number, limit: number): Promise<readonly JobRecord[]>;
   /**
-   * How a job ended, once: only the first counts, and later ones are answered with it. Failed gives the call's cost
-   * back to key and account in the windows that it was billed in; its record then costs nothing and has the status
-   * Refunded.
+   * Records a job's outcome; only the first counts, and later calls return it. `Failed` refunds key and account in the
+   * periods that were billed: the call's record then has cost 0 and the status Refunded.
    */
   finishJob(job: Pick<JobRecord, 'jobId' | 'origin'>, state: 'Completed' | 'Failed'): Promise<JobRecord>;
-  /** The record of a call, running ones included; undefined where there is none or it is another key's. */
+  /** The record of a settled or running call; undefined if there is none or it belongs to another key. */
   readUsage(keyUid: string, callId: string): Promise<UsageRecord | undefined>;
   gauges(): LedgerGauges;
-  /** For readiness. Absent: a ledger that is as ready as its process. */
+  /** For readiness. Absent in ledgers that are always ready. */
   health?(): LedgerHealth;
-  /** Resolves once everything that was acknowledged is on disk and the store is closed. */
+  /** Resolves when all acknowledged operations are on disk and the store is closed. */
   close(): Promise<void>;
 }
 
-/** The ledger cannot promise anything now. The caller answers 503 and may try again. */
+/** The ledger cannot accept the operation now. The client gets 503 and may retry. */
 export class LedgerUnavailable extends Error {
   override readonly name = 'LedgerUnavailable';
 }

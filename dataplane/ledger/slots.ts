@@ -1,5 +1,5 @@
 /**
- * [P] Concurrency slots in memory: they live and die with the process. Taken all or none, given back by call id.
+ * [P] Concurrency slots in the memory of one process.
  */
 import { CallMap } from './call-map.ts';
 import type { LedgerGauges, SlotLimit, SlotResult } from './ledger.ts';
@@ -11,7 +11,7 @@ interface SlotUse {
 }
 
 export interface Slots {
-  /** Those in use, by id. */
+  /** Slots in use, by id. */
   readonly uses: Map<string, SlotUse>;
   /** The slots that a call owns. */
   readonly owned: CallMap<readonly SlotUse[]>;
@@ -21,7 +21,7 @@ export function createSlots(): Slots {
   return { uses: new Map(), owned: new CallMap() };
 }
 
-/** Takes all of them or none; those that the call owns already stay its own and count once. */
+/** Takes all slots or none. Slots that the call already owns count once. */
 export function takeSlots({ uses, owned }: Slots, callId: string, limits: readonly SlotLimit[]): SlotResult {
   const mine = owned.get(callId) ?? [];
   const wanted = limits.filter(({ id }) => !mine.some((use) => use.id === id));
@@ -37,7 +37,7 @@ export function takeSlots({ uses, owned }: Slots, callId: string, limits: readon
   return { outcome: 'Taken' };
 }
 
-/** Gives back the named scopes' slots of a call, or all; what it does not own is ignored. */
+/** Releases a call's slots of the given scopes, or all. */
 export function releaseSlots({ uses, owned }: Slots, callId: string, scopes?: readonly SlotLimit['scope'][]): void {
   const mine = owned.get(callId) ?? [];
   const kept = scopes ? mine.filter(({ scope }) => !scopes.includes(scope)) : [];

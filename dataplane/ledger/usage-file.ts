@@ -1,6 +1,6 @@
 /**
- * The records of calls in a ledger's file, read beside the process that writes it: opened for reading only, and nothing
- * is locked. What a running gateway has settled reaches the file within seconds.
+ * Reads usage records from a ledger's file while another process writes it, without a lock. A running gateway's records
+ * reach the file within seconds.
  */
 import { DatabaseSync } from 'node:sqlite';
 import { decodeRecord, RECORD_COLUMNS } from './embedded/rows.ts';
@@ -12,7 +12,7 @@ import { UsageTables } from './usage-tables.ts';
 const COLUMNS = RECORD_COLUMNS.join(', ');
 const BUSY_TIMEOUT_MS = 5_000;
 
-/** In the order of their settlement. Throws where there is no such file, or it is no ledger. */
+/** Yields records in the order of settlement. Throws if the file is missing or is not a ledger. */
 export function* readUsageFile(path: string, filter: UsageFilter): Generator<UsageRecord> {
   const { keyUid = null, account = null, model = null, sinceMs = 0 } = filter;
   const db = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
@@ -27,13 +27,13 @@ export function* readUsageFile(path: string, filter: UsageFilter): Generator<Usa
   }
 }
 
-/** A file that is kept open, for whoever asks again and again. */
+/** A file that stays open for repeated queries. */
 export interface UsageFile {
   readonly tables: UsageTables;
   close(): void;
 }
 
-/** Throws where there is no such file, it is no ledger, or its schema is older than this program's. */
+/** Throws if the file is missing, is not a ledger, or has an older schema. */
 export function openUsageFile(path: string): UsageFile {
   const db = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
   try {

@@ -1,13 +1,12 @@
 /**
- * [P] Records of calls as programs and spreadsheets read them: the columns' names and values, and CSV. Money is a
- * decimal of USD.
+ * [P] Formats usage records as JSON columns and CSV. Money is a decimal of USD.
  */
 import { formatDecimal } from '../snapshot/decimal.ts';
 import type { UsageRecord } from './usage-record.ts';
 
 export type UsageColumn = readonly [name: string, value: (record: UsageRecord) => string | number];
 
-/** At least, as people write money; nano-dollars have nine. */
+/** The least number of decimal places; nano-dollars have nine. */
 const PLACES = 2;
 
 /** In the order of JSON and CSV. */
@@ -51,7 +50,7 @@ function csvLine(cells: readonly (string | number)[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`;
 }
 
-/** RFC 4180. What a spreadsheet would take for a formula is kept from being one: names of models come from outside. */
+/** RFC 4180. Texts that a spreadsheet would run as a formula are quoted, since model names come from outside. */
 function csvCell(value: string | number): string {
   const text = typeof value === 'string' && /^[=+\-@\t\r\n＝＋－＠]/.test(value) ? `'${value}` : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

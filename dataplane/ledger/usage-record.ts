@@ -1,6 +1,4 @@
-/**
- * What the ledger keeps of one call, for `GET /v1/usage/{id}`, for exports and for a hold that its owner cannot settle.
- */
+/** The ledger's record of one call, for `GET /v1/usage/{id}`, for exports, and for holds that a reaper settles. */
 
 /** Tokens by price class. `input` excludes cached and written ones (Anthropic's way of counting). */
 export interface TokenCounts {
@@ -14,30 +12,30 @@ export interface TokenCounts {
 export const NO_TOKENS: TokenCounts = { input: 0, cached: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 0 };
 
 /**
- * Provider: the provider's own final figures. Estimated: it gave none, and the gateway counted.
- * Partial: the call was cut short, and this is what was seen until then.
+ * Provider: the provider's final figures. Estimated: the provider reported none, and the gateway counted.
+ * Partial: the call was cut short, and these are the figures until then.
  */
 export const USAGE_SOURCES = ['Provider', 'Estimated', 'Partial'] as const;
 export type UsageSource = (typeof USAGE_SOURCES)[number];
 
 /**
  * Running: not settled yet. Abandoned: its process died, and a reaper settled it at its last recorded progress.
- * Refunded: it made a job that failed at the provider, and what it cost was given back.
- * The journal stores the place in this list: additions go to the end.
+ * Refunded: it created a job that failed at the provider, and its cost was refunded.
+ * The journal stores the index in this list: append only.
  */
 export const CALL_STATUSES = [
   'Running', 'Succeeded', 'Failed', 'ClientClosed', 'ProviderCut', 'Abandoned', 'Refunded',
 ] as const;
 export type CallStatus = (typeof CALL_STATUSES)[number];
 
-/** What is known of a call while it runs: what a reaper would bill. */
+/** What a reaper would bill for a running call. */
 export interface CallProgress {
   readonly costNanoUsd: bigint;
   readonly tokens: TokenCounts;
   readonly usageSource: UsageSource;
 }
 
-/** The unchanging part of a call's record, fixed at admission. */
+/** The part of a call's record that is fixed at admission. */
 export interface CallOrigin {
   readonly callId: string;
   readonly keyUid: string;
@@ -55,8 +53,8 @@ export interface CallOrigin {
 }
 
 /**
- * One call's record. Once it is settled, `costNanoUsd` is what was billed: the records of a key add up to what it has
- * spent. `unbilledNanoUsd` is what the call cost beyond that, because nothing was left to take it from.
+ * One call's record. After settlement `costNanoUsd` is the amount billed, and the records of a key add up to its
+ * spending. `unbilledNanoUsd` is the part of the cost that neither key nor account could pay.
  */
 export interface UsageRecord extends CallOrigin, CallProgress {
   readonly status: CallStatus;

@@ -1,9 +1,8 @@
 /**
- * [P] The tables that usage is read from, in a ledger's file and in a usage mirror alike: what a call's record has, the
- * index that pages follow, and sums by UTC day. Triggers keep the sums exact, whoever writes.
+ * [P] The tables of usage records in a ledger's file and in a usage mirror: columns, the index for pages, and sums by
+ * UTC day, which triggers maintain.
  */
 
-/** The columns of a call, from its key to its source of usage. */
 export const CALL_COLUMNS = `
   key_uid TEXT NOT NULL, account TEXT NOT NULL, created_ms INTEGER NOT NULL,
   group_name TEXT NOT NULL, model TEXT NOT NULL, channel TEXT NOT NULL, catalog TEXT NOT NULL,
@@ -27,8 +26,8 @@ const TAKE_OLD = `UPDATE usage_days SET calls = calls - 1, cost_nano_usd = cost_
   DELETE FROM usage_days WHERE (${DAY_KEY}) = (${dayKeyOf('OLD.')}) AND calls = 0;`;
 
 /**
- * For a database that has a table `usage`; its records are summed. `day` counts days since the epoch. This is a
- * published step of the ledger file's migrations: it is never edited.
+ * Adds the sums to a database with a table `usage`. `day` counts days since the epoch. This is a published migration of
+ * the ledger's file and is never edited.
  */
 export const USAGE_SUMS = `
   CREATE INDEX usage_by_account ON usage (account, created_ms, call_id);

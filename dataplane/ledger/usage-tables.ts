@@ -1,7 +1,7 @@
 /**
- * Reads the tables of usage-schema.ts over an open database. The calls of an account are in the order of their
- * admission, and of their ids within a millisecond. Each statement looks at a bounded part of an account, since SQLite
- * answers on the caller's thread; every method throws where the database cannot be read.
+ * Reads the tables of usage-schema.ts. Calls of an account are ordered by admission, then by id. Each statement reads a
+ * bounded part of an account, because SQLite blocks the calling thread. Every method throws if the database cannot be
+ * read.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { decodeCount, decodeRecord, RECORD_COLUMNS, RowReader } from './embedded/rows.ts';
@@ -10,13 +10,13 @@ import { prepareRows, rowsOf } from './embedded/schema.ts';
 import type { CallStatus, UsageRecord } from './usage-record.ts';
 import { DAY_MS } from './usage-schema.ts';
 
-/** A call's place among those of its account. An empty id is before all calls of its millisecond. */
+/** A position in the order of an account's calls. An empty id comes before all calls of its millisecond. */
 export interface CallPosition {
   readonly createdMs: number;
   readonly callId: string;
 }
 
-/** What calls of one account must have; absent fields leave out nothing. */
+/** Selects calls of one account; absent fields match all. */
 export interface CallFilter {
   readonly account: string;
   readonly keyUid?: string;
@@ -24,13 +24,13 @@ export interface CallFilter {
   readonly status?: CallStatus;
 }
 
-/** From one position on, up to but without another. */
+/** From one position (included) to another (excluded). */
 export interface CallRange {
   readonly from: CallPosition;
   readonly to: CallPosition;
 }
 
-/** The sum of one account's calls of a UTC day that have a key, a model and a status in common. */
+/** The sum of an account's calls with the same UTC day, key, model and status. */
 export interface DaySum {
   /** Days since the epoch. */
   readonly day: number;
@@ -55,7 +55,7 @@ const ORDER: Readonly<Record<CallOrder, string>> = {
 };
 const DAYS = 'account = :account AND day >= :fromDay AND day <= :toDay';
 
-/** The statements, as tests look at their plans. */
+/** The statements; tests check their query plans. */
 export const USAGE_QUERIES = {
   calls: (order: CallOrder) =>
     `SELECT ${COLUMNS} FROM usage WHERE ${IN_RANGE} AND ${FILTER} ${ORDER[order]} LIMIT :most`,
@@ -87,14 +87,14 @@ export class UsageTables {
     this.#daySums = prepareRows(db, USAGE_QUERIES.daySums);
   }
 
-  /** The first calls of a range, in an order, at most so many. */
+  /** The first calls of a range in an order, at most `most`. */
   calls(filter: CallFilter, range: CallRange, { order, most }: { readonly order: CallOrder; readonly most: number }):
   UsageRecord[] {
     const parameters = { ...filterParameters(filter), ...rangeParameters(range), most };
     return rowsOf(this.#calls[order].all(parameters)).map(decodeRecord);
   }
 
-  /** The first part of a range that has so many calls of the account, of any kind; all of it if it has less. */
+  /** The first part of a range with `size` calls of the account, or all of it if it has fewer. */
   slice(account: string, range: CallRange, { order, size }: { readonly order: CallOrder; readonly size: number }):
   CallRange {
     // the newest slice begins with the last of its calls, the oldest slice ends before the first call of the next
@@ -106,17 +106,17 @@ export class UsageTables {
     return order === 'NewestFirst' ? { from: position, to: range.to } : { from: range.from, to: position };
   }
 
-  /** Sums of a range's calls, which are all read. */
+  /** Sums of a range, computed from its calls. */
   sums(filter: CallFilter, range: CallRange): DaySum[] {
     return rowsOf(this.#sums.all({ ...filterParameters(filter), ...rangeParameters(range) })).map(decodeSum);
   }
 
-  /** Sums of a whole day. There may be several of the same key and model, of different statuses. */
+  /** Sums of a whole day; several of a key and model if their status differs. */
   daySums(filter: CallFilter, day: number): DaySum[] {
     return rowsOf(this.#daySums.all({ ...filterParameters(filter), day })).map(decodeSum);
   }
 
-  /** The first day, in an order, that has such calls; both ends of the range belong to it. */
+  /** The first day in an order with such calls; the range includes both ends. */
   day(filter: CallFilter, [fromDay, toDay]: readonly [number, number], order: CallOrder): number | undefined {
     const [row] = rowsOf(this.#day[order].all({ ...filterParameters(filter), fromDay, toDay }));
     return row && decodeCount(row);

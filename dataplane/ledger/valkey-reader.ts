@@ -1,15 +1,15 @@
 /**
- * The reading half of a shared ledger: spending for statuses, and the records of calls for exports. It changes nothing,
- * so that a user of the server who may only read is enough. It answers nothing while the store is empty or being filled
- * again: the figures would be too small, and such a store is filled from statuses.
+ * Reads a shared ledger: spending for statuses, and usage records. Read permissions on the server are enough. It
+ * refuses to read while the store is empty or being refilled, because figures would be too low, and statuses are what
+ * an empty store is refilled from.
  */
 import { LedgerUnavailable } from './ledger.ts';
 import type { AccountSpending, KeySpending, LedgerReader, QuotaPeriod } from './ledger.ts';
-import { isAskedFor } from './usage-filter.ts';
+import { matchesFilter } from './usage-filter.ts';
 import type { UsageFilter } from './usage-filter.ts';
 import type { UsageRecord } from './usage-record.ts';
-import { openLink } from './valkey/link.ts';
-import type { Link } from './valkey/link.ts';
+import { openConnection } from './valkey/connection.ts';
+import type { ValkeyConnection } from './valkey/connection.ts';
 import { bucketBases, bucketOf, parseValkeyUrl } from './valkey/location.ts';
 import { encodeBatch } from './valkey/operations.ts';
 import type { Operation } from './valkey/operations.ts';
@@ -18,10 +18,7 @@ import {
 } from './valkey/replies.ts';
 import type { Reply } from './valkey/replies.ts';
 
-/**
- * The id of a stream's entry; ids are in the order of settlement. A record that is written anew, because its call was
- * refunded or settled late, leaves its stream and comes again at the end.
- */
+/** The id of a stream entry, in the order of settlement. A record that changes moves to the end of its stream. */
 export interface StreamId {
   readonly ms: number;
   readonly seq: number;
@@ -32,7 +29,15 @@ export interface StreamRecord {
   readonly record: UsageRecord;
 }
 
-/** Before all others. */
+/** What there is of an account's stream. */
+export interface StreamExtent {
+  readonly count: number;
+  readonly first: StreamId | undefined;
+  /** Of the store; another one after the store lost data. */
+  readonly epoch: string;
+}
+
+/** Before all entries. */
 export const STREAM_START: StreamId = { ms: 0, seq: 0 };
 
 export interface ValkeyReader extends LedgerReader {
@@ -40,64 +45,71 @@ export interface ValkeyReader extends LedgerReader {
   records(filter: UsageFilter): AsyncGenerator<UsageRecord>;
   /** The next records of an account after an entry, in the order of settlement. */
   recordsAfter(account: string, id: StreamId, most: number): Promise<readonly StreamRecord[]>;
-  /** How many records there are of an account, and the first one's id. */
-  extent(account: string): Promise<{ readonly count: number; readonly first: StreamId | undefined }>;
+  /** The accounts that have spent or held anything. */
+  accounts(): Promise<readonly string[]>;
+  extent(account: string): Promise<StreamExtent>;
   close(): void;
 }
 
-/** An account and the bucket that has it. */
+/** An account and its bucket. */
 interface Location {
   readonly base: string;
   readonly account: string;
 }
 
-/** The head of a batch that only reads. */
 const READING_HEAD = ['', '', '', '0', '0', 'read', '0', '0', '0', '0', ''];
 const PAGE = 500;
 const RETRY_MS = 50;
 const TIMEOUT_MS = 5_000;
 
-/** Connects in the background. Whatever is asked waits for the server for some seconds, and is then refused. */
+/** Connects in the background. Each method waits up to five seconds for the server, then rejects. */
 export function openValkeyReader(url: string): ValkeyReader {
   const location = parseValkeyUrl(url);
-  const link = openLink(location);
+  const connection = openConnection(location);
   const bases = bucketBases(location);
   const baseOf = (account: string): string => bases[bucketOf(account, bases.length)] ?? '';
   const locate = (account: string): Location => ({ base: baseOf(account), account });
   return {
     async readKey(keyUid: string, period: QuotaPeriod, account?: string): Promise<KeySpending> {
       const asked = account === undefined ? bases : [baseOf(account)];
-      const replies = await Promise.all(asked.map((base) => ask(link, base, { name: 'key', args: [keyUid] })));
+      const replies = await Promise.all(asked.map((base) => ask(connection, base, { name: 'key', args: [keyUid] })));
       const [none = []] = replies;
       return parseKeySpending(replies.find(([word]) => word === 'key') ?? none, period);
     },
     async readAccount(account: string): Promise<AccountSpending> {
-      return parseAccountSpending(await ask(link, baseOf(account), { name: 'account', args: [account] }));
+      return parseAccountSpending(await ask(connection, baseOf(account), { name: 'account', args: [account] }));
     },
     async *records(filter) {
       for (const base of filter.account === undefined ? bases : [baseOf(filter.account)]) {
-        await ask(link, base, { name: 'beat', args: [] });
-        const accounts = filter.account === undefined ? await listAccounts(link, base) : [filter.account];
-        for (const account of accounts) yield* readRecords(link, { base, account }, filter);
+        await ask(connection, base, { name: 'beat', args: [] });
+        const accounts = filter.account === undefined ? await listAccounts(connection, base) : [filter.account];
+        for (const account of accounts) yield* readRecords(connection, { base, account }, filter);
       }
     },
     recordsAfter: (account, id, most) =>
-      readEntries(link, locate(account), [`(${formatId(id)}`, '+', 'COUNT', String(most)]),
+      readEntries(connection, locate(account), [`(${formatId(id)}`, '+', 'COUNT', String(most)]),
+    async accounts() {
+      const lists = await Promise.all(bases.map((base) => listAccounts(connection, base)));
+      return lists.flat();
+    },
     async extent(account) {
       const base = baseOf(account);
-      await ask(link, base, { name: 'beat', args: [] });
-      const [count, first] = await Promise.all([
-        retry(() => link.command(base, ['XLEN', `${base}s:${account}`])),
-        readEntries(link, { base, account }, ['-', '+', 'COUNT', '1']),
+      await ask(connection, base, { name: 'beat', args: [] });
+      const [count, first, epoch] = await Promise.all([
+        retry(() => connection.command(base, ['XLEN', `${base}s:${account}`])),
+        readEntries(connection, { base, account }, ['-', '+', 'COUNT', '1']),
+        retry(() => connection.command(base, ['HGET', `${base}e`, 'id'])),
       ]);
-      return { count: Number(count), first: first[0]?.id };
+      return { count: Number(count), first: first[0]?.id, epoch: String(epoch) };
     },
-    close: () => link.close(),
+    close: () => connection.close(),
   };
 }
 
-async function readEntries(link: Link, { base, account }: Location, range: readonly string[]): Promise<StreamRecord[]> {
-  const entries = await retry(() => link.command(base, ['XRANGE', `${base}s:${account}`, ...range]));
+async function readEntries(
+  connection: ValkeyConnection, { base, account }: Location, range: readonly string[],
+): Promise<StreamRecord[]> {
+  const entries = await retry(() => connection.command(base, ['XRANGE', `${base}s:${account}`, ...range]));
   if (!Array.isArray(entries)) return [];
   return entries.map((entry) => {
     const [id, text] = parseEntry(entry);
@@ -110,38 +122,41 @@ function formatId({ ms, seq }: StreamId): string {
   return `${ms}-${seq}`;
 }
 
-async function ask(link: Link, base: string, operation: Operation): Promise<Reply> {
-  const [word, reply = ''] = parseReplies(await retry(() => link.read(base, encodeBatch(READING_HEAD, [operation]))));
+async function ask(connection: ValkeyConnection, base: string, operation: Operation): Promise<Reply> {
+  const replies = await retry(() => connection.read(base, encodeBatch(READING_HEAD, [operation])));
+  const [word, reply = ''] = parseReplies(replies);
   if (word !== 'ok') throw new LedgerUnavailable('the ledger\'s store is empty, or is being filled again');
   return parseReply(reply);
 }
 
-async function listAccounts(link: Link, base: string): Promise<readonly string[]> {
-  return parseTexts(await retry(() => link.command(base, ['SMEMBERS', `${base}accounts`]))).toSorted();
+async function listAccounts(connection: ValkeyConnection, base: string): Promise<readonly string[]> {
+  return parseTexts(await retry(() => connection.command(base, ['SMEMBERS', `${base}accounts`]))).toSorted();
 }
 
-async function* readRecords(link: Link, location: Location, filter: UsageFilter): AsyncGenerator<UsageRecord> {
-  // a record is written when its call is over, never before the call was admitted
+async function* readRecords(
+  connection: ValkeyConnection, location: Location, filter: UsageFilter,
+): AsyncGenerator<UsageRecord> {
+  // a record is written after its call was admitted, so that no earlier entry is needed
   let from = String(Math.max(0, filter.sinceMs ?? 0));
   for (;;) {
-    const entries = await readEntries(link, location, [from, '+', 'COUNT', String(PAGE)]);
+    const entries = await readEntries(connection, location, [from, '+', 'COUNT', String(PAGE)]);
     const last = entries.at(-1);
     if (!last) return;
-    for (const { record } of entries) if (isAskedFor(record, filter)) yield record;
+    for (const { record } of entries) if (matchesFilter(record, filter)) yield record;
     from = `(${formatId(last.id)}`;
   }
 }
 
-/** An entry's id, and its only value. */
+/** An entry's id and its only value. */
 function parseEntry(entry: unknown): [id: string, text: string] {
   const [id, fields] = Array.isArray(entry) ? entry : [];
   const text: unknown = Array.isArray(fields) ? fields[1] : undefined;
   if (typeof id !== 'string' || typeof text !== 'string')
-    throw new LedgerUnavailable('the ledger has a record that is none');
+    throw new LedgerUnavailable('the ledger contains an entry that is not a record');
   return [id, text];
 }
 
-/** Until the server answers, for some seconds. */
+/** Repeats the work until it succeeds, for at most five seconds. */
 async function retry(work: () => Promise<unknown>): Promise<unknown> {
   const untilMs = performance.now() + TIMEOUT_MS;
   for (;;) {

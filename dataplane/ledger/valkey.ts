@@ -1,8 +1,7 @@
 /**
- * The ledger of a fleet, in a Valkey (or Redis) that all data planes share. A script on the server (valkey/ledger.lua)
- * executes every operation and moves the money of key and account at once. This process keeps its instance alive,
- * renews what it holds, bills what dead instances have left, and keeps a journal of its own. docs/design/valkey.md has
- * the reasons.
+ * The ledger of a fleet, in a Valkey (or Redis) server that all data planes share. A script on the server
+ * (valkey/ledger.lua) executes each operation on key and account atomically. This process renews its lease and its
+ * holds, reaps the holds of dead instances and keeps a journal of its own (docs/design/valkey.md).
  */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
@@ -18,27 +17,27 @@ import type { BucketSettings } from './valkey/bucket.ts';
 import { Instance } from './valkey/instance.ts';
 import type { LedgerEvent } from './valkey/instance.ts';
 import { openJournal, NO_JOURNAL } from './valkey/journal.ts';
-import { openLink } from './valkey/link.ts';
+import { openConnection } from './valkey/connection.ts';
 import { parseValkeyUrl } from './valkey/location.ts';
 import { progressOperation } from './valkey/operations.ts';
 import type { RefillSource } from './valkey/refill.ts';
 import {
-  parseAccountSpending, parseJob, parseKeySpending, parseNestedReply, parseRecord, understand,
+  parseAccountSpending, parseJob, parseKeySpending, parseNestedReply, parseRecord, readReply,
 } from './valkey/replies.ts';
 import { deliverPending, settle } from './valkey/settlements.ts';
 
 export interface ValkeyLedgerOptions {
   /** valkey://user:password@host:port/0?… */
   readonly url: string;
-  /** Where the journal is kept; this process's alone. Undefined: none, for tests. */
+  /** The folder of the journal, which only this process may use. Undefined: no journal, for tests. */
   readonly dataDir?: string | undefined;
-  /** Told when calls begin to be refused and when they are accepted again, and of what a store has lost. */
+  /** Called when the ledger begins to refuse calls, when it accepts them again, and when a store has lost data. */
   readonly onEvent?: (event: LedgerEvent) => void;
-  /** What is known elsewhere of what was spent, for a store that begins anew. */
+  /** Spending known from elsewhere, for a store that lost everything. */
   readonly refill?: RefillSource;
   /**
-   * Each process counts generations for itself, from files: an earlier one is refused only where its limits differ from
-   * the later one's. Default: false, as for objects of a Kubernetes API server.
+   * True if each process counts generations by itself, from files: an older generation is then refused only if its
+   * limits differ. Default false: generations come from a Kubernetes API server.
    */
   readonly ownGenerations?: boolean;
   /** For tests. */
@@ -49,14 +48,14 @@ const DAY_MS = 86_400_000;
 const DEFAULTS = {
   leaseMs: 25_000, keepMs: 35 * DAY_MS, generationMs: 60_000, refillMs: 4_000, timeoutMs: 200, clock: undefined,
 } satisfies Partial<BucketSettings>;
-/** How long opening waits for a server that does not answer; after that it goes on trying in the background. */
+/** How long opening waits for a server that does not answer; it then retries in the background. */
 const OPENING_MS = 5_000;
 const CLOSING_MS = 5_000;
 const POLL_MS = 10;
 
 /**
- * Resolves once the ledger answers, or after five seconds: it then refuses everything until the server is there.
- * Rejects where the URL or the journal is unusable.
+ * Resolves when the server answers, or after five seconds; until it answers, the ledger refuses everything. Rejects if
+ * the URL or the journal is unusable.
  */
 export async function openValkeyLedger(options: ValkeyLedgerOptions): Promise<Ledger> {
   const { url, dataDir, onEvent = () => undefined, refill, ownGenerations: lenient = false } = options;
@@ -65,7 +64,7 @@ export async function openValkeyLedger(options: ValkeyLedgerOptions): Promise<Le
   const onFault = (error: unknown): void => onEvent({ kind: 'JournalFails', reason: String(error) });
   const journal = dataDir === undefined ? NO_JOURNAL
     : await openJournal({ folder: join(dataDir, 'ledger-journal'), onFault });
-  const instance = new Instance({ location, link: openLink(location), settings, journal, onEvent, refill });
+  const instance = new Instance({ location, connection: openConnection(location), settings, journal, onEvent, refill });
   instance.start();
   deliverPending(instance);
   const untilMs = performance.now() + OPENING_MS;
@@ -83,7 +82,7 @@ class ValkeyLedger implements Ledger {
   constructor(instance: Instance) {
     this.#instance = instance;
     if (instance.buckets.length > 1) return;
-    // in a Cluster, slots and money are mostly in different buckets
+    // in a Cluster, slots and money are usually in different buckets
     this.admit = async (request, slots) => {
       this.#assertOpen();
       return admit(instance, request, slots);
@@ -106,12 +105,13 @@ class ValkeyLedger implements Ledger {
 
   async recordProgress(progress: ReadonlyMap<string, CallProgress>): Promise<void> {
     this.#assertOpen();
-    const asked = this.#instance.bucketsWithHolds().map((bucket) => bucket.ask({ name: 'beat', args: [] }));
+    const asked = this.#instance.bucketsWithHolds().map((bucket) => bucket.execute({ name: 'beat', args: [] }));
     for (const [callId, latest] of progress) {
       const held = this.#instance.held.get(callId);
       if (!held) continue;
       held.progress = latest;
-      asked.push(this.#instance.bucketOfAccount(held.request.origin.account).ask(progressOperation(callId, latest)));
+      const bucket = this.#instance.bucketOfAccount(held.request.origin.account);
+      asked.push(bucket.execute(progressOperation(callId, latest)));
     }
     await Promise.all(asked);
   }
@@ -124,7 +124,7 @@ class ValkeyLedger implements Ledger {
   async readJob(keyUid: string, jobId: string): Promise<JobRecord | undefined> {
     this.#assertOpen();
     const reply = await this.#instance.askAboutKey(keyUid, { name: 'job', args: [keyUid, jobId] });
-    return reply[0] === 'none' ? undefined : understand(reply, parseJob);
+    return reply[0] === 'none' ? undefined : readReply(reply, parseJob);
   }
 
   async claimJobs(nowMs: number, againMs: number, limit: number): Promise<readonly JobRecord[]> {
@@ -133,8 +133,8 @@ class ValkeyLedger implements Ledger {
     for (const bucket of this.#instance.buckets) {
       if (jobs.length >= limit) break;
       const args = [String(nowMs), String(againMs), String(limit - jobs.length)];
-      const reply = await bucket.ask({ name: 'due', args });
-      jobs.push(...understand(reply, ([, ...due]) => due.map((text) => parseJob(parseNestedReply(text)))));
+      const reply = await bucket.execute({ name: 'due', args });
+      jobs.push(...readReply(reply, ([, ...due]) => due.map((text) => parseJob(parseNestedReply(text)))));
     }
     return jobs;
   }
@@ -143,29 +143,29 @@ class ValkeyLedger implements Ledger {
     this.#assertOpen();
     const { jobId, origin } = job;
     const bucket = this.#instance.bucketOfAccount(origin.account);
-    const reply = await bucket.ask({ name: 'finish', args: [origin.channel, jobId, state] });
+    const reply = await bucket.execute({ name: 'finish', args: [origin.channel, jobId, state] });
     if (reply[0] === 'none') throw new LedgerUnavailable('no such job');
-    return understand(reply, parseJob);
+    return readReply(reply, parseJob);
   }
 
   async readUsage(keyUid: string, callId: string): Promise<UsageRecord | undefined> {
     this.#assertOpen();
     const reply = await this.#instance.askAboutKey(keyUid, { name: 'usage', args: [callId] });
     if (reply[0] === 'none') return undefined;
-    const { record } = understand(reply, parseRecord);
+    const { record } = readReply(reply, parseRecord);
     return record.keyUid === keyUid ? record : undefined;
   }
 
   async readKey(keyUid: string, period: QuotaPeriod, account?: string): Promise<KeySpending> {
     this.#assertOpen();
     const reply = await this.#instance.askAboutKey(keyUid, { name: 'key', args: [keyUid] }, account);
-    return understand(reply, (known) => parseKeySpending(known, period));
+    return readReply(reply, (known) => parseKeySpending(known, period));
   }
 
   async readAccount(account: string): Promise<AccountSpending> {
     this.#assertOpen();
-    const reply = await this.#instance.bucketOfAccount(account).ask({ name: 'account', args: [account] });
-    return understand(reply, parseAccountSpending);
+    const reply = await this.#instance.bucketOfAccount(account).execute({ name: 'account', args: [account] });
+    return readReply(reply, parseAccountSpending);
   }
 
   gauges(): LedgerGauges {

@@ -7,7 +7,7 @@ import type { Converter, ProviderError, UpstreamBody } from '../protocol/convert
 import { readProviderError } from '../protocol/provider-errors.ts';
 import type { Provider } from '../protocol/provider.ts';
 import { providerOf } from '../protocol/providers.ts';
-import { UpstreamFailure } from '../upstream/upstream.ts';
+import { UpstreamFailure, connectErrorOf } from '../upstream/upstream.ts';
 import type { UpstreamFailureKind, UpstreamResponse } from '../upstream/upstream.ts';
 import { requestHeaders } from '../upstream/headers.ts';
 import type { Admitted, CallRecord, Forwarded, PipelineDeps } from './context.ts';
@@ -22,7 +22,7 @@ export type AttemptFailure =
     readonly error: ProviderError;
   }
   /** There was no response, or no first piece of it. */
-  | { readonly kind: 'Broken'; readonly failure: UpstreamFailureKind };
+  | { readonly kind: 'Broken'; readonly failure: UpstreamFailureKind; readonly connectError?: string };
 
 /** The client disconnected before the provider answered. */
 export class ClientDisconnected extends Error {
@@ -39,7 +39,7 @@ export async function attempt(deps: PipelineDeps, admitted: Admitted, record: Ca
   const startedAt = deps.clock.monotonicMs();
   const converter = call.converter(candidate);
   if (!converter) throw new Error('a candidate that cannot serve this endpoint was routed to');
-  const request = convertRequest(admitted, converter);
+  const request = await convertRequest(admitted, converter);
   record.sent = true;
   const result = await send(deps, { admitted, converter, request, record });
   const durationMs = deps.clock.monotonicMs() - startedAt;
@@ -74,7 +74,10 @@ async function send(deps: PipelineDeps, sent: ConvertedCall): Promise<AttemptRes
     if (!(error instanceof UpstreamFailure)) throw error;
     // after a cancellation the provider may go on and charge for the call; after its own failure it does not
     record.sent = error.sent && error.kind === 'Aborted';
-    return { kind: 'Broken', failure: error.kind };
+    return {
+      kind: 'Broken', failure: error.kind,
+      ...error.kind === 'Connect' && { connectError: connectErrorOf(error) },
+    };
   }
 }
 
@@ -83,14 +86,15 @@ function isAnswer(status: number): boolean {
   return status >= 200 && status < 300 && status !== 204 && status !== 205;
 }
 
-function convertRequest({ candidate, routed, outputLimit }: Admitted, converter: Converter): UpstreamBody {
+async function convertRequest(
+  { candidate, routed, outputLimit }: Admitted, converter: Converter,
+): Promise<UpstreamBody> {
   const { call, received: { body } } = routed;
   try {
-    return converter.request(body.bytes, body.parse(), {
+    return await body.convert(converter, candidate.target.protocol, {
       upstreamModel: candidate.upstreamModel,
       maxOutputTokens: call.output ? outputLimit : undefined,
       outputLimitField: candidate.model.outputLimitField,
-      scanned: body.scanned,
     });
   } catch (error) {
     if (error instanceof RequestFault) throw faultError(error);

@@ -19,7 +19,10 @@ import type { RequestBody } from './request-body.ts';
 export interface RouteWarning {
   readonly route: string;
   readonly channel: string;
+  /** HTTP status of the provider; 0: it cannot be reached. */
   readonly status: number;
+  /** Where it cannot be reached: the error code, such as ENOTFOUND. */
+  readonly connectError?: string;
 }
 
 /** Calls that were admitted and are not settled yet, by request id. */
@@ -43,7 +46,7 @@ export interface PipelineDeps {
   readonly random: () => number;
   /** Rejects with LedgerUnavailable after `ms` milliseconds; the work itself goes on. */
   readonly withTimeout: <T>(ms: number, work: Promise<T>) => Promise<T>;
-  /** Warns the ModelRoute's owner that a provider refused the gateway's credential or model name. */
+  /** Warns the ModelRoute's owner: a provider refused the gateway's credential or model name, or is unreachable. */
   readonly warn: (warning: RouteWarning) => void;
   /** Reports an error that no stage throws on purpose. */
   readonly defect: (requestId: string, error: unknown) => void;
@@ -115,7 +118,7 @@ export interface Received {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: RequestBody;
   /** Parses the body of this endpoint. */
-  readonly read: (received: Received) => EndpointCall;
+  readonly read: (received: Received) => Promise<EndpointCall>;
   readonly reply: ClientReply;
 }
 

@@ -2,7 +2,6 @@
  * Counts a request's input tokens by a provider that can, and otherwise by the gateway's own tokenizer. It costs
  * nothing, so no money is held, but it takes concurrency slots.
  */
-import { collectTexts } from '../protocol/anthropic/count-texts.ts';
 import type { TokenCounter } from '../protocol/provider.ts';
 import { providerOf } from '../protocol/providers.ts';
 import type { Candidate } from '../state/state.ts';
@@ -15,8 +14,8 @@ import { keyIsFull } from './failures.ts';
 import { route } from './route.ts';
 
 export interface CountDeps extends PipelineDeps {
-  /** Tokens of texts, by a tokenizer. Never rejects. */
-  readonly tokenizer: { count(texts: readonly string[]): Promise<number> };
+  /** Counts the tokens of texts; keys take turns. Never rejects. */
+  readonly tokenizer: { count(key: string, texts: readonly string[]): Promise<number> };
 }
 
 export interface TokenCount {
@@ -39,7 +38,7 @@ const TOKENS_PER_CALL = 3;
 export async function countTokens(
   deps: CountDeps, authenticated: Authenticated, attempts: AttemptReport[],
 ): Promise<TokenCount> {
-  const routed = route(deps, authenticated);
+  const routed = await route(deps, authenticated);
   const { model } = routed.call;
   await takeKeySlot(deps, routed);
   try {
@@ -91,7 +90,9 @@ async function askWithSlots(deps: CountDeps, request: CountRequest): Promise<num
 async function ask(deps: CountDeps, { routed, candidate, tokenCounter }: CountRequest): Promise<number | string> {
   const { received } = routed;
   const { target, upstreamModel, route: routeName } = candidate;
-  const { path, body: request } = tokenCounter.request(received.body.bytes, received.body.parse(), { upstreamModel });
+  const { path, body: request } = await received.body.countRequest(
+    tokenCounter, target.protocol, { upstreamModel },
+  );
   const headers = requestHeaders(received.headers, target.foreignHeaders);
   headers['content-type'] = 'application/json';
   try {
@@ -113,10 +114,10 @@ async function ask(deps: CountDeps, { routed, candidate, tokenCounter }: CountRe
 }
 
 /** Counts texts with the tokenizer, and each image or document as the model's imageTokens. */
-async function estimate({ tokenizer }: CountDeps, { received, candidates }: Routed): Promise<number> {
-  const { texts, units, images, files } = collectTexts(received.body.parse());
+async function estimate({ tokenizer }: CountDeps, { received, candidates, key }: Routed): Promise<number> {
+  const { texts, units, images, files } = await received.body.texts();
   const imageTokens = candidates[0]?.model.imageTokens ?? 0;
-  return await tokenizer.count(texts) + units * TOKENS_PER_UNIT + TOKENS_PER_CALL + (images + files) * imageTokens;
+  return await tokenizer.count(key.uid, texts) + units * TOKENS_PER_UNIT + TOKENS_PER_CALL + (images + files) * imageTokens;
 }
 
 async function collect(body: AsyncIterable<Uint8Array>): Promise<Buffer> {

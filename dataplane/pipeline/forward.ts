@@ -87,11 +87,15 @@ function addFailure(
   if (failure.kind === 'Broken' && failure.failure === 'Aborted') throw new ClientDisconnected();
   failed.last = failure;
   failed.count++;
-  if (failure.kind === 'Broken') return;
+  const { route, target } = candidate;
+  const warning = { route, channel: target.id.slice(route.length + 1) };
+  if (failure.kind === 'Broken') {
+    if (failure.connectError !== undefined) deps.warn({ ...warning, status: 0, connectError: failure.connectError });
+    return;
+  }
   const verdict = verdictOf(failure);
   if (verdict === 'rate_limited') failed.rateLimited.push(readRetryAfter(failure.headers, deps.clock.nowMs()));
   if (verdict !== 'credential') return;
   // only the platform team can correct this
-  const { route, target } = candidate;
-  deps.warn({ route, channel: target.id.slice(route.length + 1), status: failure.status });
+  deps.warn({ ...warning, status: failure.status });
 }

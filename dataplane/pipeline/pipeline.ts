@@ -19,7 +19,7 @@ export async function handleCall(deps: PipelineDeps, received: Received): Promis
   let outcome: CallOutcome;
   try {
     const authenticated = record.authenticated = authenticate(deps, received);  // key hash → key
-    const routed = record.routed = route(deps, authenticated);  // model → candidates, in order
+    const routed = record.routed = await route(deps, authenticated);  // model → candidates, in order
     const forwarded = await forward(deps, routed, record);      // per candidate: admit (slots, money), send
     outcome = await relay(deps, forwarded, record);             // convert back and meter; all but the last bytes
   } catch (error) {

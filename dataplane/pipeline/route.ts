@@ -9,10 +9,12 @@ import { orderCandidates } from '../upstream/pick.ts';
 import type { Authenticated, EndpointCall, PipelineDeps, Received, Routed } from './context.ts';
 
 /**
- * Throws invalid_json, invalid_request, model_not_found, model_not_priced, and the errors of the endpoint's own check.
+ * Rejects with invalid_json, invalid_request, model_not_found, model_not_priced, and the errors of the endpoint's own check.
  */
-export function route(deps: Pick<PipelineDeps, 'state' | 'random'>, authenticated: Authenticated): Routed {
-  const call = parseCall(authenticated.received);
+export async function route(
+  deps: Pick<PipelineDeps, 'state' | 'random'>, authenticated: Authenticated,
+): Promise<Routed> {
+  const call = await parseCall(authenticated.received);
   const { key } = authenticated;
   const offer = deps.state.get().groups.get(key.group)?.offers.get(call.model);
   const isVisible = offer?.endpoints.has(call.kind) && (!key.models || key.models.has(call.model));
@@ -29,9 +31,9 @@ export function modelNotFound(model: string): GatewayError {
   return new GatewayError('model_not_found', message, { param: 'model' });
 }
 
-function parseCall(received: Received): EndpointCall {
+async function parseCall(received: Received): Promise<EndpointCall> {
   try {
-    return received.read(received);
+    return await received.read(received);
   } catch (error) {
     if (error instanceof RequestFault) throw faultError(error);
     throw error;

@@ -31,8 +31,8 @@ export interface JsonObject {
 
 /** Deeper than any API's schema; recursive code that reads bodies relies on it. */
 export const MAX_DEPTH = 512;
-/** Every value costs tens of bytes of heap once parsed, however short it is in the text: `[[],[],…]`. */
-export const MAX_VALUES = 2_000_000;
+/** Each value costs time and tens of bytes of heap once parsed, however short it is in the text: `[[],[],…]`. */
+export const MAX_VALUES = 100_000;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -60,11 +60,17 @@ const SHORT_STRING = 48;
  * where it nests too deeply or holds too many values.
  */
 export function scanObject(bytes: Uint8Array, from = 0): JsonObject | undefined {
+  const object = scanUpTo(MAX_VALUES, bytes, from);
+  return object === 'TooManyValues' ? undefined : object;
+}
+
+/** The same, but stops after so many values, fewer than MAX_VALUES: the rest of the text is not looked at. */
+export function scanUpTo(maxValues: number, bytes: Uint8Array, from = 0): JsonObject | 'TooManyValues' | undefined {
   const text = asBuffer(bytes);
   const start = skipSpace(text, from);
   if (text[start] !== OPEN_BRACE) return undefined;
-  const scanner = new Scanner(text, start, false);
-  if (!scanner.scanValue()) return undefined;
+  const scanner = new Scanner(text, start, false, maxValues);
+  if (!scanner.scanValue()) return scanner.valueCount > maxValues ? 'TooManyValues' : undefined;
   return { bytes, start, end: scanner.offset, members: scanner.members, memberCount: scanner.memberCount };
 }
 
@@ -113,19 +119,21 @@ class Scanner {
   readonly members: JsonMember[] = [];
   /** Of all objects. */
   memberCount = 0;
+  valueCount = 0;
   duplicate: string | undefined;
   /** After scanning: the end of the value, or the position of its fault. */
   offset: number;
   readonly #text: Buffer;
   /** Checks every character of strings, and compares the names of every object. */
   readonly #thorough: boolean;
+  readonly #maxValues: number;
   readonly #open: Container[] = [];
   #expect: 'Value' | 'Name' | 'Colon' | 'Comma' | 'Nothing' = 'Value';
   /** The innermost container may also end here. */
   #mayClose = false;
-  #values = 0;
 
-  constructor(text: Buffer, offset: number, thorough: boolean) {
+  constructor(text: Buffer, offset: number, thorough: boolean, maxValues = MAX_VALUES) {
+    this.#maxValues = maxValues;
     this.#text = text;
     this.offset = offset;
     this.#thorough = thorough;
@@ -159,8 +167,10 @@ class Scanner {
   #scanItem(byte: number | undefined): boolean {
     const container = this.#open.at(-1);
     if (container) container.valueStart = this.offset;
-    if (++this.#values > MAX_VALUES)
+    if (++this.valueCount > this.#maxValues) {
+      if (this.#maxValues < MAX_VALUES) return false;
       throw new RequestFault('invalid_json', `The body holds more than ${MAX_VALUES} values.`);
+    }
     if (byte === OPEN_BRACE || byte === OPEN_BRACKET) return this.#openContainer(byte === OPEN_BRACE);
     if (!this.#skip(byte === QUOTE ? this.#endOfString() : endOfScalar(this.#text, this.offset))) return false;
     return this.#endItem();

@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import fastify from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { createBodyReader } from './body.ts';
+import { createConnections } from './connections.ts';
 import type { ServerDeps } from './deps.ts';
 import { refuseEarly } from './early-refusal.ts';
 import { sendError } from './error-handler.ts';
@@ -52,7 +53,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     },
     clientErrorHandler: (error, socket) => refuseMalformed(error, socket, newRequestId()),
   });
-  for (const name of ['arrivedAt', 'endpoint', 'caller', 'failure', 'attempts']) app.decorateRequest(name, undefined);
+  for (const name of ['arrivedAt', 'endpoint', 'owner', 'caller', 'failure', 'attempts']) app.decorateRequest(name, undefined);
   app.server.on('connection', deps.shutdown.onConnection);
   serveExpectations(app.server, (request, response) => { app.routing(request, response); });
   readBodies(app, deps);
@@ -71,15 +72,18 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
 }
 
 function readBodies(app: FastifyInstance, deps: ServerDeps): void {
-  const bodies = createBodyReader(deps);
-  app.addHook('onRequest', (request, reply, done) => {
+  const bodies = createBodyReader(deps, deps.clock, deps.bodyWorker);
+  const connections = createConnections(deps.maxConnections);
+  app.server.on('connection', connections.onConnection);
+  app.addHook('onClose', () => bodies.stop());
+  app.addHook('onRequest', async (request, reply) => {
     beginRequest(deps, request, reply);
-    done(refuseEarly(deps, request, bodies.crowded));
+    await refuseEarly(deps, request, { bodies, connections });
   });
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', (_request: FastifyRequest, message: IncomingMessage) => {
+  app.addContentTypeParser('*', (request: FastifyRequest, message: IncomingMessage) => {
     sendContinue(message);
-    return bodies.read(message);
+    return bodies.read(message, request.owner);
   });
 }
 

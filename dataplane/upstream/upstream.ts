@@ -91,6 +91,13 @@ export class UpstreamFailure extends Error {
   }
 }
 
+/** The error code of a failed connection, such as ENOTFOUND or CERT_HAS_EXPIRED; "TIMEOUT" without one. */
+export function connectErrorOf(failure: UpstreamFailure): string {
+  for (let error = failure.cause; error instanceof Error; error = error.cause)
+    if ('code' in error && typeof error.code === 'string') return error.code;
+  return 'TIMEOUT';
+}
+
 export interface Upstreams {
   /** Resolves with the response as soon as its head is there. Rejects with UpstreamFailure only. */
   send(target: UpstreamTarget, request: UpstreamRequest): Promise<UpstreamResponse>;

@@ -1,6 +1,6 @@
 /**
- * Reports to the operator which channels' providers refuse requests, for the ModelRoute's status. A busy client may be
- * refused a thousand times a second, so each channel's refusal is reported at most once a minute.
+ * Reports to the operator which channels' providers refuse requests or are unreachable, for the ModelRoute's status. A
+ * busy client may be refused a thousand times a second, so each channel is reported at most once a minute.
  */
 import type { Clock } from '../clock.ts';
 import type { Refusal } from '../snapshot/fleet.gen.ts';
@@ -19,15 +19,15 @@ const MAX_KNOWN = 1_000;
 /** Returns the function that reports one refusal. It never throws. */
 export function createRefusalReport({ send, clock, log }: RefusalReportOptions): (refusal: Refusal) => void {
   const sentMs = new Map<string, number>();
-  return ({ route, channel, status }) => {
-    const id = `${route}/${channel}/${status}`;
+  return ({ route, channel, status, connectError }) => {
+    const id = `${route}/${channel}/${status}${connectError}`;
     const last = sentMs.get(id);
     if (last !== undefined && clock.monotonicMs() - last < REPEAT_MS) return;
     if (sentMs.size >= MAX_KNOWN) sentMs.clear();
     sentMs.set(id, clock.monotonicMs());
-    send([{ route, channel, status }]).catch((error: unknown) => {
+    send([{ route, channel, status, connectError }]).catch((error: unknown) => {
       sentMs.delete(id); // the next one is sent
-      log.debug({ err: error, route, channel }, 'the operator could not be told what a provider refuses');
+      log.debug({ err: error, route, channel }, 'the operator could not be told about a provider\'s refusal');
     });
   };
 }

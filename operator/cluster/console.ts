@@ -2,6 +2,7 @@
  * The console of a cluster: every replica serves it, each person with their own token. It begins when the key of its
  * sessions is there, and begins anew with another one.
  */
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { openClusterState } from '../../console/access/cluster-state.ts';
 import { openClusterAccess } from '../../console/access/kubernetes.ts';
@@ -12,10 +13,10 @@ import type { ConsoleTls } from '../../console/tls.ts';
 import type { UsageBook } from '../../console/usage/usage.ts';
 import type { SharedAccess } from '../kube/access.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { SYSTEM_CLOCK } from '../kube/clock.ts';
-import type { Clock } from '../kube/clock.ts';
+import { SYSTEM_CLOCK } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import type { Meter } from '../metrics.ts';
-import { keepConsoleKey } from './console-key.ts';
+import { manageConsoleKey } from './console-key.ts';
 import type { ClusterManager } from './manager.ts';
 import type { ConsoleSettings, ListenAddress } from './settings.ts';
 
@@ -47,7 +48,7 @@ export async function startClusterConsole(options: ClusterConsoleOptions): Promi
   const tls = consoleTls === undefined
     ? undefined
     : started.adopt(await openTls(consoleTls, { after, log }), (each) => each.stop());
-  const usage = await openUsage(options.ledgerUrl);
+  const usage = await openUsage(options.ledgerUrl, settings.consoleData);
   if (usage) started.defer(() => usage.close());
   const parts = consoleParts(options, { usage, tls });
   const ready = Promise.withResolvers<number>();
@@ -66,7 +67,7 @@ export async function startClusterConsole(options: ClusterConsoleOptions): Promi
     ready.resolve(server.port);
   }
 
-  const key = keepConsoleKey({
+  const key = manageConsoleKey({
     client, namespace, after, log, leading: () => manager.leading,
     onKey(next) {
       turn = turn.then(() => begin(next)).catch((error: unknown) => {
@@ -98,7 +99,7 @@ function consoleParts(options: ClusterConsoleOptions, {
   const nowMs = (): number => SYSTEM_CLOCK.nowMs();
   return {
     access: openClusterAccess({
-      access, copy: manager.copy, gatewayNamespace: namespace, nowMs, userAgent: `model-gateway-console/${version}`,
+      access, cache: manager.cache, gatewayNamespace: namespace, nowMs, userAgent: `model-gateway-console/${version}`,
       // people are refused all the time, which is no fault of the operator's rights: figures of their own
       meter: {
         add: (_name, labels, value) => meter.add('modelgateway_operator_console_api_requests_total', labels, value),
@@ -112,9 +113,9 @@ function consoleParts(options: ClusterConsoleOptions, {
   };
 }
 
-async function openUsage(url: string | undefined): Promise<UsageBook | undefined> {
+async function openUsage(url: string | undefined, folder: string | undefined): Promise<UsageBook | undefined> {
   if (url === undefined) return undefined;
   const { openValkeyReader } = await import('../../dataplane/ledger/valkey-reader.ts');
   const { valkeyUsageBook } = await import('../../console/usage/valkey-book.ts');
-  return valkeyUsageBook(openValkeyReader(url));
+  return valkeyUsageBook(openValkeyReader(url), { path: folder && join(folder, 'usage-mirror.db') });
 }

@@ -1,4 +1,4 @@
-/** When an operator is ready: it has read what it needs, and proxies that connect get a configuration. */
+/** Readiness of an operator: it has read its objects, and proxies that connect get a configuration. */
 import type { ReadinessCheck } from '../../dataplane/admin/server.ts';
 import type { ClusterManager } from './manager.ts';
 import type { Edge } from './edge.ts';

@@ -17,6 +17,8 @@ export interface ConsoleSettings {
   readonly consoleTls?: string;
   /** Where SDKs call, for snippets. */
   readonly consoleGatewayUrl?: string;
+  /** The folder of the console's copy of usage records; undefined: it is a temporary file. */
+  readonly consoleData?: string;
 }
 
 /** Of the configuration for Envoys before the fleet. */

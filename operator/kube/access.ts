@@ -1,31 +1,30 @@
 /**
- * How the API server is reached: address, certificates and credentials from a kubeconfig file, or from the pod's
- * ServiceAccount. client-node reads them, exec plugins and rotated token files included; connections are this folder's
- * own.
+ * Access to the API server: address, certificates and credentials from a kubeconfig file or the pod's ServiceAccount.
+ * client-node reads them, including exec plugins and rotated token files; connections are undici's.
  */
 import type { RequestOptions } from 'node:https';
 import { KubeConfig } from '@kubernetes/client-node';
 import { Agent, ProxyAgent } from 'undici';
 import type { Dispatcher, buildConnector } from 'undici';
 
-/** One API server, and who we are to it. */
+/** One API server with the operator's credential. */
 export interface KubeAccess {
   /** Without a slash at its end. */
   readonly server: string;
   /** The pod's own namespace, or the one that the kubeconfig's context names. */
   readonly namespace: string | undefined;
-  /** For one request: connections, and headers with the credential as it is now. */
+  /** Connections and headers for one request, with the current credential. */
   open(): Promise<{ readonly dispatcher: Dispatcher; readonly headers: Readonly<Record<string, string>> }>;
   /** The credential was refused: it is read again before the next request. */
   refused(): void;
   close(): Promise<void>;
 }
 
-/** A server that others may be shown to as themselves. */
+/** Access that can also act with other people's tokens. */
 export interface SharedAccess extends KubeAccess {
   /**
-   * The same server for somebody else: with their bearer token and nothing of ours. They have connections of their own,
-   * since a client certificate of ours would speak for us whatever token is sent. Closed together with this one.
+   * The same server with another person's bearer token. These requests use separate connections, since the operator's
+   * client certificate would authenticate as the operator whatever token is sent. Closed together with this one.
    */
   as(token: string): KubeAccess;
 }
@@ -37,17 +36,17 @@ interface AccessOptions {
 }
 
 /**
- * Token files and client certificates are looked at again so often. A new token is made long before the old one ends.
+ * How often token files and client certificates are read again. Tokens are rotated long before they expire.
  */
 const REFRESH_MS = 30_000;
 const KEEP_ALIVE_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Of all the people together. */
+/** Connections for all people together. */
 const PEOPLES_CONNECTIONS = 64;
-/** What client-node makes up where it finds nothing. */
+/** client-node's default where it finds no configuration. */
 const NOTHING_FOUND = 'http://localhost:8080';
 
-/** Something about the credentials is not as it should be; the message says what to do. */
+/** The API server or a credential cannot be found; the message says what to do. */
 export class NoKubeAccess extends Error {
   override readonly name = 'NoKubeAccess';
 }
@@ -85,7 +84,7 @@ export function openAccess({ kubeconfig, nowMs }: AccessOptions): SharedAccess {
     as: (token) => ({
       server, namespace,
       open: async () => ({ dispatcher: (await open()).forPeople, headers: { authorization: `Bearer ${token}` } }),
-      refused: () => undefined, // it was not ours
+      refused: () => undefined, // the person's token, not the operator's
       close: async () => undefined,
     }),
     refused() { current = undefined; },
@@ -109,7 +108,7 @@ function loadConfig(kubeconfig: string | undefined): KubeConfig {
   return config;
 }
 
-/** Connections for one set of certificates; a new set replaces the old one, whose requests go on to their end. */
+/** Connections for one set of certificates; a new set replaces the old one, whose requests finish. */
 function openPool(proxyUrl:
   | string | undefined, connections?: number): { for(options: RequestOptions): Dispatcher; close(): Promise<void> } {
   let known: { readonly print: string; readonly dispatcher: Agent | ProxyAgent } | undefined;

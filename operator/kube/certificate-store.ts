@@ -1,6 +1,6 @@
 /**
- * Where the operator's certificates lie: keys and certificates in one Secret of the gateway's namespace, and whom to
- * trust in one ConfigMap, which the proxies mount. Writers exclude each other by the version they read.
+ * Stores the operator's certificates: keys and certificates in one Secret of the gateway's namespace, the authorities
+ * in one ConfigMap, which the proxies mount. Optimistic locking by resourceVersion excludes concurrent writers.
  */
 import type { KubeClient } from './client.ts';
 import { hasStatus } from './errors.ts';
@@ -30,7 +30,7 @@ type Manifest = (Secret | ConfigMap) & {
   readonly resourceVersion: string | undefined;
 };
 
-/** The entries are taken as they are: nobody but the operator writes this Secret. */
+/** Entries are not validated: nobody but the operator writes this Secret. */
 export function certificateStore<T extends object>({
   client, namespace, secretName, configMapName,
 }: CertificateStoreOptions, isComplete: (entries: Entries) => entries is Entries & T): SecretEntries<T> {
@@ -48,7 +48,7 @@ export function certificateStore<T extends object>({
     }
   }
 
-  /** Creates it, or replaces exactly this version; false: another was quicker. */
+  /** Creates the object or replaces exactly this version; false: another writer was faster. */
   async function write(folder: string, name: string, { resourceVersion, ...body }: Manifest): Promise<boolean> {
     const exists = resourceVersion !== undefined;
     const metadata = { name, namespace, labels: { 'app.kubernetes.io/managed-by': 'model-gateway' }, ...exists &&

@@ -27,9 +27,10 @@ export const JSON_PATCH = 'application/json-patch+json';
 export const APPLY_PATCH = 'application/apply-patch+yaml';
 
 /**
- * What the API server says. It keeps to its own schemas, so whoever asks names the type, and nothing is checked twice.
+ * JSON from the API server. The server keeps to its own schemas, so callers name the type and nothing is validated
+ * again.
  */
-// oxlint-disable-next-line typescript/no-explicit-any -- the type is the asker's to name
+// oxlint-disable-next-line typescript/no-explicit-any -- the caller names the type
 export type KubeJson = any;
 
 /** One line of a watch. */
@@ -118,25 +119,27 @@ async function readBody(request: KubeRequest, answer: Dispatcher.ResponseData): 
   return body;
 }
 
-/** What of a metav1.Status matters here. */
+/** The fields of metav1.Status that are used. */
 interface Status {
   readonly message?: string;
   readonly reason?: string;
   readonly details?: {
     readonly retryAfterSeconds?: number;
-    readonly causes?: readonly { readonly field?: string; readonly message?: string }[];
+    readonly causes?: readonly { readonly field?: string; readonly message?: string; readonly reason?: string }[];
   };
 }
 
 function refusalOf({
   method, path,
 }: KubeRequest, { statusCode, headers }: Dispatcher.ResponseData, body: unknown): KubeError {
-  const { message = 'without a word', reason, details }: Status = typeof body === 'object' && body !== null ? body : {};
+  const metaStatus: Status = typeof body === 'object' && body !== null ? body : {};
+  const { message = 'without a message', reason, details } = metaStatus;
   const seconds = Number(headers['retry-after'] ?? details?.retryAfterSeconds);
   return new KubeError(`${method} ${path.split('?')[0]}: ${statusCode} ${message}`, {
     status: statusCode, ...(reason === undefined ? {} : { reason }), retryAfterMs:
       seconds > 0 ? seconds * MS : undefined, words: message,
-    causes: (details?.causes ?? []).map(({ field = '', message: words = '' }) => ({ field, message: words })),
+    causes: (details?.causes ?? []).map(({ field = '', message: words = '', reason: cause }) =>
+      ({ field, message: words, ...cause !== undefined && { reason: cause } })),
   });
 }
 
@@ -146,12 +149,12 @@ function unreachable({ method, path }: KubeRequest, error: unknown): KubeUnreach
 }
 
 /**
- * JSON values that come one a line; `T` is what the caller knows them to be. Rejects where a line is no JSON, or the
- * bytes end within one.
+ * Newline-delimited JSON values of the caller's type `T`. Rejects where a line is not JSON, or the stream ends within a
+ * line.
  */
 export async function* jsonLines<T>(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<T> {
   const decoder = new TextDecoder();
-  /** Pieces of a line that has not ended; joined once, since a large object comes in many. */
+  /** Pieces of an unfinished line; joined once, since a large object comes in many pieces. */
   let begun: string[] = [];
   for await (const chunk of chunks) {
     const lines = decoder.decode(chunk, { stream: true }).split('\n');

@@ -1,7 +1,7 @@
 /**
- * The Secrets with providers' credentials: each one that a ModelRoute names is watched by itself, with a field selector
- * on its name. So a rotated credential is in force as soon as its Secret is written, without a poll and without the
- * right to read any other Secret of the namespace: RBAC's resourceNames grants exactly such a watch.
+ * Watches the Secrets with providers' credentials: one watch per Secret that a ModelRoute references, with a field
+ * selector on its name. A rotated credential is in force as soon as its Secret is written, without polling and without
+ * the right to read other Secrets: RBAC's resourceNames allows exactly such a watch.
  */
 import type { ModelRoute } from '#crds/types.gen.ts';
 import type { LiveSecrets } from '../store/live-secrets.ts';
@@ -10,9 +10,9 @@ import type { ListWatch, ListWatchOptions } from './list-watch.ts';
 import { parseSecretObject, pathOfSecrets } from './parse-object.ts';
 
 interface CredentialWatches {
-  /** Watches what these routes name, and nothing else any more. */
+  /** Watches exactly the Secrets that these routes reference. */
   follow(routes: readonly ModelRoute[]): void;
-  /** Whether it is known of all Secrets that this route names what they hold, or why they cannot be read. */
+  /** Whether each Secret that this route references has been read, or has failed to be read. */
   knows(route: ModelRoute): boolean;
   /** Why a Secret cannot be read, by "namespace/name". */
   unreadable(): ReadonlyMap<string, string>;
@@ -23,13 +23,13 @@ interface CredentialWatchOptions extends Pick<ListWatchOptions,
   | 'client' | 'clock' | 'meter' | 'log' | 'idleTimeoutMs'> {
   readonly namespace: string;
   readonly secrets: LiveSecrets;
-  /** It is known of one more Secret, or why it cannot be read. */
+  /** One more Secret has been read, or has failed to be read. */
   readonly onKnown: () => void;
 }
 
 interface Watched {
   readonly watch: ListWatch;
-  /** It is read, or it is known why not. */
+  /** Whether it has been read, or has failed to be read. */
   answered: boolean;
 }
 

@@ -1,15 +1,15 @@
 /**
- * Who leads: a Lease of coordination.k8s.io, as client-go's leader election has it. The holder renews it every few
- * seconds; others take it once it has not changed for its whole duration by their own clock (clocks are never
- * compared), or at once where its holder gave it back. A holder that cannot renew stops leading well before anybody
- * else may begin.
+ * Leader election with a coordination.k8s.io Lease, as in client-go. The holder renews the Lease every few seconds.
+ * Another replica takes it once it has not changed for its whole duration by that replica's own clock (clocks are never
+ * compared), or at once after its holder released it. A holder that cannot renew stops leading well before another
+ * replica may begin.
  */
 import type { Logger } from 'pino';
 import { createBackoff } from './backoff.ts';
 import type { KubeClient } from './client.ts';
-import type { Clock } from './clock.ts';
-import { sleep } from './clock.ts';
-import { explainKube, hasStatus } from './errors.ts';
+import type { Clock } from '../clock.ts';
+import { sleep } from '../clock.ts';
+import { explainKubeError, hasStatus } from './errors.ts';
 import type { Lease as LeaseModel } from './models.ts';
 
 export interface LeaseOptions {
@@ -17,11 +17,11 @@ export interface LeaseOptions {
   readonly clock: Clock;
   readonly namespace: string;
   readonly name: string;
-  /** Of this process, unlike any other's. */
+  /** Unique to this process. */
   readonly identity: string;
   /** Where the other replicas reach this one while it leads. */
   readonly address?: string;
-  /** Told of each change: whether this replica leads, and where the leader is. */
+  /** Called with each change: whether this replica leads, and the leader's address. */
   readonly onChange: (leading: boolean, address: string | undefined) => void;
   readonly log: Pick<Logger, 'info' | 'warn'>;
   readonly durationMs?: number;
@@ -30,28 +30,28 @@ export interface LeaseOptions {
 }
 
 export interface Lease {
-  /** True only as long as nobody else can believe the same of itself. */
+  /** True only while no other replica can consider itself the leader. */
   readonly leading: boolean;
-  /** The Lease was seen to change: it is looked at at once. */
+  /** A watch reported a change of the Lease: read it now. */
   changed(): void;
-  /** Gives the Lease back, so that another replica can take it at once. */
+  /** Releases the Lease, so that another replica can take it at once. */
   stop(): Promise<void>;
 }
 
-/** client-go's: a lead of 15 s, given up after 10 s without a renewal, one try every 2 s. */
+/** client-go's defaults. */
 const DURATION_MS = 15_000;
 const RENEW_WITHIN_MS = 10_000;
 const RETRY_MS = 2_000;
-/** Where the leader's proxies' answers are gathered. */
+/** The address at which the leader receives acknowledgements from other replicas. */
 const ADDRESS_ANNOTATION = 'modelgateway.dev/address';
 
-/** Takes part in the election from now on. */
+/** Joins the election. */
 export function startLease(options: LeaseOptions): Lease {
   const election = new Election(options);
   const ended = election.run();
   return {
     get leading() { return election.leading; },
-    changed: () => election.hurry(),
+    changed: () => election.retryNow(),
     async stop() {
       election.stop();
       await ended;
@@ -79,7 +79,7 @@ class Election {
     return this.#holding && this.#options.clock.nowMs() - this.#renewedMs < this.#options.renewWithinMs;
   }
 
-  hurry(): void {
+  retryNow(): void {
     if (!this.#holding) this.#nap.abort();
   }
 
@@ -111,7 +111,7 @@ class Election {
     } catch (error) {
       const lost = hasStatus(error, 409); // another replica was quicker
       if (lost) this.#lose();
-      else this.#options.log.warn({ problem: explainKube(error) }, this.#holding
+      else this.#options.log.warn({ problem: explainKubeError(error) }, this.#holding
         ? 'the lead cannot be renewed'
         : 'the Lease cannot be read or written');
       return lost;
@@ -153,12 +153,12 @@ class Election {
 
   async #write(method: 'POST' | 'PUT', body: object, before?: LeaseModel): Promise<void> {
     const { client, clock, retryMs, log, identity } = this.#options;
-    const askedMs = clock.nowMs(); // the lead counts from before the request
+    const askedMs = clock.nowMs(); // the lease duration counts from before the request
     await client.request({
       method, path: method === 'POST' ? this.#path('') : this.#path(), body, timeoutMs: retryMs * 2,
     });
     if (this.#stopped.signal.aborted) {
-      this.#holding = true; // to be given back
+      this.#holding = true; // so that release() gives it back
       return;
     }
     this.#renewedMs = askedMs;
@@ -185,7 +185,7 @@ class Election {
     this.#stepDown?.();
     if (!this.#holding) return;
     this.#holding = false;
-    this.#options.log.warn({ identity: this.#options.identity }, 'this replica leads no more');
+    this.#options.log.warn({ identity: this.#options.identity }, 'this replica is no longer the leader');
     this.#tell(false, undefined);
   }
 
@@ -196,7 +196,7 @@ class Election {
     this.#options.onChange(leading, address);
   }
 
-  /** On the way out: the next one need not wait. */
+  /** Releases the Lease, so that the next leader need not wait for its end. */
   async release(): Promise<void> {
     this.#stepDown?.();
     const held = this.#holding;
@@ -215,7 +215,7 @@ class Election {
       });
     } catch (error) {
       this.#options.log.warn({ problem:
-        explainKube(error) }, 'the Lease could not be given back; another replica takes it once it has run out');
+        explainKubeError(error) }, 'the Lease could not be given back; another replica takes it once it has run out');
     }
   }
 
@@ -224,7 +224,7 @@ class Election {
   }
 }
 
-/** Since when this holder has it, and how often it changed hands. */
+/** acquireTime and leaseTransitions of the next version. */
 function historyOf(
   before: LeaseModel['spec'], identity: string, now: string,
 ): { readonly acquireTime: string; readonly leaseTransitions: number } {

@@ -1,4 +1,4 @@
-/** Kubernetes' own kinds as the API server's JSON has them: client-node's models, with times as texts. */
+/** Kubernetes' own kinds as JSON: client-node's models, with times as strings. */
 import type {
   EventsV1Event, V1ConfigMap, V1EndpointSlice, V1Lease, V1ObjectMeta, V1Secret,
 } from '@kubernetes/client-node';

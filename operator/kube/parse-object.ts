@@ -1,6 +1,6 @@
 /**
- * [P] What the API server sends → what the store keeps: Resources without what only takes room, Secrets with their
- * values as text, and namespaces' labels.
+ * [P] Objects of the API server → objects of the store: Resources without fields that only take memory, and Secrets
+ * with their values as text.
  */
 import { PLURALS } from '#crds/types.gen.ts';
 import type { Kind, Resource } from '#crds/types.gen.ts';

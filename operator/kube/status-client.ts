@@ -1,6 +1,6 @@
 /**
- * Statuses by server-side apply, each owner with a field manager of its own that names the gateway: two gateways of one
- * cluster never take each other's fields for their own.
+ * Writes statuses by server-side apply. Each owner has a field manager that names the gateway, so that two gateways of
+ * one cluster do not overwrite each other's fields.
  */
 import type { Kind } from '#crds/types.gen.ts';
 import { API_VERSION } from '#crds/types.gen.ts';
@@ -37,14 +37,14 @@ export function createStatusClient({
   client, gatewayNamespace, leading, onWritten,
 }: StatusClientOptions): StatusClient {
   const pathOf = ({ kind, namespace, name }: StatusObject): string => `${pathOfKind(kind, namespace)}/${name}/status`;
-  /** What lies in another namespace may be another gateway's: it is not taken from whoever wrote it first. */
+  /** An object in another namespace may belong to another gateway, whose fields are not taken over. */
   const isOurs = ({ kind, namespace }: StatusObject): boolean => kind === 'ApiKey' || kind === 'Account' ||
     namespace === gatewayNamespace;
 
   async function write(
     target: StatusObject, request: Omit<Parameters<KubeClient['request']>[0], 'method'>,
   ): Promise<'Written' | 'Gone' | 'Taken'> {
-    if (!leading()) throw new Error('this replica leads no more');
+    if (!leading()) throw new Error('this replica is no longer the leader');
     try {
       onWritten(target.kind, await client.request({ method: 'PATCH', ...request }));
       return 'Written';

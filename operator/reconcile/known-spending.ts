@@ -1,6 +1,6 @@
 /**
- * What statuses remember of spending: a lower bound, at most half a minute old, for a ledger's store that was lost and
- * begins anew, so that nobody gets a spent quota back.
+ * The spending recorded in statuses: a lower bound, at most 30 s old. It refills a ledger that lost its store, so that
+ * nobody gets a spent quota back.
  */
 import type { Account, ApiKey } from '#crds/types.gen.ts';
 import type { QuotaPeriod } from '#ledger/ledger.ts';

@@ -1,6 +1,5 @@
 /**
- * Reads the folder of generated keys: at a start all of it at once; later once more with the time of each file, and
- * then only files that are not as they were.
+ * Reads the folder of generated keys: all files synchronously at the start, later only files whose signature changed.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';

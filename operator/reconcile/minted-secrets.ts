@@ -1,6 +1,6 @@
 /**
  * The Secrets of generated keys on one machine: `<data>/secrets/<namespace>/<name>.yaml`, v1 Secret manifests that only
- * their owner can read. A write is on disk before it counts. Files are read at the start and whenever the folder
+ * their owner can read. A key is issued after its file is durable. Files are read at the start and when the folder
  * changes.
  */
 import { chmod, mkdir, rm } from 'node:fs/promises';

@@ -12,7 +12,7 @@ import type { LoadedFolder } from '../files/load-folder.ts';
 import { InvalidManifests, compareDiagnostics } from '../files/diagnostic.ts';
 import type { Diagnostic } from '../files/diagnostic.ts';
 import { readFolder } from '../files/provider.ts';
-import { statusId } from './status-book.ts';
+import { statusId } from './status-tracker.ts';
 import type { Finding, Findings } from '../status/findings.ts';
 import { objectId } from '../store/resources.ts';
 import { translate } from '../translate/translate.ts';
@@ -24,7 +24,9 @@ interface ValidateOptions {
 }
 
 /** Not mistakes of the manifests: a Secret from elsewhere, or what an owner wanted. */
-const WARNINGS: ReadonlySet<Reason> = new Set<Reason>(['SecretNotFound', 'SecretPending', 'PriceNotFound', 'Expired']);
+const WARNINGS: ReadonlySet<Reason> = new Set<Reason>([
+  'SecretNotFound', 'SecretPending', 'PriceNotFound', 'Expired', 'LimitsDiffer',
+]);
 const SILENT: ReadonlySet<Reason> = new Set<Reason>(['Disabled']);
 /** What stays true when other manifests are mended; the rest may only follow from their mistakes. */
 const OWN_FAULTS: ReadonlySet<Reason> = new Set<Reason>(['Invalid', 'WrongNamespace', 'Conflicted', 'WeakKey']);
@@ -64,8 +66,8 @@ function judge({
 }
 
 /** What a status would say against an object, each thing once. */
-function againstObject({ refused, unresolved, notReady, remark, unpriced }: Findings): Finding[] {
-  const all = [refused, unresolved, notReady, remark, unpriced].filter((finding) => finding !== undefined);
+function againstObject({ refused, unresolved, notReady, remark, unpriced, limitsDiffer }: Findings): Finding[] {
+  const all = [refused, unresolved, notReady, remark, unpriced, limitsDiffer].filter((finding) => finding !== undefined);
   const once = new Map(all.toReversed().map((finding) => [finding.message, finding]));
   return [...once.values()].toReversed().filter(({ reason }) => !SILENT.has(reason));
 }

@@ -9,7 +9,7 @@ import { formatTime } from './conditions.ts';
 import type { DesiredCondition } from './conditions.ts';
 import type { Finding, StatusFields } from './findings.ts';
 
-/** The share of a limit from which on a status warns. */
+/** The share of a limit from which a status warns. */
 const LOW_PERCENT = 80n;
 const CENTS = 2;
 

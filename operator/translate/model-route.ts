@@ -1,5 +1,5 @@
 /**
- * [P] ModelRoute → models and channels. A channel whose credential cannot be had is left out; the others serve.
+ * [P] ModelRoute → models and channels. A channel without a usable credential is left out; the others serve.
  */
 import type { ModelRoute, ModelRouteChannel, ModelRouteModel } from '#crds/types.gen.ts';
 import { Allowance, ClientDisconnect, Endpoint, Input, Protocol, QuotaType } from '#snapshot/snapshot.gen.ts';
@@ -8,10 +8,10 @@ import { findingsOf } from '../status/findings.ts';
 import type { Finding, Findings } from '../status/findings.ts';
 import { memoize } from './memoize.ts';
 import { findCredential, secretsNamedBy } from './references.ts';
-import type { Credential, SecretsToLookIn } from './references.ts';
+import type { Credential, SecretLookup } from './references.ts';
 import { FieldReader, refuseInvalid } from './translated.ts';
 import type { Translated } from './translated.ts';
-import { listNames } from './words.ts';
+import { quoteNames } from './quote-names.ts';
 
 const ENDPOINTS =
   { Chat: Endpoint.CHAT, Embeddings: Endpoint.EMBEDDINGS, Images: Endpoint.IMAGES, Videos: Endpoint.VIDEOS } as const;
@@ -24,9 +24,11 @@ const ALLOWANCES = {
 const MS = 1000;
 
 interface RouteContext {
-  readonly lookup: SecretsToLookIn;
+  readonly lookup: SecretLookup;
   /** The models that have a price, and of which kind. */
   readonly priced: ReadonlyMap<string, QuotaType>;
+  /** By route: which of its models have other limits in another route. */
+  readonly differingLimits: ReadonlyMap<ModelRoute, string>;
 }
 
 interface FoundChannel {
@@ -39,12 +41,14 @@ const translated = memoize<ModelRoute, Translated<ModelRouteMessage>>();
 /** One route with the channels that can be used. */
 export function translateRoute(route: ModelRoute, context: RouteContext): Translated<ModelRouteMessage> {
   const quotaTypes = route.spec.models.map(({ name }) => context.priced.get(name));
-  return translated(route, [...quotaTypes, ...secretsNamedBy(route, context.lookup)], () =>
+  const limits = context.differingLimits.get(route);
+  return translated(route, [...quotaTypes, limits, ...secretsNamedBy(route, context.lookup)], () =>
     resolveRoute(route, context));
 }
 
-function resolveRoute(route: ModelRoute, { lookup, priced }: RouteContext): Translated<ModelRouteMessage> {
+function resolveRoute(route: ModelRoute, { lookup, priced, differingLimits }: RouteContext): Translated<ModelRouteMessage> {
   const { spec, metadata } = route;
+  const limits = differingLimits.get(route);
   const fields = new FieldReader();
   for (const { name, baseUrl } of spec.channels)
     fields.expect(URL.canParse(baseUrl), `spec.channels "${name}": baseUrl is not a URL`);
@@ -69,6 +73,7 @@ function resolveRoute(route: ModelRoute, { lookup, priced }: RouteContext): Tran
       ...findings,
       ...unresolvedOf(found),
       ...unpricedOf(spec.models, priced),
+      ...limits !== undefined && { limitsDiffer: { reason: 'LimitsDiffer', message: limits } },
       fields: { models: spec.models.length, channels: channels.length },
       published: true,
     },
@@ -123,9 +128,9 @@ function unpricedOf(
     priced.get(model.name) === QuotaType.TOKEN).map(({ name }) => name);
   const said = [
     ...(missing.length > 0
-      ? [`No PriceCatalog prices ${listNames(missing)}; without a price a model is not listed and cannot be called.`]
+      ? [`No PriceCatalog prices ${quoteNames(missing)}; without a price a model is not listed and cannot be called.`]
       : []),
-    ...(byToken.length > 0 ? [`Images and videos need a price per request: give ${listNames(byToken)} quotaType ` +
+    ...(byToken.length > 0 ? [`Images and videos need a price per request: give ${quoteNames(byToken)} quotaType ` +
       `Request instead of a price per token.`] : []),
   ];
   return said.length === 0 ? {} : { unpriced: { reason: 'PriceNotFound', message: said.join(' ') } };

@@ -1,5 +1,5 @@
 /**
- * [P] PriceCatalog → exact prices, less those that an older catalog claimed first.
+ * [P] PriceCatalog → exact prices, without those that an older catalog already sets.
  */
 import type { PriceCatalog, PriceCatalogModel } from '#crds/types.gen.ts';
 import { QuotaType } from '#snapshot/snapshot.gen.ts';
@@ -8,15 +8,15 @@ import { findingsOf } from '../status/findings.ts';
 import type { Findings } from '../status/findings.ts';
 import { namespacedName } from '../store/resources.ts';
 import { memoize } from './memoize.ts';
-import { compareText, listNames } from './words.ts';
+import { compareText, quoteNames } from './quote-names.ts';
 import { FieldReader, refuseInvalid } from './translated.ts';
 import type { Translated } from './translated.ts';
 
-/** The API's defaults of a Token price; they cannot stand in the schema, because a Request price must not have them. */
+/** Defaults of a Token price. They cannot be in the schema, because a Request price must not have them. */
 const DEFAULT_RATIO = '1';
 const DEFAULT_CACHE_WRITE_RATIO = '1.25';
 
-/** A catalog with its values read. It claims its models only if nothing is wrong with it. */
+/** A parsed catalog. It claims its models only if it has no faults. */
 export interface GatheredCatalog {
   readonly metadata: PriceCatalog['metadata'];
   readonly catalog: PriceCatalog;
@@ -49,7 +49,7 @@ export function claimedModels({ prices, faults }: GatheredCatalog): string[] {
   return faults.length > 0 ? [] : prices.map(({ name }) => name);
 }
 
-/** `lost`: the models that older catalogs price, and which. */
+/** `lost`: the models that older catalogs price, with these catalogs. */
 export function translateCatalog(
   catalog: GatheredCatalog, lost?: ReadonlyMap<string, GatheredCatalog>,
 ): Translated<PriceCatalogMessage> {
@@ -72,15 +72,15 @@ function pricesOf({
 
 function withConflicts(findings: Findings, lost: ReadonlyMap<string, GatheredCatalog>, kept: number): Findings {
   if (lost.size === 0) return findings;
-  const message = `${sayWinners(lost)} Still priced from here: ${kept} of ${kept + lost.size} models.`;
+  const message = `${describeWinners(lost)} Still priced from here: ${kept} of ${kept + lost.size} models.`;
   if (kept === 0) return { ...findings, refused: { reason: 'Conflicted', message } };
   return {
     ...findings, remark: { reason: 'PartiallyConflicted', message }, notReady: { reason: 'Conflicted', message },
   };
 }
 
-/** One sentence for each catalog that won something. */
-function sayWinners(lost: ReadonlyMap<string, GatheredCatalog>): string {
+/** One sentence for each winning catalog. */
+function describeWinners(lost: ReadonlyMap<string, GatheredCatalog>): string {
   const byWinner = new Map<string, string[]>();
   for (const [model, winner] of lost) {
     const id = namespacedName(winner.metadata);
@@ -88,7 +88,7 @@ function sayWinners(lost: ReadonlyMap<string, GatheredCatalog>): string {
   }
   return [...byWinner].sort(([a], [b]) => compareText(a, b))
     .map(([winner, models]) => `The PriceCatalog ${winner} goes before this one (the older first, then by name) and ` +
-      `prices ${listNames(models)}.`).join(' ');
+      `prices ${quoteNames(models)}.`).join(' ');
 }
 
 function readPrice(fields: FieldReader, model: PriceCatalogModel): Price {

@@ -1,5 +1,5 @@
 /**
- * [P] What objects refer to: whether it is there, and whether it lets itself be used from there.
+ * [P] Resolves references: whether the target exists and may be used.
  */
 import type { Group, GroupRoute, ModelRoute, ModelRouteChannel } from '#crds/types.gen.ts';
 import type { Finding } from '../status/findings.ts';
@@ -12,16 +12,16 @@ export type Credential =
   | { readonly found: true; readonly value?: string }
   | { readonly found: false; readonly finding: Finding<'SecretNotFound' | 'SecretInvalid'> };
 
-/** All that is known of Secrets. */
-export type SecretsToLookIn = Pick<Resources, 'secrets' | 'unreadable'>;
+/** The known Secrets, and why others cannot be read. */
+export type SecretLookup = Pick<Resources, 'secrets' | 'unreadable'>;
 
-/** What may stand in a header's value. */
+/** Characters allowed in a header's value. */
 const HEADER_VALUE = /^[\x21-\x7e]+$/;
 
 /** Looks a channel's credential up in the Secrets of its namespace. */
 export function findCredential({
   secrets, unreadable,
-}: SecretsToLookIn, namespace: string, { auth }: ModelRouteChannel): Credential {
+}: SecretLookup, namespace: string, { auth }: ModelRouteChannel): Credential {
   const ref = auth?.secretRef;
   if (!ref) return { found: true };
   const id = namespacedName({ namespace, name: ref.name });
@@ -40,8 +40,8 @@ export function findCredential({
   return { found: true, value };
 }
 
-/** All that findCredential looks at for a route: each Secret, or why it cannot be read. */
-export function secretsNamedBy({ metadata, spec }: ModelRoute, { secrets, unreadable }: SecretsToLookIn): unknown[] {
+/** The inputs of findCredential for a route, for memoization. */
+export function secretsNamedBy({ metadata, spec }: ModelRoute, { secrets, unreadable }: SecretLookup): unknown[] {
   return spec.channels.flatMap(({ auth }) => {
     if (!auth?.secretRef) return [];
     const id = namespacedName({ namespace: metadata.namespace, name: auth.secretRef.name });
@@ -49,7 +49,7 @@ export function secretsNamedBy({ metadata, spec }: ModelRoute, { secrets, unread
   });
 }
 
-/** Whether a Group lets ApiKeys of a namespace name it. */
+/** Whether a Group's allowedNamespaces admits a namespace. */
 export function admitsNamespace({
   metadata, spec,
 }: Group, namespace: string, namespaces: ReadonlyMap<string, Labels>): boolean {

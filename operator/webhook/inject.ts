@@ -35,12 +35,12 @@ export function inject(pod: Pod, plan: InjectionPlan): Injection {
   const result = readOverrides(pod.metadata?.annotations ?? {});
   if ('problems' in result) return result;
   const { overrides } = result;
-  const problems = obstacles(pod, overrides);
+  const problems = portAndNameConflicts(pod, overrides);
   return problems.length > 0 ? { problems } : { patch: jsonPatch(pod, injected(pod, plan, overrides)) };
 }
 
-/** What in the pod is in the way. */
-function obstacles({ metadata, spec }: Pod, { port, adminPort }: Overrides): string[] {
+/** Ports and names of the pod that conflict with the sidecar's. */
+function portAndNameConflicts({ metadata, spec }: Pod, { port, adminPort }: Overrides): string[] {
   const all = [...spec.initContainers ?? [], ...spec.containers];
   const others = all.filter(({ name }) => name !== SIDECAR_CONTAINER);
   const problems = others.flatMap(({

@@ -2,7 +2,7 @@
  * [P] What a pod's annotations say of its own sidecar, `modelgateway.dev/sidecar-…`: typed, or every mistake in words.
  */
 import { OVERRIDE_PREFIX } from './pod.ts';
-import type { Texts } from './pod.ts';
+import type { StringMap } from './pod.ts';
 import { LOG_LEVELS } from './settings.ts';
 
 export interface Overrides {
@@ -10,8 +10,8 @@ export interface Overrides {
   readonly adminPort: number;
   readonly logLevel: string | undefined;
   /** Quantities, by what they replace. */
-  readonly requests: Texts;
-  readonly limits: Texts;
+  readonly requests: StringMap;
+  readonly limits: StringMap;
 }
 
 type OverridesResult = { readonly overrides: Overrides } | { readonly problems: readonly string[] };
@@ -32,7 +32,7 @@ const RULES: Readonly<Record<string, { readonly holds: (text: string) => boolean
 };
 
 /** Annotations of other prefixes are none of its business. */
-export function readOverrides(annotations: Texts): OverridesResult {
+export function readOverrides(annotations: StringMap): OverridesResult {
   const given = new Map(Object.entries(annotations).flatMap(([name, text]) =>
     name.startsWith(OVERRIDE_PREFIX) ? [[name.slice(OVERRIDE_PREFIX.length), text] as const] : []));
   const problems = [...given].flatMap(([name, text]) => {
@@ -51,7 +51,7 @@ export function readOverrides(annotations: Texts): OverridesResult {
     given.get('log-level'), requests: quantities(given, 'request'), limits: quantities(given, 'limit') } };
 }
 
-function quantities(given: ReadonlyMap<string, string>, of: 'request' | 'limit'): Texts {
+function quantities(given: ReadonlyMap<string, string>, of: 'request' | 'limit'): StringMap {
   return Object.fromEntries(['cpu', 'memory'].flatMap((resource) => {
     const text = given.get(`${resource}-${of}`);
     return text === undefined ? [] : [[resource, text] as const];

@@ -1,5 +1,5 @@
 /**
- * [P] What all sidecars of a gateway have in common: one JSON text of the operator's command line, which the chart
+ * [P] Settings common to all sidecars of a gateway: a JSON value of the operator's command line, which the chart
  * writes.
  */
 import { isJsonObject, parseJson } from '#crds/json.ts';

@@ -5,8 +5,8 @@
 import 'reflect-metadata'; // @peculiar/x509 needs this polyfill loaded before it
 import { randomBytes, webcrypto, X509Certificate } from 'node:crypto';
 import {
-  AuthorityKeyIdentifierExtension, BasicConstraintsExtension, ExtendedKeyUsage, ExtendedKeyUsageExtension, KeyUsageFlags,
-  KeyUsagesExtension, Name, PemConverter, SubjectAlternativeNameExtension, SubjectKeyIdentifierExtension,
+  AuthorityKeyIdentifierExtension, BasicConstraintsExtension, ExtendedKeyUsage, ExtendedKeyUsageExtension,
+  KeyUsageFlags, KeyUsagesExtension, Name, PemConverter, SubjectAlternativeNameExtension, SubjectKeyIdentifierExtension,
   X509CertificateGenerator, X509Certificate as ParsedCertificate,
 } from '@peculiar/x509';
 

@@ -1,7 +1,7 @@
 /**
- * A follower's stream to the leader: what this replica's proxies hold, whole at first, then what changes. Objects are
- * noted by name and told as they are when the connection takes more, so nothing is ever queued; a broken stream begins
- * anew.
+ * A follower's stream to the leader: the acknowledgements of this replica's proxies, complete at first, then changes.
+ * Objects are marked by name and encoded when the connection is writable, so nothing is queued; a broken stream starts
+ * again.
  */
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import type { ClientWritableStream } from '@grpc/grpc-js';
@@ -26,7 +26,7 @@ const OBJECTS_PER_MESSAGE = 2_000;
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 2_000;
 /** Refusals of different channels that wait for a leader; they come again. */
-const MOST_REFUSALS = 1_000;
+const MAX_REFUSALS = 1_000;
 const CHANNEL = { 'grpc.enable_channelz': 0, 'grpc.keepalive_time_ms':
   10_000, 'grpc.keepalive_timeout_ms': 5_000, 'grpc.use_local_subchannel_pool': 1, 'grpc.enable_http_proxy': 0 };
 
@@ -56,8 +56,8 @@ export class DigestStream {
   }
 
   refused(refusal: Refusal): void {
-    if (this.#refusals.size < MOST_REFUSALS)
-      this.#refusals.set(`${refusal.route}/${refusal.channel}/${refusal.status}`, refusal);
+    if (this.#refusals.size < MAX_REFUSALS)
+      this.#refusals.set(`${refusal.route}/${refusal.channel}/${refusal.status}${refusal.connectError}`, refusal);
     this.#flush();
   }
 

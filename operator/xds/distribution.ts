@@ -1,29 +1,20 @@
 /**
- * The fleet's configuration, given out: what is published reaches every connected proxy over xDS, and what the proxies
- * say of it comes back as progress per object. Every operator replica has one; followers tell the leader what their
- * proxies hold.
+ * Distributes the configuration to every connected proxy over xDS and reports their acknowledgements per object. Every
+ * operator replica runs one; followers forward their proxies' acknowledgements to the leader.
  */
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import type { Refusal } from '#snapshot/fleet.gen.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import type { Progress } from './acknowledgements.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { TlsMaterial } from './certificates.ts';
 import { DigestStream } from './digests.ts';
-import { Fleet } from './fleet.ts';
-import type { FleetFigures, RawResource } from './fleet.ts';
+import { DiscoveryState } from './discovery-state.ts';
+import type { DiscoveryStats, RawResource } from './discovery-state.ts';
 import { startServer } from './server.ts';
 
 type ObjectProgress = Progress;
-
-/** A proxy's word that a provider refuses the credential or a model name of a ModelRoute's channel. */
-export interface UpstreamRefusal {
-  /** A ModelRoute's name. */
-  readonly route: string;
-  readonly channel: string;
-  /** HTTP status of the provider. */
-  readonly status: number;
-}
 
 export interface Distribution {
   /**
@@ -44,14 +35,14 @@ export interface Distribution {
    * Told of refusals that proxies report, on the leader also of those that other replicas heard. Returns how to stop
    * that.
    */
-  onRefusal(listener: (refusal: UpstreamRefusal) => void): () => void;
+  onRefusal(listener: (refusal: Refusal) => void): () => void;
   /**
    * Where the leader's port is ("host:port"), so that it hears what this replica's proxies hold; undefined: this
    * replica leads.
    */
   leaderAt(address: string | undefined): void;
   /** For metrics. */
-  figures(): FleetFigures;
+  figures(): DiscoveryStats;
   readonly port: number;
   /** Ends the streams in order; proxies go on with what they have. */
   stop(): Promise<void>;
@@ -73,7 +64,7 @@ export type DistributionSecurity =
   | {
     readonly insecure: false;
     readonly authenticate: Authenticate;
-    /** Rotated by keepCertificates (certificates.ts). */
+    /** Rotated by manageCertificates (certificates.ts). */
     readonly tls: TlsMaterial;
     /** The token with which this replica shows itself to the leader; read anew for each connection. */
     readonly token: () => Promise<string>;
@@ -91,7 +82,7 @@ export type DistributionSecurity =
 /** Resolves once proxies can connect. Until the first publish they get nothing, and wait. */
 export async function startDistribution(options: DistributionOptions): Promise<Distribution> {
   const { security, log, gatewayNamespace } = options;
-  const fleet = new Fleet({ log, onAcknowledged: options.onAcknowledged });
+  const fleet = new DiscoveryState({ log, onAcknowledged: options.onAcknowledged });
   const replica = randomUUID();
   let leader: string | undefined;
   const server = await startServer({
@@ -100,9 +91,9 @@ export async function startDistribution(options: DistributionOptions): Promise<D
     tls: security.insecure ? undefined : security.tls,
     admission: security.insecure ? undefined : { ...security, namespace: gatewayNamespace },
     handlers: {
-      connect: (caller, outlet) => fleet.connect(caller, outlet),
+      connect: (caller, writer) => fleet.connect(caller, writer),
       refusals: ({ refusals }) => { for (const refusal of refusals) fleet.refused(refusal); },
-      replica: () => fleet.hearReplica(),
+      replica: () => fleet.acceptReplica(),
     },
   });
   return {

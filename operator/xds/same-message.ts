@@ -1,6 +1,6 @@
 /**
- * [P] Whether two messages say the same. Every edit compares every object with that of before, so keys, which are many,
- * are compared field by field without a look at what fields there are; a test holds that none is forgotten.
+ * [P] Equality of messages. Every edit compares every object with its previous version, so keys, of which there are
+ * many, are compared by a fixed list of fields; a test checks that the list is complete.
  */
 import type { Key } from '#snapshot/snapshot.gen.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The gRPC server: who may call what, streams with their back-pressure, keepalive, and an orderly end. What is sent is
- * decided in session.ts.
+ * The gRPC server: authorization, streams with back-pressure, keepalive, and graceful shutdown. session.ts decides what
+ * is sent.
  */
 import { experimental, Server, ServerCredentials, status } from '@grpc/grpc-js';
 import type { Metadata, sendUnaryData, ServerDuplexStream, ServerReadableStream, ServerUnaryCall } from '@grpc/grpc-js';
@@ -11,16 +11,16 @@ import { DELTA_AGGREGATED_RESOURCES, REPORT_REFUSALS, SHARE_ACKNOWLEDGEMENTS } f
 import type { Authenticate, Identity } from './authenticate.ts';
 import type { TlsMaterial } from './certificates.ts';
 
-/** A caller's connection to the part that gives out configuration. */
+/** A caller's stream. */
 export interface ClientStream {
   receive(request: DeltaDiscoveryRequest): void;
-  /** It takes more again. */
+  /** The connection is writable again. */
   drained(): void;
   closed(): void;
 }
 
-/** How a stream is written to. */
-export interface Outlet {
+/** Writes to a stream. */
+export interface ResponseWriter {
   /** False: no more for now; drained() follows. */
   write(response: DeltaDiscoveryResponse): boolean;
   /** Ends the stream with an error of the client's own making. */
@@ -35,7 +35,7 @@ export interface Caller {
 }
 
 interface ServerHandlers {
-  connect(caller: Caller, outlet: Outlet): ClientStream;
+  connect(caller: Caller, writer: ResponseWriter): ClientStream;
   refusals(report: RefusalReport): void;
   /** A replica tells of its proxies until `ended`. */
   replica(): { heard(digest: AcknowledgementDigest): void; ended(): void };
@@ -77,7 +77,7 @@ const KEEPALIVE_MS = 30_000;
 const CONNECTION_AGE_MS = 30 * 60_000;
 const CONNECTION_GRACE_MS = 30_000;
 const STOP_MS = 5_000;
-const MOST_RECEIVED_BYTES = 32 * 1024 * 1024;
+const MAX_RECEIVED_BYTES = 32 * 1024 * 1024;
 
 type Role = 'proxies' | 'operators';
 
@@ -89,7 +89,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     'grpc.keepalive_timeout_ms': Math.min(10_000, keepaliveMs),
     'grpc.max_connection_age_ms': CONNECTION_AGE_MS,
     'grpc.max_connection_age_grace_ms': CONNECTION_GRACE_MS,
-    'grpc.max_receive_message_length': MOST_RECEIVED_BYTES,
+    'grpc.max_receive_message_length': MAX_RECEIVED_BYTES,
     'grpc.max_send_message_length': -1,
     'grpc.enable_channelz': 0,
   });

@@ -1,6 +1,6 @@
 /**
- * [P] From one snapshot to the next, in resources. A snapshot of ten thousand objects comes whole after every edit;
- * objects are compared with those of before, and only what differs is encoded and hashed.
+ * [P] Differences between successive snapshots. A snapshot is always complete; its objects are compared with the
+ * previous ones, and only changed objects are encoded and hashed.
  */
 import { Checkpoint } from '#snapshot/fleet.gen.ts';
 import {
@@ -92,8 +92,8 @@ interface Named {
 }
 
 /**
- * Pairs of what differs. Edits are few and lists keep their order, so what is the same from both ends on costs one
- * comparison; only between the first difference and the last one are objects looked up by name.
+ * Pairs of differing objects. Edits are few and lists keep their order, so equal items at both ends cost one comparison
+ * each; objects are looked up by name only between the first and the last difference.
  */
 function differences<M extends Named>(before: readonly M[], after: readonly M[], same: (a: M, b: M) => boolean): [old:
   | M | undefined, now: M | undefined][] {

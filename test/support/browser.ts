@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { after, afterEach, before } from 'node:test';
 import { chromium } from 'playwright-core';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll } from 'vitest';
 
 /** Two cores may be busy with other suites. */
 const PATIENCE_MS = 60_000;
@@ -36,8 +36,8 @@ export function suiteBrowser(executablePath: string): SuiteBrowser {
   let browser: Browser;
   const contexts: BrowserContext[] = [];
   const complaints: string[] = [];
-  before(async () => { browser = await openBrowser(executablePath); });
-  after(() => browser?.close());
+  beforeAll(async () => { browser = await openBrowser(executablePath); });
+  afterAll(() => browser?.close());
   afterEach(async () => {
     for (const context of contexts.splice(0)) await context.close();
     assert.deepEqual(complaints.splice(0), []);

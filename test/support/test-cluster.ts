@@ -20,8 +20,8 @@ const ACCOUNT = 'model-gateway-test';
 /** Those that neither freeze nor restart a server. */
 const SUITES = [
   ...['first-call', 'conditions', 'secrets', 'leaders', 'rights', 'churn', 'fleet'].map((name) =>
-    `test/cluster/${name}.test.ts`),
-  'test/crds/explain.test.ts', 'test/charts/admission.test.ts', 'test/gitops/cluster.test.ts',
+    `test/e2e/cluster/${name}.test.ts`),
+  'test/e2e/crds/explain.test.ts', 'test/e2e/charts/admission.test.ts', 'test/e2e/gitops/cluster.test.ts',
 ];
 
 const { values: { kind }, positionals } =
@@ -50,7 +50,7 @@ async function endpoint(): Promise<{ url: string; ca: string; token: string }> {
 
 try {
   if (kind) await run('kind', [
-    'create', 'cluster', '--name', KIND_CLUSTER, '--config', join(ROOT, 'test/cluster/kind.yaml'), '--kubeconfig',
+    'create', 'cluster', '--name', KIND_CLUSTER, '--config', join(ROOT, 'test/e2e/cluster/kind.yaml'), '--kubeconfig',
     kubeconfig, '--wait', '120s',
   ]);
   const file = join(folder, 'cluster.json');

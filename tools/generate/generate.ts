@@ -66,10 +66,10 @@ async function chartTexts(chart: string): Promise<Generated[]> {
   ];
 }
 
-/** An example of each kind: a manifest of test/crds/testdata without the comment that says what becomes of it. */
+/** An example of each kind: a manifest of test/unit/crds/testdata without the comment that says what becomes of it. */
 async function readExamples(kinds: readonly KindSchema[]): Promise<ReadonlyMap<string, string>> {
   const read = async (kind: string): Promise<[string, string]> => {
-    const text = await readFile(new URL(`test/crds/testdata/${kind.toLowerCase()}-example.yaml`, ROOT), 'utf8');
+    const text = await readFile(new URL(`test/unit/crds/testdata/${kind.toLowerCase()}-example.yaml`, ROOT), 'utf8');
     return [kind, text.replace(/^# accepted\n/, '')];
   };
   return new Map(await Promise.all(kinds.map(({ kind }) => read(kind))));

@@ -1,6 +1,6 @@
 /**
  * docs/adding-a-provider.md: how a kind of provider is added, with the example that
- * test/dataplane/protocol/parrot.test.ts runs.
+ * test/unit/dataplane/protocol/parrot.test.ts runs.
  */
 import { readFile } from 'node:fs/promises';
 
@@ -48,7 +48,7 @@ What a converter promises:
 The Parrot is a provider with a protocol of its own: \`POST /say\` with
 \`{"bird","lines":[{"who","what"}],"most","live"}\` answers \`{"said","bird","counts":{"heard","said"}}\`, or a stream
 of \`{"word"}\` that ends with \`{"counts"}\`. Its key goes in \`x-parrot-key\`. The files below are
-\`test/dataplane/protocol/parrot/\`, with paths as they would be in \`dataplane/protocol/parrot/\`; \`parrot.test.ts\`
+\`test/unit/dataplane/protocol/parrot/\`, with paths as they would be in \`dataplane/protocol/parrot/\`; \`parrot.test.ts\`
 beside them runs both official SDKs through a gateway on it.
 `;
 
@@ -63,7 +63,7 @@ const TAIL = `## The rest
    recorded and at once. Requests and answers in \`dataplane/protocol/testdata/\`; \`npm run golden\` writes what comes
    of them, for review.
 4. The tables in \`tools/generate/protocols-doc.ts\`, and an example for each of their fields in
-   \`test/dataplane/protocol/field-tables.test.ts\`, which holds them to their word.
+   \`test/unit/dataplane/protocol/field-tables.test.ts\`, which holds them to their word.
 
 How some kinds fit in: Azure OpenAI is OpenAI's converters with the header \`api-key\` and paths of its deployments.
 Vertex and Bedrock serve Anthropic's messages below other paths, with the model in the path and \`anthropic_version\` in
@@ -80,7 +80,7 @@ const FILES = [
 /** The page, as it is kept in docs/. `root`: of the repository. */
 export async function providerText(root: URL): Promise<string> {
   const shown = await Promise.all(FILES.map(async ([file, title]) => {
-    const text = await readFile(new URL(`test/dataplane/protocol/parrot/${file}`, root), 'utf8');
+    const text = await readFile(new URL(`test/unit/dataplane/protocol/parrot/${file}`, root), 'utf8');
     return `### ${title}: \`parrot/${file}\`\n\n\`\`\`ts\n${text.replaceAll(
       '../../../../dataplane/protocol/', '../',
     )}\`\`\`\n`;

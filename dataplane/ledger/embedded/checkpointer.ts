@@ -1,9 +1,9 @@
 /**
- * Checkpoints: at intervals, where anything has changed, what keys and accounts come to is appended to the newest
- * segment of the journal, another segment begins, and the file's thread takes in the complete one. Nobody waits for it,
- * and calls go on while it fails: the journal has everything until the file does.
+ * Checkpoints. If anything has changed, the checkpointer appends the totals of keys and accounts to the newest journal
+ * segment, starts another segment, and has the file's thread apply the complete one. No call waits for it, and calls
+ * continue while it fails, because the journal keeps everything that is not in the file.
  */
-import { changesCheckpointed } from '../balances.ts';
+import { markCheckpointed } from '../balances.ts';
 import type { Balances } from '../balances.ts';
 import { forgetJob } from '../jobs.ts';
 import type { Committer, LedgerFault } from './committer.ts';
@@ -17,14 +17,14 @@ export interface CheckpointerDeps {
   readonly committer: Committer;
   readonly nowMs: () => number;
   readonly intervalMs: number;
-  /** Opens the file again, or a new one in its place. */
+  /** Reopens the file, or opens a new one in its place. */
   readonly reopen: () => Promise<OpenFile>;
   readonly onFault: (fault: LedgerFault) => void;
 }
 
-/** A segment of this size is complete also where only progress was recorded. */
+/** A segment of this size is complete even if it records only progress. */
 const SEGMENT_BYTES = 8 << 20;
-/** So many failures are reported: before that, somebody may just have read the file for a while. */
+/** Reported after so many failures: fewer may be caused by a reader of the file. */
 const FAILURES_TO_REPORT = 3;
 const FINAL_TRIES = 3;
 
@@ -33,13 +33,13 @@ export class Checkpointer {
   readonly #timer: NodeJS.Timeout;
   readonly #ledgerId: string;
   #thread: FileThread;
-  /** The last segment that the file has. */
+  /** The last segment that was applied to the file. */
   #taken: number;
   /** The last segment that is complete. */
   #complete: number;
-  /** Segments up to this one are taken in together: only its end has the totals of keys and accounts. */
+  /** Segments up to this one are applied together: only the last one ends with totals. */
   #notBefore: number;
-  /** The file is not the one that it was: the next segment begins with all balances. */
+  /** The file was replaced: the next segment begins with all balances. */
   #needsWhole = false;
   #running: Promise<void> | undefined;
   #failures = 0;
@@ -59,20 +59,20 @@ export class Checkpointer {
     return this.#thread;
   }
 
-  /** Takes in what has changed, unless something is being taken in already. */
+  /** Starts a checkpoint of the changes, unless one is running. */
   begin(): void {
     if (this.#stopped || this.#running) return;
     this.#completeSegment();
     if (this.#hasWork()) this.#running = this.#run();
   }
 
-  /** Takes in nothing more. */
+  /** Starts no further checkpoint. */
   stop(): void {
     clearInterval(this.#timer);
     this.#stopped = true;
   }
 
-  /** Takes in everything, the newest segment too. What fails now is taken in at the next start. */
+  /** Applies everything, the newest segment included. What fails now is applied at the next start. */
   async finish(): Promise<void> {
     this.stop();
     await this.#running;
@@ -82,7 +82,7 @@ export class Checkpointer {
         this.#flushTotals();
         if (this.#needsWhole) this.#rotate();
       } catch {
-        // the journal has all movements already, but without the totals nothing of it can be taken in
+        // the journal contains all movements, but a segment without totals cannot be applied
         return;
       }
       this.#complete = journal.number;
@@ -94,17 +94,17 @@ export class Checkpointer {
   #tick(): void {
     const { journal, committer } = this.#deps;
     try {
-      // not while the file takes segments in, which removes them
-      if (!this.#running && journal.isGone) journal.renew(false);
+      // not during a checkpoint, which deletes segments
+      if (!this.#running && journal.isDeleted) journal.rewriteSegments(false);
     } catch (error) {
-      // what is written to a file without a name is lost with the process: as bad as not being able to write
+      // data in a deleted file would be lost with the process: as bad as a failed write
       committer.failed(error);
       return;
     }
     this.begin();
   }
 
-  /** Begins another segment where the newest has something for the file. A file that lags gets large ones. */
+  /** Starts another segment if the newest has changes for the file. A file that lags behind gets larger segments. */
   #completeSegment(): void {
     const { balances, journal, committer } = this.#deps;
     if (committer.failing || this.#thread.ended) return;
@@ -120,12 +120,12 @@ export class Checkpointer {
     try {
       this.#rotate();
     } catch (error) {
-      // the newest segment goes on
+      // the newest segment stays open
       this.#count(error);
     }
   }
 
-  /** Ends the newest segment with what its movements come to. */
+  /** Ends the newest segment with totals. */
   #flushTotals(): void {
     const { balances, journal } = this.#deps;
     journal.addTotals(balances.changedKeys, balances.changedAccounts);
@@ -135,7 +135,7 @@ export class Checkpointer {
   #rotate(): void {
     const { balances, journal } = this.#deps;
     journal.rotate(balances, this.#needsWhole);
-    changesCheckpointed(balances);
+    markCheckpointed(balances);
     this.#complete = journal.number - 1;
     if (this.#needsWhole) this.#notBefore = journal.number;
     this.#needsWhole = false;
@@ -171,7 +171,7 @@ export class Checkpointer {
     for (const job of journal.checkpointed(to)) forgetJob(balances.jobs, job);
   }
 
-  /** The file may be another by now: an empty one in the place of one that was removed, or an older one. */
+  /** The file may have been replaced by an empty or an older one. */
   async #reopen(): Promise<void> {
     const { thread, checkpoint: { ledgerId, segment } } = await this.#deps.reopen();
     this.#thread = thread;
@@ -182,7 +182,7 @@ export class Checkpointer {
 
   async #failed(error: unknown): Promise<void> {
     this.#count(error);
-    // another thread begins afresh, whatever was wrong with this one
+    // a new thread opens the file again
     await this.#thread.kill();
   }
 

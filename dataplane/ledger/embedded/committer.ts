@@ -1,8 +1,7 @@
 /**
- * Group commit: whatever has changed in one turn of the event loop goes to the journal in one write, and is
- * acknowledged then (sync normal), or once the disk has confirmed it (full); what comes meanwhile joins the next
- * confirmation. A write that fails is tried again. Holds that are not in the journal in time are refused and withdrawn,
- * there as well.
+ * Group commit. The committer writes all changes of one turn of the event loop to the journal at once, and acknowledges
+ * them after the write (sync normal) or after the disk's sync (full). It repeats a failed write. It refuses and
+ * withdraws holds that are not in the journal in time.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Balances } from '../balances.ts';
@@ -11,12 +10,12 @@ import type { PendingHold } from '../ledger-core.ts';
 import { LedgerUnavailable } from '../ledger.ts';
 import type { Journal } from './journal.ts';
 
-/** What an acknowledged step survives: the end of the process (normal), or of the machine too (full). */
+/** What an acknowledged step survives: a crash of the process (normal), or a power failure too (full). */
 export type LedgerSync = 'normal' | 'full';
 
 /**
- * Failing: the journal takes nothing, and calls are refused. Recovered: it works again. Lagging: the file is behind the
- * journal, and calls go on. CaughtUp: it is not any more.
+ * Failing: the journal cannot be written, and calls are refused. Recovered: it can again. Lagging: the file falls
+ * behind the journal, and calls continue. CaughtUp: the file is up to date again.
  */
 export interface LedgerFault {
   readonly state: 'Failing' | 'Recovered' | 'Lagging' | 'CaughtUp';
@@ -28,40 +27,40 @@ export interface CommitterDeps {
   readonly journal: Journal;
   readonly sync: LedgerSync;
   readonly onFault: (fault: LedgerFault) => void;
-  /** A hold that is not in the journal by then is refused. */
+  /** A hold that is not in the journal after this time is refused. */
   readonly timeoutMs: number;
 }
 
-interface Waiting {
+interface Waiter {
   readonly resolve: () => void;
   readonly reject: (error: LedgerUnavailable) => void;
 }
 
-interface WaitingHold extends Waiting {
+interface HoldWaiter extends Waiter {
   readonly pending: PendingHold;
 }
 
-/** Those who wait for the same write. */
+/** Callers that wait for the same write. */
 interface Batch {
-  readonly holds: WaitingHold[];
-  readonly progress: Waiting[];
-  readonly settlements: Waiting[];
+  readonly holds: HoldWaiter[];
+  readonly progress: Waiter[];
+  readonly settlements: Waiter[];
   readonly timers: NodeJS.Timeout[];
 }
 
-/** Progress may be late without harm: the next one says more. */
+/** Late progress does no harm: the next one replaces it. */
 const PROGRESS_TIMEOUT_MS = 5_000;
-/** After this part of the timeout a write is late: nothing more is promised until it is done. */
+/** After this fraction of the timeout a write is late, and new calls are refused until it is done. */
 const LATE = 0.75;
 const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 500;
-/** After so many failures in a row, the journal's files are made again. */
-const FAILURES_TO_RENEW = 6;
+/** After so many consecutive failures the journal's files are rewritten. */
+const FAILURES_TO_REWRITE = 6;
 
 export class Committer {
   readonly #deps: CommitterDeps;
   #batch = emptyBatch();
-  /** Not acknowledged; to be written, perhaps again, or to be synced. */
+  /** Batches that are not acknowledged yet. */
   #waiting: Batch[] = [];
   #scheduled = false;
   #retry: NodeJS.Timeout | undefined;
@@ -75,35 +74,35 @@ export class Committer {
     this.#deps = deps;
   }
 
-  /** The last write failed, or the present one is late. */
+  /** The last write failed, or the current one is late. */
   get failing(): boolean {
     return this.#failures > 0 || this.#late;
   }
 
-  /** Resolves with the answer when everything that was logged so far is durable, however long that takes. */
+  /** Resolves with `answer` when everything logged so far is durable; it never times out. */
   durable<T>(answer: T): Promise<T> {
     return this.#wait((waiting) => this.#batch.settlements.push(waiting), answer);
   }
 
-  /** Confirms a hold once it is durable, and resolves with the answer; withdraws it when that is late, and rejects. */
+  /** Confirms a hold when it is durable and resolves with `answer`; at the timeout, withdraws it and rejects. */
   held<T>(pending: PendingHold, answer: T): Promise<T> {
     return this.#wait((waiting) => this.#batch.holds.push({ ...waiting, pending }), answer);
   }
 
-  /** Resolves when the progress that was logged is durable; rejects when that is late. */
+  /** Resolves when the logged progress is durable; rejects at its timeout. */
   renewed(): Promise<void> {
     return this.#wait((waiting) => this.#batch.progress.push(waiting), undefined);
   }
 
-  #wait<T>(add: (waiting: Waiting) => void, answer: T): Promise<T> {
+  #wait<T>(add: (waiting: Waiter) => void, answer: T): Promise<T> {
     return new Promise((resolve, reject) => {
       add({ resolve: () => resolve(answer), reject });
-      this.touch();
+      this.scheduleWrite();
     });
   }
 
-  /** What was logged is written at the end of this turn of the event loop. */
-  touch(): void {
+  /** Schedules a write for the end of this turn of the event loop. */
+  scheduleWrite(): void {
     if (this.#scheduled || this.#retry || this.#stopped) return;
     this.#scheduled = true;
     setImmediate(() => {
@@ -112,11 +111,11 @@ export class Committer {
     });
   }
 
-  /** Resolves when nothing is left to write, or after this time. What waits then is refused. */
+  /** Resolves when everything is written, or at the timeout; callers that still wait then are refused. */
   async stop(timeoutMs: number): Promise<void> {
     const untilMs = performance.now() + timeoutMs;
     while (this.#hasWork() && performance.now() < untilMs) {
-      this.touch();
+      this.scheduleWrite();
       await sleep(2);
     }
     this.#stopped = true;
@@ -142,7 +141,7 @@ export class Committer {
     }
     try {
       if (journal.isStalled) return this.#writeAgainIn(FIRST_PAUSE_MS);
-      if (this.#failures > 0) this.#renew();
+      if (this.#failures > 0) this.#rewriteDeleted();
       journal.flush();
     } catch (error) {
       return this.failed(error);
@@ -151,14 +150,14 @@ export class Committer {
     else this.#acknowledge(this.#waiting.splice(0));
   }
 
-  /** What is written to a file that has no name any more is lost with the process. */
-  #renew(): void {
+  /** Data in a deleted file would be lost with the process. */
+  #rewriteDeleted(): void {
     const { journal } = this.#deps;
-    const all = this.#failures % FAILURES_TO_RENEW === 0;
-    if (all || journal.isGone) journal.renew(all);
+    const all = this.#failures % FAILURES_TO_REWRITE === 0;
+    if (all || journal.isDeleted) journal.rewriteSegments(all);
   }
 
-  /** At most one at a time: what is written while it runs waits for the next. */
+  /** One sync at a time; later writes wait for the next one. */
   #sync(): void {
     this.#startTimers();
     if (this.#syncing || this.#waiting.length === 0) return;
@@ -188,7 +187,7 @@ export class Committer {
     }
   }
 
-  /** A write failed, here or of who else writes to the journal. It is tried again. */
+  /** Called after a failed write, here or in the checkpointer: schedules another. */
   failed(error: unknown): void {
     this.#failures++;
     this.#report(error instanceof Error ? error.message : String(error));
@@ -217,16 +216,15 @@ export class Committer {
     this.#deps.onFault({ state: 'Failing', reason });
   }
 
-  /** For those that could not be acknowledged at once. */
   #startTimers(): void {
     for (const batch of this.#waiting) if (batch.timers.length === 0) this.#startTimersOf(batch);
   }
 
   #startTimersOf(batch: Batch): void {
     const { timeoutMs } = this.#deps;
-    const error = new LedgerUnavailable('the ledger\'s journal does not take anything now');
+    const error = new LedgerUnavailable('the ledger\'s journal cannot be written now');
     const after = (ms: number, expire: () => void): void => {
-      // where the loop itself was late, a write that is done is acknowledged first
+      // if the event loop was blocked, a completed write is acknowledged first
       const timer = setTimeout(() => setImmediate(() => {
         if (this.#waiting.includes(batch)) expire();
       }), ms);
@@ -238,8 +236,8 @@ export class Committer {
     });
     after(timeoutMs, () => {
       this.#refuseHolds(batch, error);
-      // that they are withdrawn is to be written as well
-      this.touch();
+      // the withdrawals are journalled too
+      this.scheduleWrite();
     });
     after(PROGRESS_TIMEOUT_MS, () => refuse(batch.progress, error));
   }
@@ -262,6 +260,6 @@ function end({ timers }: Batch): void {
   for (const timer of timers) clearTimeout(timer);
 }
 
-function refuse(waiting: Waiting[], error: LedgerUnavailable): void {
+function refuse(waiting: Waiter[], error: LedgerUnavailable): void {
   for (const { reject } of waiting.splice(0)) reject(error);
 }

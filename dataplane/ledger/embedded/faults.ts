@@ -1,6 +1,6 @@
 /**
- * Faults of the disk on demand, for tests of what happens then: one shared integer that the journal's writer and the
- * file's thread look at around each write. Without it nothing happens here.
+ * Injects disk faults for tests: the journal's writer and the file's thread read one shared integer around each write.
+ * Without the integer nothing happens.
  */
 
 /** The values of the integer. */
@@ -8,29 +8,29 @@ export const FAULT = {
   none: 0,
   /** A write to the journal fails, and nothing is written. */
   commitFails: 1,
-  /** Everything is written to the journal, but the answer says that it failed. */
+  /** A write to the journal succeeds but reports a failure. */
   answerFails: 2,
-  /** The journal's disk takes nothing until the value changes. */
+  /** Writes to the journal block until the value changes. */
   stalls: 3,
-  /** The file's thread ends in the middle of its transaction. */
+  /** The file's thread exits within its transaction. */
   threadDies: 4,
-  /** A write to the journal ends half-way. */
+  /** A write to the journal fails half-way. */
   writeTears: 5,
-  /** The disk says that it could not keep the journal (`--ledger-sync full`). */
+  /** A sync of the journal fails (`--ledger-sync full`). */
   syncFails: 6,
-  /** The file takes nothing; the journal works. */
+  /** Checkpoints fail; the journal works. */
   fileFails: 7,
 } as const;
 
-type Moment = 'BeforeWrite' | 'AfterWrite' | 'AfterSync' | 'WithinCheckpoint';
+type FaultPoint = 'BeforeWrite' | 'AfterWrite' | 'AfterSync' | 'WithinCheckpoint';
 
-/** Where each fault happens, and what is said of it. */
-const FAILING: Readonly<Record<Moment, readonly number[]>> = {
+/** The faults that fail at each point. */
+const FAILING: Readonly<Record<FaultPoint, readonly number[]>> = {
   BeforeWrite: [FAULT.commitFails, FAULT.writeTears], AfterWrite: [FAULT.answerFails],
   AfterSync: [FAULT.syncFails], WithinCheckpoint: [FAULT.fileFails],
 };
 
-export function injectFault(faults: Int32Array | undefined, moment: Moment, tear?: () => void): void {
+export function injectFault(faults: Int32Array | undefined, moment: FaultPoint, tear?: () => void): void {
   if (!faults) return;
   const fault = Atomics.load(faults, 0);
   if (moment === 'WithinCheckpoint' && fault === FAULT.threadDies) process.exit(1);

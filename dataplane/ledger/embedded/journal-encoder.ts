@@ -1,5 +1,5 @@
 /**
- * Encodes movements as records of the journal, and keeps them until they are written.
+ * Encodes movements as journal records and buffers them until they are written.
  */
 import { MAX_NANO_USD, wholeNumber } from '../amounts.ts';
 import type { AccountBalance, Hold, KeyBalance, SettledCall, Window } from '../balances.ts';
@@ -8,9 +8,9 @@ import { CALL_STATUSES, USAGE_SOURCES } from '../usage-record.ts';
 import type { CallOrigin, CallProgress } from '../usage-record.ts';
 import { encodeFrame, FRAME_HEADER_BYTES, JOB_STATES, KIND, PERIODS, RECORD_HEADER_BYTES } from './journal-format.ts';
 
-/** Frames that wait to be written, and the records of the next one. */
+/** Holds sealed frames, and the records of the open one. */
 export class JournalEncoder {
-  /** The names of this segment so far, by number. */
+  /** The names in this segment, by reference number. */
   readonly names: string[] = [];
   readonly #references = new Map<string, number>();
   #frames: Buffer[] = [];
@@ -23,8 +23,8 @@ export class JournalEncoder {
   }
 
   /**
-   * Ends the open frame, and gives everything that waits to be written. A write that failed is repeated with the same
-   * frames: a torn write over other frames could look like damage.
+   * Seals the open frame and returns all frames to write. A failed write is repeated with the same frames, because
+   * other frames over a torn write could look like damage.
    */
   seal(): Buffer {
     if (this.#records.length > 0) {
@@ -36,7 +36,7 @@ export class JournalEncoder {
     return Buffer.concat(this.#frames);
   }
 
-  /** What was sealed is in the segment. */
+  /** Drops the sealed frames, which are written. */
   written(): void {
     this.#frames = [];
     this.#framesLength = 0;
@@ -69,7 +69,7 @@ export class JournalEncoder {
     this.#add(record);
   }
 
-  /** Returns where the record will stand, counted from where the next write begins. */
+  /** Returns the record's offset from the start of the next write. */
   settled(call: SettledCall, { day, month }: Pick<Hold, 'day' | 'month'>): number {
     const { record: usage, keySpentNanoUsd, keyRemainingNanoUsd, settledMs } = call;
     const record = this.#beginCall(KIND.settled, usage);
@@ -97,7 +97,7 @@ export class JournalEncoder {
     this.#add(record);
   }
 
-  /** What a key comes to with all movements so far. */
+  /** The totals of a key after all movements so far. */
   key({ uid, total, day, month, past, lastUsedMs }: KeyBalance): void {
     const record = new RecordWriter(KIND.key);
     record.integer(this.#reference(uid));
@@ -110,7 +110,7 @@ export class JournalEncoder {
     this.#add(record);
   }
 
-  /** What an account comes to with all movements so far. */
+  /** The totals of an account after all movements so far. */
   account({ id, spentNanoUsd }: AccountBalance): void {
     const record = new RecordWriter(KIND.account);
     record.integer(this.#reference(id));
@@ -131,7 +131,7 @@ export class JournalEncoder {
     return record;
   }
 
-  /** A name is a record of its own, which is added before the one that refers to it. */
+  /** The reference number of a name; adds a name record before its first use. */
   #reference(name: string): number {
     const known = this.#references.get(name);
     if (known !== undefined) return known;
@@ -168,14 +168,13 @@ function writeWindow(record: RecordWriter, { kind, startMs, spentNanoUsd }: Wind
   record.amount(spentNanoUsd);
 }
 
-/** Within what 64 bits hold. */
+/** Clamped to 64 bits. */
 function bounded(amount: bigint | null): bigint | null {
   if (amount === null) return null;
   if (amount > MAX_NANO_USD) return MAX_NANO_USD;
   return amount < -MAX_NANO_USD ? -MAX_NANO_USD : amount;
 }
 
-/** One record, field by field. */
 class RecordWriter {
   #bytes = Buffer.allocUnsafe(256);
   #at = RECORD_HEADER_BYTES;
@@ -184,7 +183,7 @@ class RecordWriter {
     this.#bytes.writeUInt8(kind, 0);
   }
 
-  /** The record, with its length. */
+  /** Writes the length and returns the record. */
   end(): Buffer {
     this.#bytes.writeUInt32LE(this.#at - RECORD_HEADER_BYTES, 1);
     return this.#bytes.subarray(0, this.#at);
@@ -215,7 +214,7 @@ class RecordWriter {
     this.amount(value ?? 0n);
   }
 
-  /** UTF-8, with its length. */
+  /** UTF-8, preceded by its length in bytes. */
   text(text: string): void {
     const length = Buffer.byteLength(text);
     this.integer(length);

@@ -1,8 +1,7 @@
 /**
- * The journal's bytes. A segment is a header and frames. A frame is what one turn of the event loop has appended, with
- * its length and checksum. It holds records, each a kind, a length and fields of fixed width, little-endian. A name
- * (key, account, model, …) is written once per segment and then referred to by number. A change of any of this needs a
- * new magic.
+ * The journal's binary format. A segment is a header and frames. A frame contains the records of one turn of the event
+ * loop, with length and checksum. A record is a kind, a length and fields of fixed width, little-endian. A name (key,
+ * account, model, …) is written once per segment and then referred to by number. Every change needs a new magic number.
  */
 import { crc32 } from 'node:zlib';
 import type { JobState, QuotaPeriod } from '../ledger.ts';
@@ -21,15 +20,15 @@ export const RECORD_HEADER_BYTES = 5;
 
 export const KIND = { name: 1, held: 2, withdrawn: 3, renewed: 4, settled: 5, job: 6, key: 7, account: 8 } as const;
 
-/** Words are stored as their place in these lists (and in those of usage-record.ts): additions go to the end. */
+/** Words are stored as indexes into these lists and those of usage-record.ts: append only. */
 export const PERIODS: readonly QuotaPeriod[] = ['Never', 'Daily', 'Monthly'];
 export const JOB_STATES: readonly JobState[] = ['Running', 'Completed', 'Failed'];
 
 export interface SegmentHeader {
   readonly number: number;
-  /** Of the file that it belongs to, 16 hexadecimal digits. */
+  /** Identifies the ledger's file, 16 hexadecimal digits. */
   readonly ledgerId: string;
-  /** It begins with all balances: whatever was before it does not count. */
+  /** The segment begins with all balances and replaces everything before it. */
   readonly whole: boolean;
 }
 
@@ -43,7 +42,7 @@ export function encodeHeader({ number, ledgerId, whole }: SegmentHeader): Buffer
   return bytes;
 }
 
-/** Undefined where it is not whole: the process ended before it was written. */
+/** Undefined if incomplete: the process ended while writing it. */
 export function decodeHeader(bytes: Buffer): SegmentHeader | undefined {
   if (bytes.length < SEGMENT_HEADER_BYTES || bytes.readBigUInt64LE(0) !== SEGMENT_MAGIC) return undefined;
   if (bytes.readUInt32LE(CHECKSUM_AT) !== crc32(bytes.subarray(0, CHECKSUM_AT))) return undefined;
@@ -59,7 +58,7 @@ export function encodeFrame(records: readonly Buffer[]): Buffer {
   return Buffer.concat([header, content]);
 }
 
-/** Where the frame at an offset ends; undefined: there is none, or it is not whole. */
+/** The end of the frame at an offset; undefined if there is none or it is incomplete. */
 export function frameEnd(bytes: Buffer, at: number): number | undefined {
   const start = at + FRAME_HEADER_BYTES;
   if (start > bytes.length || bytes.readUInt32LE(at) !== FRAME_MAGIC) return undefined;

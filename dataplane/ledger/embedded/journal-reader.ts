@@ -1,6 +1,6 @@
 /**
- * Reads a segment of the journal. Its last frame may be torn, where a process or a machine ended while it was written:
- * what was in it was never acknowledged, or was lost with the machine. Damage before that is an error.
+ * Reads a journal segment. Its last frame may be torn if the process or machine stopped during the write: its records
+ * were never acknowledged, or were lost with the machine. Damage before the last frame is an error.
  */
 import type { JobState, QuotaPeriod } from '../ledger.ts';
 import { CALL_STATUSES, USAGE_SOURCES } from '../usage-record.ts';
@@ -9,7 +9,6 @@ import {
   FRAME_HEADER_BYTES, FRAME_MAGIC, frameEnd, JOB_STATES, KIND, PERIODS, RECORD_HEADER_BYTES, SEGMENT_HEADER_BYTES,
 } from './journal-format.ts';
 
-/** A hold as it was granted. */
 export interface HeldRecord {
   readonly origin: CallOrigin;
   readonly progress: CallProgress;
@@ -68,7 +67,7 @@ export interface AccountState {
   readonly spentNanoUsd: bigint;
 }
 
-/** Told of the records in their order. What it does not ask for is skipped without being read. */
+/** Called for each record in order. Kinds without a method are skipped unparsed. */
 export interface RecordVisitor {
   held?(record: HeldRecord): void;
   withdrawn?(callId: string): void;
@@ -80,15 +79,15 @@ export interface RecordVisitor {
 }
 
 export interface SegmentEnd {
-  /** Up to there it is whole. */
+  /** The length of the intact part. */
   readonly bytes: number;
-  /** Something follows that is no frame. */
+  /** Bytes follow that are not a complete frame. */
   readonly torn: boolean;
-  /** A frame follows that: it is not a torn end, but damage within. */
+  /** Complete frames follow after those bytes: the segment is damaged, not torn. */
   readonly damaged: boolean;
 }
 
-/** Reads the frames after the header, up to the first that is not whole. */
+/** Reads the frames after the header, up to the first incomplete one. */
 export function readFrames(bytes: Buffer, visitor: RecordVisitor): SegmentEnd {
   const names: string[] = [];
   let at = SEGMENT_HEADER_BYTES;
@@ -115,7 +114,7 @@ export function recordLength(bytes: Buffer, at: number): number {
   return RECORD_HEADER_BYTES + bytes.readUInt32LE(at + 1);
 }
 
-/** A settlement by itself, at the beginning of these bytes. */
+/** Reads one settlement record. */
 export function readSettlement(bytes: Buffer, names: readonly string[]): SettledRecord {
   if (bytes.readUInt8(0) !== KIND.settled)
     throw new Error('the journal has another record where a settlement was written');
@@ -134,7 +133,7 @@ const VISITS: Readonly<Record<number, Visit>> = {
   [KIND.account]: (read, visitor) => visitor.account?.({ id: read.name(), spentNanoUsd: read.amount() }),
 };
 
-/** The name that a record gives is added. */
+/** Visits a record, or adds its name to `names`. */
 function readRecord(bytes: Buffer, { at, names }: { at: number; names: string[] }, visitor: RecordVisitor): void {
   const kind = bytes.readUInt8(at);
   const read = new FieldReader(bytes, at + RECORD_HEADER_BYTES, names);
@@ -205,7 +204,7 @@ function readProgress(read: FieldReader): CallProgress {
   return { costNanoUsd, tokens, usageSource: read.word(USAGE_SOURCES) };
 }
 
-/** Fields one after the other, as journal-encoder.ts writes them. */
+/** Reads fields in the order in which journal-encoder.ts writes them. */
 class FieldReader {
   readonly #bytes: Buffer;
   readonly #names: readonly string[];
@@ -262,7 +261,7 @@ class FieldReader {
     return word;
   }
 
-  /** Returns where the field begins. */
+  /** Returns the offset of the field. */
   #skip(length: number): number {
     const start = this.#at;
     this.#at += length;

@@ -1,7 +1,7 @@
 /**
- * The journal of the embedded ledger: every movement is encoded as it happens, and appended to the newest segment in
- * one write per turn of the event loop. A write that failed is repeated at the same place with the same bytes, so that
- * it does not matter how much of it was written.
+ * The write-ahead journal of the embedded ledger. It encodes every movement at once and appends to the newest segment
+ * in one write per turn of the event loop. A failed write is repeated at the same offset with the same bytes, so that a
+ * partial write does no harm.
  */
 import { closeSync } from 'node:fs';
 import type { AccountBalance, Balances, Hold, KeyBalance, MovementLog, SettledCall } from '../balances.ts';
@@ -12,13 +12,13 @@ import { encodeHeader } from './journal-format.ts';
 import { SegmentFile } from './segment-file.ts';
 import { segmentPath } from './segments.ts';
 import { SettledCalls } from './settled-calls.ts';
-import type { LeftCalls, ReadableSegment } from './settled-calls.ts';
+import type { RecoveredCalls, ReadableSegment } from './settled-calls.ts';
 
 export interface JournalSettings {
-  /** Of the ledger's file. */
+  /** Path of the ledger's file. */
   readonly path: string;
   readonly ledgerId: string;
-  /** Of the first segment. */
+  /** Number of the first segment. */
   readonly number: number;
   readonly faults: Int32Array | undefined;
 }
@@ -30,27 +30,27 @@ interface OpenSegment extends ReadableSegment {
 
 interface EndedJob {
   readonly job: Job;
-  /** The segment that has its end. */
+  /** The segment that contains its outcome. */
   readonly segment: number;
 }
 
-/** The segments that the ledger's file does not have, the newest of which grows. */
+/** The segments that are not in the ledger's file yet; the newest is appended to. */
 export class Journal implements MovementLog {
   readonly #settings: JournalSettings;
   readonly calls: SettledCalls;
   #current: OpenSegment;
-  /** Complete ones that the file does not have yet. */
+  /** Complete segments that are not in the file yet. */
   #earlier: OpenSegment[] = [];
   #endedJobs: EndedJob[] = [];
   readonly #unsynced = new Set<OpenSegment>();
-  /** Files to close once the sync is over. */
+  /** File descriptors to close after the sync. */
   readonly #retired: number[] = [];
   #syncing = false;
 
-  constructor(settings: JournalSettings, balances: Balances, left: LeftCalls) {
+  constructor(settings: JournalSettings, balances: Balances, recovered: RecoveredCalls) {
     this.#settings = settings;
     this.#current = this.#open(settings.number, balances, false);
-    this.calls = new SettledCalls(this.#current, left);
+    this.calls = new SettledCalls(this.#current, recovered);
     const ended = [...balances.jobs.ofChannels.values()].filter(({ state }) => state !== 'Running');
     this.#endedJobs = ended.map((job) => ({ job, segment: settings.number }));
   }
@@ -63,12 +63,11 @@ export class Journal implements MovementLog {
     return this.#current.file.size;
   }
 
-  /** Nothing waits to be written. */
   get isFlushed(): boolean {
     return this.#current.encoder.isEmpty;
   }
 
-  /** A write would hang now; for tests. */
+  /** For tests: a write would block now. */
   get isStalled(): boolean {
     return isStalled(this.#settings.faults);
   }
@@ -95,13 +94,13 @@ export class Journal implements MovementLog {
     if (job.state !== 'Running') this.#endedJobs.push({ job, segment: this.number });
   }
 
-  /** Adds what keys and accounts come to with all movements so far, for the file. */
+  /** Adds the totals of keys and accounts after all movements so far, for the file. */
   addTotals(keys: Iterable<KeyBalance>, accounts: Iterable<AccountBalance>): void {
     for (const key of keys) this.#current.encoder.key(key);
     for (const account of accounts) this.#current.encoder.account(account);
   }
 
-  /** Appends what was added. Throws where that fails; everything is kept for the next try. */
+  /** Appends the pending records. Throws where that fails, and keeps them for the next try. */
   flush(): void {
     if (this.isFlushed) return;
     const { faults } = this.#settings;
@@ -116,7 +115,7 @@ export class Journal implements MovementLog {
     encoder.written();
   }
 
-  /** Everything that was flushed before survives a loss of power. One at a time. */
+  /** Resolves when everything flushed before survives a power failure. One sync at a time. */
   async sync(): Promise<void> {
     const segments = [...this.#unsynced];
     this.#unsynced.clear();
@@ -133,7 +132,7 @@ export class Journal implements MovementLog {
     }
   }
 
-  /** Begins the next segment, with the holds in flight (whole: with all balances). This one is kept for its readers. */
+  /** Starts the next segment with the holds in flight (`whole`: with all balances). */
   rotate(balances: Balances, whole: boolean): void {
     const next = this.#open(this.#current.number + 1, balances, whole);
     this.#earlier.push(this.#current);
@@ -142,7 +141,7 @@ export class Journal implements MovementLog {
     this.calls.beginSegment(next);
   }
 
-  /** The file has the segments up to this one. Returns the jobs whose end it has with them. */
+  /** Closes the segments up to this one, which are in the file. Returns the jobs whose outcome they contain. */
   checkpointed(to: number): Job[] {
     this.calls.checkpointed(to);
     for (const segment of this.#earlier) if (segment.number <= to) this.#closeSegment(segment);
@@ -152,14 +151,14 @@ export class Journal implements MovementLog {
     return ended;
   }
 
-  /** Makes segments again that somebody has removed, or (`all`) that the disk does not take writes to. */
-  renew(all: boolean): void {
-    for (const { file } of this.#segments()) if (all || file.isGone) file.renew();
+  /** Rewrites segment files that were deleted, or (`all`) every one after repeated write errors. */
+  rewriteSegments(all: boolean): void {
+    for (const { file } of this.#segments()) if (all || file.isDeleted) file.rewrite();
   }
 
   /** Somebody has removed a segment. */
-  get isGone(): boolean {
-    return this.#segments().some(({ file }) => file.isGone);
+  get isDeleted(): boolean {
+    return this.#segments().some(({ file }) => file.isDeleted);
   }
 
   close(): void {

@@ -13,7 +13,6 @@ import type { Row } from './rows.ts';
 import { prepareRows, readCheckpoint, rowsOf, USAGE_BLOCK_BITS } from './schema.ts';
 import { readSegment, removeSegments, visitSegment } from './segments.ts';
 
-/** Bounds of what is kept of settled calls. */
 export interface UsageRetention {
   readonly maxRecords: number;
   readonly maxAgeMs: number;
@@ -26,7 +25,6 @@ export interface FileSettings {
   readonly faults: Int32Array | undefined;
 }
 
-/** The segments from one to another. */
 export interface SegmentRange {
   readonly from: number;
   readonly to: number;
@@ -35,13 +33,13 @@ export interface SegmentRange {
 }
 
 /** A job by the key that made it, or by its channel. */
-export interface JobName {
+export interface JobKey {
   readonly by: 'Key' | 'Channel';
   readonly owner: string;
   readonly jobId: string;
 }
 
-/** Records that leave per segment beyond twice what it adds: pruning keeps up and never takes long. */
+/** Each segment prunes at most twice the records that it adds, and so many more: pruning keeps up in small steps. */
 const PRUNE_STEP = 64;
 
 export class LedgerFile {
@@ -86,7 +84,7 @@ export class LedgerFile {
     this.#findJob = { Key: findJob('key_uid'), Channel: findJob('channel') };
   }
 
-  /** Takes in all of the segments in one transaction, or (throwing) nothing; then removes them. */
+  /** Applies the segments in one transaction and deletes them. Throws where that fails, with nothing applied. */
   checkpoint({ from, to, ledgerId, nowMs }: SegmentRange): void {
     const { path, faults } = this.#settings;
     if (this.#isGone()) throw new Error('the file was removed, or another was put in its place');
@@ -100,7 +98,7 @@ export class LedgerFile {
       injectFault(faults, 'WithinCheckpoint');
       this.#db.exec('COMMIT');
     } catch (error) {
-      // some errors have ended the transaction already
+      // some errors end the transaction by themselves
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
       throw error;
     }
@@ -114,7 +112,7 @@ export class LedgerFile {
   }
 
   /** The row of a job. */
-  findJob({ by, owner, jobId }: JobName): Row | undefined {
+  findJob({ by, owner, jobId }: JobKey): Row | undefined {
     return rowsOf(this.#findJob[by].all(owner, jobId))[0];
   }
 
@@ -122,7 +120,7 @@ export class LedgerFile {
     this.#db.close();
   }
 
-  /** What is written to a file without a name would be lost. */
+  /** Data in a deleted file would be lost. */
   #isGone(): boolean {
     return statSync(this.#settings.path, { throwIfNoEntry: false })?.ino !== this.#inode;
   }
@@ -132,7 +130,7 @@ export class LedgerFile {
     if (segment.whole)
       this.#db.exec('DELETE FROM keys; DELETE FROM accounts; DELETE FROM jobs WHERE state = \'Running\'');
     let added = 0;
-    // its end may be torn if an earlier process wrote it: which one is the last was checked at the start
+    // an earlier process may have left a torn end; recovery has checked that only the last one has
     visitSegment(segment, true, {
       settled: (record: SettledRecord) => {
         this.#insertUsage.run(...settledRow(record));
@@ -151,7 +149,7 @@ export class LedgerFile {
     if (seq !== undefined) this.#refundUsage.run(seq);
   }
 
-  /** The latest block first: most look for what is over lately. */
+  /** The latest block first: most lookups are for recent calls. */
   #seqOf(callId: string): number | undefined {
     const { oldest, newest } = this.#readBounds() ?? { oldest: 0, newest: -1 };
     for (let block = blockOf(newest); block >= blockOf(oldest); block--) {
@@ -161,7 +159,7 @@ export class LedgerFile {
     return undefined;
   }
 
-  /** Records leave in the order that they came in; sequence numbers have no large gaps, so that they count them. */
+  /** Deletes the oldest records. Sequence numbers have no large gaps, so that they also count records. */
   #prune(most: number, nowMs: number): void {
     const { maxRecords, maxAgeMs } = this.#settings.retention;
     const bounds = this.#readBounds();
@@ -179,7 +177,7 @@ export class LedgerFile {
     this.#pruneJobs.run();
   }
 
-  /** Of the sequence numbers of records; undefined: there is none. */
+  /** The range of sequence numbers; undefined if there are no records. */
   #readBounds(): { readonly oldest: number; readonly oldestMs: number; readonly newest: number } | undefined {
     const [row] = rowsOf(this.#usageBounds.all());
     if (!row) return undefined;
@@ -188,7 +186,7 @@ export class LedgerFile {
   }
 }
 
-/** As the index of records counts it; these numbers outgrow JavaScript's own shift. */
+/** `seq >> USAGE_BLOCK_BITS`, which JavaScript computes only for 32 bits. */
 function blockOf(seq: number): number {
   return Math.floor(seq / 2 ** USAGE_BLOCK_BITS);
 }

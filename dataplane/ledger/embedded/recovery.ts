@@ -1,8 +1,10 @@
 /**
- * The balances as the last process left them: what the ledger's file has, and the movements of the journal since.
- * Amounts are taken as they were decided: nothing is decided again.
+ * Restores the balances at the start: from the ledger's file, then by replaying the journal since its checkpoint.
+ * Replay applies decisions as they were made and decides nothing again.
  */
-import { admitTo, newWindow, openAccount, openKey, recount, spend, trimPast, windowStarting } from '../balances.ts';
+import {
+  countHold, newWindow, openAccount, openKey, openWindow, setCountedAmount, spend, trimPastWindows,
+} from '../balances.ts';
 import type { Balances, Hold, KeyBalance, SettledCall, Window } from '../balances.ts';
 import { addJob, jobOfChannel } from '../jobs.ts';
 import { dropHold, endJob } from '../ledger-core.ts';
@@ -14,53 +16,51 @@ import { decodeAccount, decodeHold, decodeJob, decodeKey } from './rows.ts';
 import type { StoredBalances } from './rows.ts';
 import { segmentsAfter, visitSegment } from './segments.ts';
 import type { Checkpoint } from './segments.ts';
-import type { LeftCalls } from './settled-calls.ts';
+import type { RecoveredCalls } from './settled-calls.ts';
 
 export interface FileState {
   readonly checkpoint: Checkpoint;
   readonly stored: StoredBalances;
 }
 
-/** Where the file and its journal stood, and what the file has yet to take in. */
+/** The state of file and journal, and the calls that the file does not contain yet. */
 export interface Recovered {
   readonly checkpoint: Checkpoint;
   readonly lastSegment: number;
-  readonly left: LeftCalls;
+  readonly recovered: RecoveredCalls;
 }
 
-/**
- * Fills empty balances with what the file has and what the journal has since. Throws where these do not fit together.
- */
+/** Fills empty balances from file and journal. Throws where the two do not belong together. */
 export function recover(balances: Balances, path: string, file: FileState & { readonly nowMs: number }): Recovered {
   const { checkpoint, stored, nowMs } = file;
   const segments = segmentsAfter(path, checkpoint);
   const [first] = segments;
-  // where the file was replaced, the journal has begun again with everything
+  // after the file was replaced, the journal starts with all balances
   const isOwn = first === undefined || first.ledgerId === checkpoint.ledgerId;
   if (isOwn) restoreBalances(balances, stored, nowMs);
-  const left = { settled: new Map<string, SettledCall>(), refunded: new Set<string>() };
+  const recovered = { settled: new Map<string, SettledCall>(), refunded: new Set<string>() };
   const replay = replayInto(balances, nowMs);
   for (const [index, segment] of segments.entries()) {
     visitSegment(segment, index === segments.length - 1, {
       ...replay,
       settled: (call) => {
-        left.settled.set(call.record.callId, call);
+        recovered.settled.set(call.record.callId, call);
         replay.settled(call);
       },
       job: (job) => {
-        if (job.state === 'Failed') left.refunded.add(job.origin.callId);
+        if (job.state === 'Failed') recovered.refunded.add(job.origin.callId);
         replay.job(job);
       },
     });
   }
   return {
-    left,
+    recovered,
     checkpoint: isOwn ? checkpoint : { ledgerId: first.ledgerId, segment: first.number - 1 },
     lastSegment: segments.at(-1)?.number ?? checkpoint.segment,
   };
 }
 
-/** Fills empty balances with what the file has. */
+/** Fills empty balances from the file. */
 export function restoreBalances(balances: Balances, stored: StoredBalances, nowMs: number): void {
   for (const row of stored.keys) restoreKey(balances, decodeKey(row));
   for (const row of stored.accounts) restoreAccount(balances, decodeAccount(row));
@@ -68,7 +68,7 @@ export function restoreBalances(balances: Balances, stored: StoredBalances, nowM
   for (const row of stored.jobs) addJob(balances.jobs, decodeJob(row));
 }
 
-/** Applies a journal's records to the balances, which log nothing meanwhile. */
+/** Applies the journal's records to balances that do not log. */
 export function replayInto(balances: Balances, nowMs: number): Required<RecordVisitor> {
   return {
     held: (record) => replayHold(balances, record, nowMs),
@@ -79,7 +79,7 @@ export function replayInto(balances: Balances, nowMs: number): Required<RecordVi
     },
     settled: (record) => replaySettlement(balances, record, nowMs),
     job: (record) => replayJob(balances, record, nowMs),
-    // totals repeat what the movements before them come to, except where there is nothing before
+    // totals repeat the sum of the movements before them, except in a segment that begins with all balances
     key: (state) => {
       if (!balances.keys.has(state.uid)) restoreKey(balances, state);
     },
@@ -105,7 +105,7 @@ function windowOf({ kind, startMs, spentNanoUsd }: WindowState): Window {
   return newWindow(kind, startMs, spentNanoUsd);
 }
 
-/** It replaces another hold of its call. */
+/** Replaces an earlier hold of the call. */
 function replayHold(balances: Balances, record: HeldRecord, nowMs: number): void {
   const { origin, progress, grantedNanoUsd, renewedMs } = record;
   forgetHold(balances, origin.callId);
@@ -116,12 +116,12 @@ function replayHold(balances: Balances, record: HeldRecord, nowMs: number): void
     grantedNanoUsd, countedNanoUsd: 0n, progress, renewedMs, pending: false,
   };
   balances.holds.set(origin.callId, hold);
-  admitTo(hold, 1);
-  recount(hold, grantedNanoUsd);
+  countHold(hold, 1);
+  setCountedAmount(hold, grantedNanoUsd);
   key.lastUsedMs = Math.max(key.lastUsedMs ?? 0, origin.createdMs);
 }
 
-/** Generations are of the process that is gone. */
+/** Generations of the process before mean nothing here. */
 function limitsOf({ keyLimitNanoUsd, period, accountCreditNanoUsd }: HeldRecord): Limits {
   return { keyLimitNanoUsd, period, keyGeneration: 0n, accountCreditNanoUsd, accountGeneration: 0n };
 }
@@ -137,8 +137,8 @@ function replaySettlement(balances: Balances, { record, ...windows }: SettledRec
   const account = openAccount(balances, record.account);
   spend(balances, { key, account, ...windowsOf(key, windows) }, record.costNanoUsd);
   key.lastUsedMs = Math.max(key.lastUsedMs ?? 0, record.createdMs);
-  // the window of the call may have been opened for this alone
-  if (key.past.length > 0) trimPast(key);
+  // the call's window may have been created for this record only
+  if (key.past.length > 0) trimPastWindows(key);
 }
 
 function replayJob(balances: Balances, record: JobStateRecord, nowMs: number): void {
@@ -157,5 +157,5 @@ interface WindowStarts {
 }
 
 function windowsOf(key: KeyBalance, { dayStartMs, monthStartMs }: WindowStarts): Pick<Hold, 'day' | 'month'> {
-  return { day: windowStarting(key, 'Day', dayStartMs), month: windowStarting(key, 'Month', monthStartMs) };
+  return { day: openWindow(key, 'Day', dayStartMs), month: openWindow(key, 'Month', monthStartMs) };
 }

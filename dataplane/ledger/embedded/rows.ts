@@ -1,6 +1,5 @@
 /**
- * [P] The rows of the ledger's file: from what the journal says, and back into values. The column lists are the order
- * of the values.
+ * [P] Converts journal records to rows of the ledger's file, and rows back to values in the order of the column lists.
  */
 import type { SettledCall } from '../balances.ts';
 import type { Job } from '../jobs.ts';
@@ -16,11 +15,11 @@ export type Value = string | number | bigint | null;
 /** Integers are read as BigInt. */
 export type Row = readonly Value[];
 
-/** What the file has of the balances. */
+/** The rows of the balances in the file. */
 export interface StoredBalances {
   readonly keys: readonly Row[];
   readonly accounts: readonly Row[];
-  /** Of a version before the journal. */
+  /** Written only by a version without a journal. */
   readonly holds: readonly Row[];
   readonly jobs: readonly Row[];
 }
@@ -45,7 +44,7 @@ export const JOB_COLUMNS = [
 
 export function keyRow({ uid, day, month, totalSpentNanoUsd, lastUsedMs, past }: KeyState): Value[] {
   const windows = [day.startMs, day.spentNanoUsd, month.startMs, month.spentNanoUsd];
-  return [uid, ...windows, totalSpentNanoUsd, lastUsedMs, formatPast(past)];
+  return [uid, ...windows, totalSpentNanoUsd, lastUsedMs, formatPastWindows(past)];
 }
 
 export function settledRow(call: SettledRecord | SettledCall): Value[] {
@@ -69,12 +68,12 @@ function originRow({ callId, keyUid, account, createdMs, group, model, channel, 
   return [callId, keyUid, account, createdMs, group, model, channel, catalog];
 }
 
-/** "Day 1760918400000 1250000000;…": few, and read only at the start. */
-function formatPast(past: readonly WindowState[]): string {
+/** "Day 1760918400000 1250000000;…". */
+function formatPastWindows(past: readonly WindowState[]): string {
   return past.map(({ kind, startMs, spentNanoUsd }) => `${kind} ${startMs} ${spentNanoUsd}`).join(';');
 }
 
-function parsePast(text: string): WindowState[] {
+function parsePastWindows(text: string): WindowState[] {
   if (text === '') return [];
   return text.split(';').map((window) => {
     const [kind, startMs, spent = ''] = window.split(' ');
@@ -89,7 +88,7 @@ export function decodeKey(row: Row): KeyState {
   const day = { kind: 'Day' as const, startMs: read.count(), spentNanoUsd: read.amount() };
   const month = { kind: 'Month' as const, startMs: read.count(), spentNanoUsd: read.amount() };
   const totalSpentNanoUsd = read.amount();
-  return { uid, day, month, totalSpentNanoUsd, lastUsedMs: read.countOrNull(), past: parsePast(read.text()) };
+  return { uid, day, month, totalSpentNanoUsd, lastUsedMs: read.countOrNull(), past: parsePastWindows(read.text()) };
 }
 
 export function decodeAccount(row: Row): AccountState {
@@ -120,7 +119,7 @@ export function decodeRecord(row: Row): UsageRecord {
   return readRecord(new RowReader(row));
 }
 
-/** From a row that begins with an integer which a number holds exactly. */
+/** From a row that begins with a safe integer. */
 export function decodeCount(row: Row): number {
   return new RowReader(row).count();
 }
@@ -161,7 +160,7 @@ function readProgress(read: RowReader): CallProgress {
   return { costNanoUsd, tokens, usageSource: read.oneOf(USAGE_SOURCES) };
 }
 
-/** Reads a row's values in order, each as what it must be: a file that says something else is damaged. */
+/** Reads a row's values in order. Throws at a value of another type: the file is damaged. */
 export class RowReader {
   readonly #row: Row;
   #at = 0;
@@ -172,7 +171,7 @@ export class RowReader {
 
   text(): string {
     const value = this.#row[this.#at++];
-    if (typeof value !== 'string') throw new Error('a value in the file is no text');
+    if (typeof value !== 'string') throw new Error('a value in the file is not a text');
     return value;
   }
 
@@ -185,11 +184,11 @@ export class RowReader {
 
   amountOrNull(): bigint | null {
     const value = this.#row[this.#at++];
-    if (typeof value !== 'bigint' && value !== null) throw new Error('a value in the file is no integer');
+    if (typeof value !== 'bigint' && value !== null) throw new Error('a value in the file is not an integer');
     return value;
   }
 
-  /** An integer that a number holds exactly. */
+  /** A safe integer. */
   count(): number {
     return Number(this.amount());
   }

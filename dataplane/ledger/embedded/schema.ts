@@ -47,29 +47,29 @@ const MIGRATIONS: readonly string[] = [
    INSERT INTO usage SELECT * FROM usage_1;
    DROP TABLE usage_1;
    CREATE INDEX usage_by_call ON usage (seq >> 14, call_id);`,
-  // usage_blocks was an index of this program's own, and is empty now: see USAGE_INDEX
+  // usage_blocks was an index of this program, and is empty now: see USAGE_INDEX
   `DROP INDEX usage_by_call;
    CREATE TABLE usage_blocks (block INTEGER PRIMARY KEY, ids BLOB NOT NULL) STRICT;`,
   USAGE_SUMS,
 ];
 
 /**
- * Records are found by call id. Ids are random: in one index of them all, each record would touch a page of its own,
- * which costs several times what the record itself does. In an index by blocks of records, all new ones touch the same
- * few pages. Not a migration: the program that made blocks and the one that made this index both wrote version 3.
+ * Finds records by call id. Ids are random: in one index of all ids each insertion would touch another page. In an
+ * index by blocks of records, insertions touch the same few pages. It is not a migration because two programs wrote
+ * version 3.
  */
 const USAGE_INDEX = `CREATE INDEX IF NOT EXISTS usage_by_call ON usage (seq >> 14, call_id);
   DELETE FROM usage_blocks`;
 export const USAGE_BLOCK_BITS = 14;
 
-/** How long the thread waits for another writer of the file: nobody waits for the thread. */
+/** How long the thread waits for another process's lock on the file. */
 const BUSY_TIMEOUT_MS = 2_000;
 /** Pages in the write-ahead log before they are moved to the file. */
 const CHECKPOINT_PAGES = 4000;
 
 /**
- * Opens the file and brings it to this version's schema. Throws with words for what is wrong with it. Commits are
- * always synchronous: after one, what it has taken in leaves the journal.
+ * Opens the file and migrates its schema. Throws with a message for operators if it is unusable. Commits are
+ * synchronous because the journal segments in them are deleted afterwards.
  */
 export function openFile(path: string): DatabaseSync {
   const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
@@ -118,7 +118,6 @@ export function readStoredBalances(db: DatabaseSync): StoredBalances {
   };
 }
 
-/** How far the file has taken in its journal. */
 export function readCheckpoint(db: DatabaseSync): Checkpoint {
   const [row] = readRows(db, 'SELECT ledger_id, folded FROM journal');
   if (!row) throw new Error('it does not say what it has of its journal');
@@ -137,7 +136,7 @@ export function prepareRows(db: DatabaseSync, sql: string): StatementSync {
   return statement;
 }
 
-/** The rows of such a query: its declared type knows nothing of arrays. */
+/** The rows of a statement of prepareRows, whose declared type has no arrays. */
 export function rowsOf(rows: readonly unknown[]): Row[] {
   return rows.filter(isRow);
 }
@@ -147,8 +146,8 @@ function isRow(row: unknown): row is Row {
 }
 
 /**
- * Locks a ledger for this process, by a transaction that is held open on a side file: the operating system ends it with
- * the process. Returns how to unlock; throws where another process has the lock.
+ * Locks a ledger for this process, with an open transaction on a side file that ends with the process. Returns the
+ * function that unlocks; throws if another process has the lock.
  */
 export function lockLedger(path: string): () => void {
   const db = new DatabaseSync(`${path}.lock`);

@@ -12,21 +12,21 @@ const syncData = promisify(fdatasync);
 const COPY_BYTES = 1 << 20;
 const OWNER_ONLY = 0o600;
 
-/** Closes a file, perhaps later: a sync may be under way on it. */
-export type Close = (fd: number) => void;
+/** Closes a file descriptor, after a sync that is in progress on it. */
+export type CloseDescriptor = (fd: number) => void;
 
 export class SegmentFile {
   readonly #path: string;
-  readonly #close: Close;
+  readonly #close: CloseDescriptor;
   #fd: number;
-  /** Bytes that are in the file for certain. */
+  /** The length that was written without an error. */
   #size = 0;
-  /** Its name may not survive a loss of power yet. */
+  /** Its directory entry is not synced yet. */
   #isNew = true;
-  /** A sync has failed. */
-  #isDoubtful = false;
+  /** A sync has failed: the kernel may have dropped the data, and report success at the next one. */
+  #needsRewrite = false;
 
-  constructor(path: string, close: Close) {
+  constructor(path: string, close: CloseDescriptor) {
     this.#path = path;
     this.#close = close;
     this.#fd = openSync(path, 'w+', OWNER_ONLY);
@@ -36,18 +36,18 @@ export class SegmentFile {
     return this.#size;
   }
 
-  /** Somebody has removed it. */
-  get isGone(): boolean {
+  /** Somebody deleted the file. */
+  get isDeleted(): boolean {
     return fstatSync(this.#fd).nlink === 0;
   }
 
-  /** Writes behind what is there for certain: over what a write left that was not accepted. */
+  /** Writes after the accepted length, over the remains of a failed write. */
   write(bytes: Uint8Array): void {
     for (let done = 0; done < bytes.length;)
       done += writeSync(this.#fd, bytes, done, bytes.length - done, this.#size + done);
   }
 
-  /** What was written last is in the file. */
+  /** Extends the accepted length. */
   accept(length: number): void {
     this.#size += length;
   }
@@ -57,26 +57,20 @@ export class SegmentFile {
     return bytes.subarray(0, readSync(this.#fd, bytes, 0, length, offset));
   }
 
-  /**
-   * What is in the file survives a loss of power when this resolves. After a failed sync it is written anew first: see
-   * renew.
-   */
+  /** Resolves when the file survives a power failure. After a failed sync it is rewritten first. */
   async sync(): Promise<void> {
-    if (this.#isDoubtful) this.renew();
+    if (this.#needsRewrite) this.rewrite();
     const isNew = this.#isNew;
-    this.#isDoubtful = true;
+    this.#needsRewrite = true;
     await syncData(this.#fd);
-    this.#isDoubtful = false;
+    this.#needsRewrite = false;
     if (!isNew) return;
     await syncFolder(dirname(this.#path));
     this.#isNew = false;
   }
 
-  /**
-   * Copies it to a new file: it was removed, or a sync failed. The system may then have forgotten the data, and say at
-   * the next sync that all is well.
-   */
-  renew(): void {
+  /** Copies the accepted bytes to a new file: this one was deleted, or a sync failed. */
+  rewrite(): void {
     const path = `${this.#path}.new`;
     const fd = openSync(path, 'w+', OWNER_ONLY);
     try {
@@ -90,10 +84,9 @@ export class SegmentFile {
     this.#close(this.#fd);
     this.#fd = fd;
     this.#isNew = true;
-    this.#isDoubtful = false;
+    this.#needsRewrite = false;
   }
 
-  /** Removes it as if it had never been. */
   discard(): void {
     ftruncateSync(this.#fd, 0);
     this.#close(this.#fd);
@@ -115,7 +108,7 @@ function copyBytes(from: number, to: number, length: number): void {
   }
 }
 
-/** A name that was added to a folder survives a loss of power only then. */
+/** A new directory entry survives a power failure only after this. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {

@@ -1,7 +1,4 @@
-/**
- * The journal's files: `<ledger>.journal-<number>`, numbered without gaps. What the ledger's file has taken in is
- * removed.
- */
+/** The journal's files `<ledger>.journal-<number>`, numbered without gaps. A checkpoint deletes those in the file. */
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { decodeHeader, SEGMENT_HEADER_BYTES } from './journal-format.ts';
@@ -11,10 +8,10 @@ import type { RecordVisitor } from './journal-reader.ts';
 
 const DIGITS = 12;
 
-/** How far the ledger's file has taken in the journal. */
+/** How far the journal was applied to the ledger's file. */
 export interface Checkpoint {
   readonly ledgerId: string;
-  /** The last segment that it has. */
+  /** The last segment in the file. */
   readonly segment: number;
 }
 
@@ -27,7 +24,7 @@ export function segmentPath(ledgerPath: string, number: number): string {
   return `${ledgerPath}.journal-${String(number).padStart(DIGITS, '0')}`;
 }
 
-/** Numbers of the segments that are there, ascending. */
+/** Ascending. */
 function listSegments(ledgerPath: string): number[] {
   const prefix = `${basename(ledgerPath)}.journal-`;
   return readdirSync(dirname(ledgerPath))
@@ -40,11 +37,11 @@ export function removeSegments(ledgerPath: string, upTo: number): void {
     if (number <= upTo) rmSync(segmentPath(ledgerPath, number), { force: true });
 }
 
-/** The segments after a checkpoint, in order. Throws, with words for what to do, where they do not continue it. */
+/** The segments after a checkpoint, in order. Throws with a remedy where they do not continue it. */
 export function segmentsAfter(ledgerPath: string, checkpoint: Checkpoint): Segment[] {
   const segments = listSegments(ledgerPath).map((number) => loadSegment(ledgerPath, number))
     .filter((segment) => segment !== undefined);
-  // a whole one needs neither the file nor what was before it
+  // a whole segment needs neither the file nor earlier segments
   const [base] = segments.slice(Math.max(0, segments.findLastIndex(({ whole }) => whole)));
   const isReplaced = base?.whole && base.ledgerId !== checkpoint.ledgerId;
   const { ledgerId, segment: last } = isReplaced ? { ledgerId: base.ledgerId, segment: base.number - 1 } : checkpoint;
@@ -59,7 +56,7 @@ export function segmentsAfter(ledgerPath: string, checkpoint: Checkpoint): Segme
   return following;
 }
 
-/** Undefined: its process ended before anything was in it. */
+/** Undefined: the process ended before it wrote the header. */
 function loadSegment(ledgerPath: string, number: number): Segment | undefined {
   const path = segmentPath(ledgerPath, number);
   const bytes = readFileSync(path);
@@ -70,14 +67,14 @@ function loadSegment(ledgerPath: string, number: number): Segment | undefined {
   return undefined;
 }
 
-/** Throws where there is none. */
+/** Throws if the segment has no header. */
 export function readSegment(ledgerPath: string, number: number): Segment {
   const segment = loadSegment(ledgerPath, number);
   if (!segment) throw new Error(`the journal ${segmentPath(ledgerPath, number)} has no header`);
   return segment;
 }
 
-/** Visits the records of a segment. Throws where it is damaged; only the last may be torn. */
+/** Visits the records of a segment. Throws if it is damaged, or torn without being the last. */
 export function visitSegment({ bytes, path }: Segment, isLast: boolean, visitor: RecordVisitor): void {
   const end = readFrames(bytes, visitor);
   if (!end.damaged && (isLast || !end.torn)) return;

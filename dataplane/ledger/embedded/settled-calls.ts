@@ -1,6 +1,6 @@
 /**
- * Settled calls that the file does not have yet, by id: only where their records stand in the journal. While the file
- * lags, the journal may have millions of them.
+ * An index of settled calls that are not in the file yet: from call id to the record's offset in the journal. While the
+ * file lags behind, the journal may contain millions of them.
  */
 import type { RecentCalls, SettledCall } from '../balances.ts';
 import { asRefunded } from '../ledger-core.ts';
@@ -15,55 +15,54 @@ export interface ReadableSegment {
   read(offset: number, length: number): Buffer;
 }
 
-/** What the last process settled and the file does not have yet. */
-export interface LeftCalls {
+/** Calls that the process before settled and that are not in the file yet. */
+export interface RecoveredCalls {
   readonly settled: ReadonlyMap<string, SettledCall>;
-  /** Calls whose cost was given back. */
   readonly refunded: ReadonlySet<string>;
 }
 
 interface SegmentCalls {
   readonly segment: ReadableSegment;
-  /** Where the records of settled calls stand, by call id. */
+  /** Offsets of the records of settled calls, by call id. */
   readonly offsets: Map<string, number>;
   readonly refunded: Set<string>;
 }
 
 interface UnwrittenCall {
   readonly call: SettledCall;
-  /** Counted from where the next write begins. */
+  /** From the start of the next write. */
   readonly offset: number;
 }
 
 export class SettledCalls implements RecentCalls {
-  #left: LeftCalls | undefined;
-  /** The file takes it in with this process's first segment. */
-  readonly #leftUntil: number;
+  #recovered: RecoveredCalls | undefined;
+  /** The file contains them once it has taken this segment. */
+  readonly #recoveredUntil: number;
   #current: SegmentCalls;
   /** The latest first. */
   #earlier: SegmentCalls[] = [];
   readonly #unwritten = new Map<string, UnwrittenCall>();
 
-  constructor(segment: ReadableSegment, left: LeftCalls) {
+  constructor(segment: ReadableSegment, recovered: RecoveredCalls) {
     this.#current = callsOf(segment);
-    this.#left = left;
-    this.#leftUntil = segment.number;
+    this.#recovered = recovered;
+    this.#recoveredUntil = segment.number;
   }
 
   has(callId: string): boolean {
     return this.#unwritten.has(callId) || this.#segments().some(({ offsets }) => offsets.has(callId))
-      || this.#left?.settled.has(callId) === true;
+      || this.#recovered?.settled.has(callId) === true;
   }
 
   get(callId: string): SettledCall | undefined {
-    const call = this.#unwritten.get(callId)?.call ?? this.#read(callId) ?? this.#left?.settled.get(callId);
+    const call = this.#unwritten.get(callId)?.call ?? this.#read(callId) ?? this.#recovered?.settled.get(callId);
     return call && this.corrected(call);
   }
 
-  /** A settled call, from here or from the file, as it is after refunds that the file does not have yet. */
+  /** Applies refunds that are not in the file yet. */
   corrected(call: SettledCall): SettledCall {
     const { callId } = call.record;
-    const isRefunded = [...this.#segments(), this.#left].some((part) => part?.refunded.has(callId));
+    const isRefunded = [...this.#segments(), this.#recovered].some((part) => part?.refunded.has(callId));
     return isRefunded ? asRefunded(call) : call;
   }
 
@@ -75,22 +74,22 @@ export class SettledCalls implements RecentCalls {
     this.#current.refunded.add(callId);
   }
 
-  /** What was added is in the segment, in a write that began there. */
+  /** The calls added so far were written at this offset of the current segment. */
   written(start: number): void {
     for (const [callId, { offset }] of this.#unwritten) this.#current.offsets.set(callId, start + offset);
     this.#unwritten.clear();
   }
 
-  /** Another segment begins. The calls so far are kept until the file has them. */
+  /** Starts a new segment; the index of earlier ones stays until `checkpointed`. */
   beginSegment(segment: ReadableSegment): void {
     this.#earlier.unshift(this.#current);
     this.#current = callsOf(segment);
   }
 
-  /** The file has the segments up to this one. */
+  /** Drops the segments that are in the file. */
   checkpointed(to: number): void {
     this.#earlier = this.#earlier.filter(({ segment }) => segment.number > to);
-    if (to >= this.#leftUntil) this.#left = undefined;
+    if (to >= this.#recoveredUntil) this.#recovered = undefined;
   }
 
   #segments(): SegmentCalls[] {

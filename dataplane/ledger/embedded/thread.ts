@@ -1,9 +1,9 @@
 /**
- * The main thread's end of the thread that keeps the ledger's file: requests with promises. Movements are not sent: the
- * thread reads the journal.
+ * The main thread's handle of the thread that owns the ledger's file: requests and promises. Movements are not sent,
+ * because the thread reads the journal.
  */
 import { Worker } from 'node:worker_threads';
-import type { FileSettings, JobName, SegmentRange } from './ledger-file.ts';
+import type { FileSettings, JobKey, SegmentRange } from './ledger-file.ts';
 import type { FileState } from './recovery.ts';
 import type { Row } from './rows.ts';
 
@@ -15,7 +15,7 @@ export interface ThreadSettings extends FileSettings {
 export type FileRequest =
   | { readonly type: 'Checkpoint'; readonly seq: number; readonly range: SegmentRange }
   | { readonly type: 'FindCall'; readonly seq: number; readonly callId: string }
-  | { readonly type: 'FindJob'; readonly seq: number; readonly job: JobName }
+  | { readonly type: 'FindJob'; readonly seq: number; readonly job: JobKey }
   | { readonly type: 'Close'; readonly seq: number };
 
 export type FileAnswer =
@@ -28,7 +28,7 @@ export type FileAnswer =
 type Unnumbered<R> = R extends FileRequest ? Omit<R, 'seq'> : never;
 type Caller = PromiseWithResolvers<Row | undefined>;
 
-/** The file's thread, open. Everything that it was asked rejects when it ends. */
+/** The running thread. All pending requests reject when it ends. */
 export class FileThread {
   readonly #worker: Worker;
   readonly #callers = new Map<number, Caller>();
@@ -50,7 +50,7 @@ export class FileThread {
     return this.#ended;
   }
 
-  /** Resolves when the segments are in the file, and removed. */
+  /** Resolves when the segments are in the file and deleted. */
   async checkpoint(range: SegmentRange): Promise<void> {
     await this.#ask({ type: 'Checkpoint', range });
   }
@@ -61,7 +61,7 @@ export class FileThread {
   }
 
   /** The row of a job. */
-  findJob(job: JobName): Promise<Row | undefined> {
+  findJob(job: JobKey): Promise<Row | undefined> {
     return this.#ask({ type: 'FindJob', job });
   }
 
@@ -70,7 +70,7 @@ export class FileThread {
     await this.#ask({ type: 'Close' });
   }
 
-  /** Ends the thread, whatever it does; it may take until the operating system answers it. */
+  /** Terminates the thread; this may take until a blocked system call returns. */
   async kill(): Promise<void> {
     await this.#worker.terminate();
   }
@@ -103,17 +103,15 @@ export class FileThread {
   }
 }
 
-/**
- * Under `node --watch`, a thread's messages include notices of the files that it loads: "watch:import" and the like.
- */
+/** Under `node --watch`, a thread also sends messages such as "watch:import". */
 type NodeNotice = Readonly<Record<`watch:${string}`, unknown>>;
 
-/** A file that was opened, and what it had. */
+/** An opened file and its state. */
 export interface OpenFile extends FileState {
   readonly thread: FileThread;
 }
 
-/** Starts a thread that opens the file; rejects with what is wrong with the file. */
+/** Starts a thread that opens the file; rejects with the reason where that fails. */
 export function openFileThread(settings: ThreadSettings): Promise<OpenFile> {
   const worker = new Worker(new URL('worker.ts', import.meta.url), { workerData: settings });
   const thread = new FileThread(worker);

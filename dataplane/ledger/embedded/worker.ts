@@ -1,6 +1,6 @@
 /**
- * The thread that keeps the ledger's file. Nobody waits for it but those who ask for records, so that it gives way to
- * the main thread where they share a core. Trying again what failed is the main thread's business (checkpointer.ts).
+ * The thread that owns the ledger's file. Only lookups of records wait for it, so it runs at a lower priority than the
+ * main thread, which also repeats what failed (checkpointer.ts).
  */
 import { platform, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -10,7 +10,7 @@ import type { Row, StoredBalances } from './rows.ts';
 import { openFile, readCheckpoint, readStoredBalances } from './schema.ts';
 import type { FileAnswer, FileRequest, ThreadSettings } from './thread.ts';
 
-/** A quarter of the main thread's share where both want the same core. */
+/** About a quarter of the main thread's CPU share on the same core. */
 const NICE = 5;
 const NOTHING_STORED: StoredBalances = { keys: [], accounts: [], holds: [], jobs: [] };
 
@@ -24,7 +24,7 @@ function serve(port: MessagePort, settings: ThreadSettings): void {
     if (request.type === 'Close') port.close();
   });
   port.postMessage(opened);
-  // only now: somebody waits for a file that is being opened
+  // not earlier: the main thread waits while the file is opened
   lowerPriority();
 }
 
@@ -50,13 +50,13 @@ function perform(file: LedgerFile, request: FileRequest): Row | undefined {
   }
 }
 
-/** Of this thread alone, on Linux; elsewhere it would be the whole process's. */
+/** Only on Linux is this the priority of the thread; elsewhere it is the process's. */
 function lowerPriority(): void {
   if (platform() !== 'linux') return;
   try {
     setPriority(NICE);
   } catch {
-    // some sandboxes do not allow it: it only makes the process's answers more even
+    // some sandboxes forbid it: latencies are less even then
   }
 }
 

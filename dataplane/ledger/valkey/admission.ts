@@ -1,33 +1,33 @@
 /**
- * A call's admission: its hold, with its slots where they are asked for in one step. What was sent and not answered may
- * have been granted, and is withdrawn.
+ * Admits a call: takes its hold, and its slots in the same step. If the outcome is unknown because no answer came in
+ * time, the hold may exist, and is withdrawn.
  */
 import { LedgerUnavailable } from '../ledger.ts';
 import type { AdmitResult, HoldRequest, HoldResult, SlotLimit } from '../ledger.ts';
 import type { Instance } from './instance.ts';
 import { admitOperation, holdOperation } from './operations.ts';
-import { parseAmount, Unanswered, understand } from './replies.ts';
+import { parseAmount, OutcomeUnknown, readReply } from './replies.ts';
 import type { Reply } from './replies.ts';
 
-/** Slots and money: both, or neither. */
+/** Takes slots and hold atomically. */
 export async function admit(
   instance: Instance, request: HoldRequest, slots: readonly SlotLimit[],
 ): Promise<AdmitResult> {
   const { origin } = request;
   const operation = slots.length > 0 ? admitOperation(request, slots) : holdOperation(request);
   try {
-    const reply = await instance.bucketOfAccount(origin.account).ask(operation);
+    const reply = await instance.bucketOfAccount(origin.account).execute(operation);
     instance.rememberAccount(origin.keyUid, origin.account);
-    const result = understand(reply, (known) => parseAdmission(known, slots));
+    const result = readReply(reply, (known) => parseAdmission(known, slots));
     if (result.outcome === 'Held') keep(instance, { request, slots, heldNanoUsd: result.heldNanoUsd }, reply);
     return result;
   } catch (error) {
-    if (error instanceof Unanswered) withdraw(instance, request, slots);
+    if (error instanceof OutcomeUnknown) withdraw(instance, request, slots);
     throw error;
   }
 }
 
-/** The money alone. */
+/** Takes the hold without slots. */
 export async function hold(instance: Instance, request: HoldRequest): Promise<HoldResult> {
   const result = await admit(instance, request, []);
   if (result.outcome === 'Full') throw noSuchSlot();
@@ -43,7 +43,7 @@ interface Admitted {
 function keep(instance: Instance, { request, slots, heldNanoUsd }: Admitted, [, , day = '', month = '']: Reply): void {
   const { callId } = request.origin;
   instance.slots.add(callId, slots);
-  instance.held.set(callId, { request, heldNanoUsd, progress: request.progress, day, month, doubtful: false });
+  instance.held.set(callId, { request, heldNanoUsd, progress: request.progress, day, month, isUncertain: false });
 }
 
 function parseAdmission([word, first, second]: Reply, slots: readonly SlotLimit[]): AdmitResult {
@@ -57,26 +57,26 @@ function parseAdmission([word, first, second]: Reply, slots: readonly SlotLimit[
       if (!full) throw noSuchSlot();
       return { outcome: 'Full', full };
     }
-    // what the store has of this id is another call's, and stays
+    // the hold of the other key's call stays
     case 'other': throw new LedgerUnavailable('another key\'s call has this id');
     default: throw new LedgerUnavailable('this call is settled already');
   }
 }
 
 function noSuchSlot(): LedgerUnavailable {
-  return new LedgerUnavailable('the ledger\'s script told of a slot that was not asked for');
+  return new LedgerUnavailable('the ledger\'s script named a slot that was not requested');
 }
 
 function withdraw(instance: Instance, { origin: { callId, account } }: HoldRequest, slots: readonly SlotLimit[]): void {
-  instance.slots.releaseUnanswered(callId, slots);
+  instance.slots.releaseIfTaken(callId, slots);
   const held = instance.held.get(callId);
   if (held) {
     // the call settles its earlier hold
-    held.doubtful = true;
+    held.isUncertain = true;
     return;
   }
   const operation = { name: 'withdraw', args: [callId] };
   // if the ledger closes first, the next process does it
-  instance.bucketOfAccount(account).askUntilAnswered(operation)
+  instance.bucketOfAccount(account).executeUntilAnswered(operation)
     .catch(() => instance.journal.addPending({ callId, account, settle: operation }));
 }

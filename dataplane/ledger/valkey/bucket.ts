@@ -1,73 +1,70 @@
 /**
- * One bucket of the ledger: what is asked of it in one turn of the event loop travels as one batch, which the script
- * executes whole or not at all. A bucket is open while the server answers, has the epoch that this process knows, and
- * remembers what it acknowledged to it. Otherwise it refuses, finds out what happened, and puts back what this process
+ * The client of one bucket. All operations of one turn of the event loop travel as one batch, which the script executes
+ * completely or not at all. The bucket is open while the server answers in this process's epoch and still has what it
+ * acknowledged. Otherwise the bucket refuses operations, finds out what the store lost, and restores what this process
  * knows (docs/design/valkey.md, "Epochs").
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LedgerUnavailable } from '../ledger.ts';
-import type { Link } from './link.ts';
+import type { ValkeyConnection } from './connection.ts';
 import { encodeBatch } from './operations.ts';
 import type { Operation } from './operations.ts';
-import { parseReplies, parseReply, Unanswered } from './replies.ts';
+import { parseReplies, parseReply, OutcomeUnknown } from './replies.ts';
 import type { Reply } from './replies.ts';
 
 export interface BucketSettings {
-  /** This process, for as long as it lives. */
+  /** Identifies this process. */
   readonly instance: string;
-  /** An instance that is silent for so long is dead: its holds are billed, and its slots are free. */
+  /** An instance that is silent for so long is dead: others settle its holds, and its slots expire. */
   readonly leaseMs: number;
   /** How long records and the ids of settled calls are kept. */
   readonly keepMs: number;
   readonly records: number;
-  /** How long limits of a later generation keep earlier ones away. */
+  /** How long a newer generation of limits excludes older ones. */
   readonly generationMs: number;
-  /** Earlier limits are accepted if they equal later ones: see ValkeyLedgerOptions.ownGenerations. */
+  /** Older generations with equal limits are accepted: see ValkeyLedgerOptions.ownGenerations. */
   readonly lenient: boolean;
-  /** How long a store that lost something waits for what all processes know. */
+  /** How long a store that lost data waits for all processes to restore theirs. */
   readonly refillMs: number;
-  /** What is not answered by then is refused. */
+  /** An operation that is not answered by then is refused. */
   readonly timeoutMs: number;
   /** Undefined: the server's. */
   readonly clock: (() => number) | undefined;
 }
 
-/**
- * Why a process puts back what it knows: it has just started, the store was empty, or it had lost its latest writes.
- */
+/** Why a process restores data: it has just started, or the store was empty, or had lost its latest writes. */
 export type RejoinReason = 'Start' | 'Empty' | 'Lost';
 
 export interface Rejoined {
   readonly reason: RejoinReason;
-  /** How many of the operations that put something back were news to the store. */
+  /** How many operations restored something that the store did not have. */
   readonly restored: number;
-  /** Whatever follows is in this epoch. */
+  /** The epoch from now on. */
   readonly epoch: string;
 }
 
 export interface BucketDeps {
-  readonly link: Link;
-  /** Begins all its keys. */
+  readonly connection: ValkeyConnection;
+  /** The prefix of the bucket's keys. */
   readonly base: string;
   readonly settings: BucketSettings;
-  /** What this process knows that the store may not know. */
-  readonly contribute: (reason: RejoinReason, epoch: string) => Promise<readonly Operation[]>;
+  /** Operations that restore what this process knows and the store may have lost. */
+  readonly collectRestores: (reason: RejoinReason, epoch: string) => Promise<readonly Operation[]>;
   readonly onRejoined: (rejoined: Rejoined) => void;
   readonly onState: (state: 'Open' | 'Refilling' | 'Down', reason: string) => void;
 }
 
-/** Why the script executes no batch, and that in words. */
+/** Why the script refused a batch, with the reason for operators. */
 const REFUSALS = {
   empty: 'the store is empty', lost: 'the store has lost what it acknowledged',
   epoch: 'the store has begun anew', refilling: 'the store is being filled again',
 } as const;
 type Refusal = keyof typeof REFUSALS;
 
-/** An operation that waits for its reply. */
 interface Request {
   readonly operation: Operation;
-  /** It is sent again until it is answered. Otherwise it is refused at its timeout. */
+  /** Sent again until it is answered; other operations are refused at their timeout. */
   readonly untilAnswered: boolean;
   readonly resolve: (reply: Reply) => void;
   readonly reject: (error: LedgerUnavailable) => void;
@@ -77,10 +74,10 @@ interface Request {
 }
 
 const MAX_BATCH_OPERATIONS = 64;
-/** While so many batches are under way, further operations wait and gather. */
+/** While so many batches are in flight, further operations are queued. */
 const MAX_BATCHES = 2;
 const RETRY_MS = 100;
-/** A timer that is so late tells that the process itself stood still. */
+/** A timer that is so late shows that this process was suspended. */
 const STALL_MS = 25;
 const RESTORED = new Set(['adopted', 'refilled']);
 
@@ -93,11 +90,11 @@ export class Bucket {
   #recovering = false;
   #scheduled = false;
   #epoch = '';
-  /** Numbers the batches; `#acked` is the latest that was acknowledged. */
+  /** The number of the latest batch; `#acked` is the latest acknowledged one. */
   #seq = 0;
   #acked = 0;
-  /** What the script last said of the epoch. */
-  #said = { id: '', mode: '', remainingMs: 0 };
+  /** The epoch that the script reported last. */
+  #reported = { id: '', mode: '', remainingMs: 0 };
 
   constructor(deps: BucketDeps) {
     this.#deps = deps;
@@ -107,7 +104,7 @@ export class Bucket {
     return this.#state === 'Open';
   }
 
-  /** Why it is not open. */
+  /** Why it is not open, for operators. */
   get reason(): string {
     return this.#reason;
   }
@@ -120,21 +117,17 @@ export class Bucket {
     this.#recover(this.#reason);
   }
 
-  /**
-   * Rejects with LedgerUnavailable where the answer does not come in time, as Unanswered if it may have been executed.
-   */
-  ask(operation: Operation): Promise<Reply> {
+  /** Rejects with LedgerUnavailable at the timeout: with OutcomeUnknown if the operation may have been executed. */
+  execute(operation: Operation): Promise<Reply> {
     return this.#submit(operation, false);
   }
 
-  /**
-   * Executed as soon as the server takes it, once or more often. Rejects only where the script fails, or at the close.
-   */
-  askUntilAnswered(operation: Operation): Promise<Reply> {
+  /** Sends the operation, perhaps repeatedly, until it is answered. Rejects only if the script fails or at `close`. */
+  executeUntilAnswered(operation: Operation): Promise<Reply> {
     return this.#submit(operation, true);
   }
 
-  /** Refuses everything that is not answered. No reply counts after it. */
+  /** Refuses everything that is not answered. Later replies are ignored. */
   close(): void {
     this.#state = 'Closed';
     this.#reason = 'the ledger is closed';
@@ -152,7 +145,7 @@ export class Bucket {
     });
   }
 
-  /** Time in which this process stood still does not count, and a reply that has come meanwhile is read first. */
+  /** Time while the process was suspended does not count, and a reply that has arrived is read first. */
   #startTimeout(request: Request, ms: number): void {
     const dueMs = performance.now() + ms;
     request.timer = setTimeout(() => {
@@ -193,7 +186,7 @@ export class Bucket {
     } catch (error) {
       replies = messageOf(error);
     }
-    // it was refused if the ledger was closed meanwhile
+    // close() has refused it
     if (!this.#batches.includes(batch)) return;
     this.#batches = this.#batches.filter((other) => other !== batch);
     if (typeof replies === 'string') this.#failed(batch, replies);
@@ -202,7 +195,7 @@ export class Bucket {
   }
 
   #failed(batch: readonly Request[], reason: string): void {
-    // first, since who is refused is told the reason
+    // first, because the refusals contain the reason
     this.#recover(reason);
     for (const request of batch) if (!request.untilAnswered) this.#refuse(request);
     this.#queue.unshift(...batch.filter(({ untilAnswered }) => untilAnswered));
@@ -212,19 +205,19 @@ export class Bucket {
     finish(request, () => request.reject(refusal(request, `the ledger cannot promise anything now: ${this.#reason}`)));
   }
 
-  /** The replies from the second on, or the word with which the script executed nothing. */
+  /** All replies, the first being `ok`, or the word with which the script refused the batch. */
   async #run(mode: '' | 'refill', operations: readonly Operation[]): Promise<readonly string[] | Refusal> {
     const seq = ++this.#seq;
     const epoch = this.#epoch;
-    const { link, base } = this.#deps;
-    const replies = parseReplies(await link.run(base, encodeBatch(this.#head(mode, seq), operations)));
+    const { connection, base } = this.#deps;
+    const replies = parseReplies(await connection.run(base, encodeBatch(this.#head(mode, seq), operations)));
     const [word = '', id = '', epochMode = '', remainingMs] = replies;
     if (word === 'ok') {
       if (this.#epoch === epoch) this.#acked = Math.max(this.#acked, seq);
       return replies;
     }
     if (!isRefusal(word)) throw new Error(`the ledger's script said ${word}`);
-    this.#said = { id, mode: epochMode, remainingMs: Number(remainingMs) };
+    this.#reported = { id, mode: epochMode, remainingMs: Number(remainingMs) };
     return word;
   }
 
@@ -253,7 +246,7 @@ export class Bucket {
     this.#deps.onState(state, reason);
   }
 
-  /** Ends when the bucket is open, or closed. */
+  /** Resolves when the bucket is open or closed. */
   async #rejoin(): Promise<void> {
     const rejoining: { reason: RejoinReason | undefined } = { reason: undefined };
     while (this.#state !== 'Closed') {
@@ -266,40 +259,40 @@ export class Bucket {
     }
   }
 
-  /** One step towards an open bucket; true: it is open. */
+  /** One step of rejoining; true if the bucket is open. */
   async #advance(rejoining: { reason: RejoinReason | undefined }): Promise<boolean> {
     switch (await this.#run(rejoining.reason ? 'refill' : '', [])) {
       case 'empty': return this.#foundEpoch('');
       case 'lost': return this.#foundEpoch(this.#epoch);
       case 'epoch':
-        rejoining.reason = this.#epoch === '' ? 'Start' : this.#said.mode === 'set' ? 'Empty' : 'Lost';
-        this.#epoch = this.#said.id;
+        rejoining.reason = this.#epoch === '' ? 'Start' : this.#reported.mode === 'set' ? 'Empty' : 'Lost';
+        this.#epoch = this.#reported.id;
         this.#acked = 0;
         return false;
       case 'refilling':
         this.#become('Refilling', 'the store had lost something, and waits for what all processes know');
-        await pause(Math.min(this.#said.remainingMs, RETRY_MS * 10));
+        await pause(Math.min(this.#reported.remainingMs, RETRY_MS * 10));
         return false;
       default:
         if (!rejoining.reason) return true;
-        await this.#contribute(rejoining.reason);
+        await this.#collectRestores(rejoining.reason);
         rejoining.reason = undefined;
         return false;
     }
   }
 
   async #foundEpoch(after: string): Promise<false> {
-    const { link, base, settings } = this.#deps;
+    const { connection, base, settings } = this.#deps;
     const head = [...this.#head('found', this.#seq), randomUUID(), after, String(settings.refillMs)];
-    await link.run(base, encodeBatch(head, []));
+    await connection.run(base, encodeBatch(head, []));
     return false;
   }
 
-  async #contribute(asked: RejoinReason): Promise<void> {
-    // a process that starts when a store begins anew has as much to contribute as one that was there
-    const beginsAnew = asked === 'Start' && this.#said.remainingMs > 0 && this.#said.mode === 'set';
-    const reason = beginsAnew ? 'Empty' : asked;
-    const operations = await this.#deps.contribute(reason, this.#epoch);
+  async #collectRestores(initial: RejoinReason): Promise<void> {
+    // a process that starts while an empty store is refilled restores as much as one that was running
+    const beginsAnew = initial === 'Start' && this.#reported.remainingMs > 0 && this.#reported.mode === 'set';
+    const reason = beginsAnew ? 'Empty' : initial;
+    const operations = await this.#deps.collectRestores(reason, this.#epoch);
     let restored = 0;
     for (let at = 0; at < operations.length; at += MAX_BATCH_OPERATIONS) {
       const replies = await this.#run('refill', operations.slice(at, at + MAX_BATCH_OPERATIONS));
@@ -311,13 +304,14 @@ export class Bucket {
 }
 
 function answerRequest(request: Request, reply: Reply): void {
+  const { operation } = request;
   finish(request, () => {
     if (reply[0] !== 'error') request.resolve(reply);
-    else request.reject(new Unanswered(`the ledger's script failed at ${request.operation.name}: ${reply[1] ?? ''}`));
+    else request.reject(new OutcomeUnknown(`the ledger's script failed at ${operation.name}: ${reply[1] ?? ''}`));
   });
 }
 
-/** Only the first end of a request counts. */
+/** Only the first outcome of a request counts. */
 function finish(request: Request, end: () => void): void {
   if (request.done) return;
   request.done = true;
@@ -326,7 +320,7 @@ function finish(request: Request, end: () => void): void {
 }
 
 function refusal({ sent }: Request, reason: string): LedgerUnavailable {
-  return sent ? new Unanswered(reason) : new LedgerUnavailable(reason);
+  return sent ? new OutcomeUnknown(reason) : new LedgerUnavailable(reason);
 }
 
 function isRefusal(word: string): word is Refusal {
@@ -337,7 +331,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Does not keep the process alive. */
+/** Does not keep the process running. */
 function pause(ms: number): Promise<void> {
   return sleep(ms, undefined, { ref: false });
 }

@@ -1,6 +1,6 @@
 /**
- * This process as an instance of the fleet: its buckets, what it holds in them, and what it does every second: say that
- * it is alive, renew its slots, and bill what dead instances have left.
+ * This process as an instance of the fleet: its buckets and its holds. Every second it renews its lease and its slots,
+ * and reaps the holds of dead instances.
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { CallMap } from '../call-map.ts';
@@ -9,7 +9,7 @@ import type { LedgerHealth } from '../ledger.ts';
 import { Bucket } from './bucket.ts';
 import type { BucketSettings, RejoinReason } from './bucket.ts';
 import type { SettlementJournal } from './journal.ts';
-import type { Link } from './link.ts';
+import type { ValkeyConnection } from './connection.ts';
 import { bucketBases, bucketOf, describeLocation } from './location.ts';
 import type { ValkeyLocation } from './location.ts';
 import { adoptOperation } from './operations.ts';
@@ -20,19 +20,19 @@ import { parseNestedReply } from './replies.ts';
 import type { Reply } from './replies.ts';
 import { SlotLeases } from './slot-leases.ts';
 
-/** What an operator must know. */
+/** Events that operators must know of. */
 export type LedgerEvent =
-  /** Calls are refused, or accepted again. */
+  /** The ledger refuses calls, or accepts them again. */
   | { readonly kind: 'Failing' | 'Working'; readonly reason: string }
-  /** A store was empty, or had lost its latest writes; so many settlements and holds of this process were put back. */
+  /** A store was empty or had lost its latest writes; this process restored so many settlements and holds. */
   | { readonly kind: 'Emptied' | 'LostWrites'; readonly putBack: number }
-  /** Calls of dead instances were billed at their last progress. */
+  /** The reaper billed calls of dead instances at their last progress. */
   | { readonly kind: 'Reaped'; readonly calls: number }
   | { readonly kind: 'JournalFails'; readonly reason: string };
 
 export interface InstanceDeps {
   readonly location: ValkeyLocation;
-  readonly link: Link;
+  readonly connection: ValkeyConnection;
   readonly settings: BucketSettings;
   readonly journal: SettlementJournal;
   readonly onEvent: (event: LedgerEvent) => void;
@@ -56,18 +56,18 @@ export class Instance {
   readonly slots: SlotLeases;
   readonly journal: SettlementJournal;
   readonly #deps: InstanceDeps;
-  /** The account of each key that was seen; a key never changes it. */
+  /** The account of each key, which never changes. */
   readonly #accounts = new Map<string, string>();
   #timer: NodeJS.Timeout | undefined;
-  /** What was reported last; undefined: nothing yet. */
+  /** The state reported last; undefined: none yet. */
   #failing: boolean | undefined;
 
   constructor(deps: InstanceDeps) {
     this.#deps = deps;
     this.journal = deps.journal;
     this.buckets = bucketBases(deps.location).map((base, index) => new Bucket({
-      link: deps.link, base, settings: deps.settings,
-      contribute: (reason, epoch) => this.#contribution({ index, base, epoch }, reason),
+      connection: deps.connection, base, settings: deps.settings,
+      collectRestores: (reason, epoch) => this.#restoreOperations({ index, base, epoch }, reason),
       onRejoined: ({ reason, restored, epoch }) => {
         this.journal.beginEpoch(base, epoch);
         if (reason === 'Start' && restored === 0) return;
@@ -99,7 +99,7 @@ export class Instance {
     this.#accounts.set(keyUid, account);
   }
 
-  /** Those that this process has holds in; all where it has none, since whether they answer is what counts. */
+  /** The buckets with holds of this process; all if it has none, because only their health matters then. */
   bucketsWithHolds(): readonly Bucket[] {
     if (this.buckets.length === 1 || this.held.size === 0) return this.buckets;
     const mine = new Set<Bucket>();
@@ -107,22 +107,22 @@ export class Instance {
     return [...mine];
   }
 
-  /** The answer of the bucket that has it, or that none has. */
+  /** The reply of the bucket that knows the key, or `none`. */
   async askAboutKey(keyUid: string, operation: Operation, account = this.#accounts.get(keyUid)): Promise<Reply> {
     const buckets = account === undefined ? this.buckets : [this.bucketOfAccount(account)];
-    const replies = await Promise.all(buckets.map((bucket) => bucket.ask(operation)));
+    const replies = await Promise.all(buckets.map((bucket) => bucket.execute(operation)));
     return replies.find(([word]) => word !== 'none') ?? ['none', ...replies[0]?.slice(1) ?? []];
   }
 
   health(): LedgerHealth {
     const closed = this.buckets.find(({ open }) => !open);
     if (!closed) return { ok: true, reason: '' };
-    const failure = this.#deps.link.lastFailure();
+    const failure = this.#deps.connection.lastFailure();
     const reason = failure === '' ? closed.reason : `${closed.reason} (${failure})`;
     return { ok: false, reason: `${describeLocation(this.#deps.location)}: ${reason}` };
   }
 
-  /** Reports whether calls are refused, if that has changed. At the start only once there was time to connect. */
+  /** Reports whether calls are refused, if that has changed. */
   reportHealth(): void {
     const { ok, reason } = this.health();
     if (this.#failing === !ok) return;
@@ -130,7 +130,7 @@ export class Instance {
     this.#deps.onEvent({ kind: ok ? 'Working' : 'Failing', reason });
   }
 
-  /** Bills what dead instances have left. */
+  /** Settles the holds of dead instances at their last progress. */
   async reap(): Promise<void> {
     await Promise.all(this.buckets.map((bucket) => this.#reapIn(bucket).catch(ignoreUnavailable)));
   }
@@ -140,8 +140,8 @@ export class Instance {
     const untilMs = performance.now() + timeoutMs;
     while (this.buckets.some(({ hasWork }) => hasWork) && performance.now() < untilMs) await sleep(POLL_MS);
     for (const bucket of this.buckets) bucket.close();
-    this.#deps.link.close();
-    // what was refused by this is in the journal a turn later, whoever had asked for it
+    this.#deps.connection.close();
+    // settlements refused by this are journalled one turn later
     await nextTurn();
     await this.journal.close();
   }
@@ -149,27 +149,27 @@ export class Instance {
   #tick(): void {
     for (const [index, bucket] of this.buckets.entries()) {
       if (!bucket.open) continue;
-      for (const operation of this.slots.renewals(index, false)) bucket.ask(operation).catch(ignoreUnavailable);
-      // each batch says that this instance is alive
+      for (const operation of this.slots.renewals(index, false)) bucket.execute(operation).catch(ignoreUnavailable);
+      // each batch renews the lease of this instance
       this.#reapIn(bucket).catch(ignoreUnavailable);
     }
   }
 
   async #reapIn(bucket: Bucket): Promise<void> {
-    const [word, ...reaped] = await bucket.ask({ name: 'reap', args: [String(MAX_REAPED)] });
+    const [word, ...reaped] = await bucket.execute({ name: 'reap', args: [String(MAX_REAPED)] });
     for (const text of reaped) this.journal.addSettled(parseNestedReply(text), NO_JOB);
     if (reaped.length > 0) this.#deps.onEvent({ kind: 'Reaped', calls: reaped.length });
     if (word === 'more') await this.#reapIn(bucket);
   }
 
-  /** Settlements first: the holds that they replaced must not be adopted again. */
-  async #contribution({ index, base, epoch }: BucketEpoch, reason: RejoinReason): Promise<Operation[]> {
+  /** Settlements come first, because the holds that they replaced must not be adopted again. */
+  async #restoreOperations({ index, base, epoch }: BucketEpoch, reason: RejoinReason): Promise<Operation[]> {
     const isHere = (account: string): boolean => this.bucketIndex(account) === index;
     const operations = await this.journal.refills({ base, epoch, accepts: isHere });
     for (const held of this.held.values()) {
       if (!isHere(held.request.origin.account)) continue;
-      // the store may have an earlier hold of the call, and keep it
-      held.doubtful = true;
+      // the store may have an earlier hold of the call, and keeps it
+      held.isUncertain = true;
       operations.push(adoptOperation(held));
     }
     operations.push(...this.slots.renewals(index, true));
@@ -178,7 +178,7 @@ export class Instance {
   }
 }
 
-/** What is done every second is done again in the next one. */
+/** The next tick repeats what failed. */
 function ignoreUnavailable(error: unknown): void {
   if (!(error instanceof LedgerUnavailable)) throw error;
 }

@@ -1,6 +1,6 @@
 /**
- * The files of the journal: lines are gathered for some hundred milliseconds and appended to the current one; two files
- * take turns. Whatever still counts is in the current file at any moment, also after a write or a rotation that failed.
+ * The journal's files. Lines are buffered for some hundred milliseconds and appended to the current file; files rotate
+ * between two names. The current file always begins with the lines still needed, also after a failed write or rotation.
  */
 import { existsSync, renameSync } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -9,14 +9,14 @@ import { join } from 'node:path';
 
 export interface JournalFileOptions {
   readonly folder: string;
-  /** Lines that every file begins with: what still counts of those before it. */
+  /** The lines that every file begins with: those of earlier files that are still needed. */
   readonly kept: () => string;
-  /** Told when a file cannot be written, and why. */
+  /** Called with the reason when a file cannot be written. */
   readonly onFault: (error: unknown) => void;
   readonly monotonicMs: () => number;
 }
 
-/** An acknowledged settlement is wanted only where the store loses it, so that its line can wait for others. */
+/** Lines are buffered so long: an acknowledged settlement is needed only if the store loses it. */
 const GATHER_MS = 200;
 const ROTATE_MS = 5 * 60_000;
 const ROTATE_BYTES = 64 * 2 ** 20;
@@ -37,7 +37,7 @@ export class JournalFiles {
   #file: FileHandle;
   #bytes = 0;
   #openedMs: number;
-  /** The file may end with half a line, of the process before or of a write that failed. */
+  /** The file may end with an incomplete line, of the process before or of a failed write. */
   #isBroken = true;
   #isClosed = false;
   #readers = 0;
@@ -56,7 +56,7 @@ export class JournalFiles {
     this.#timer ??= setTimeout(() => void this.flush(), GATHER_MS).unref();
   }
 
-  /** Writes what there is, and what comes meanwhile. Never rejects. */
+  /** Writes all buffered lines. Never rejects. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -66,14 +66,14 @@ export class JournalFiles {
     }).finally(() => { this.#writing = undefined; });
   }
 
-  /** Resolves when all that was appended until now is in the file, or was lost with a fault. Never rejects. */
+  /** Resolves when all lines so far are in the file, or failed with a fault. Never rejects. */
   async written(): Promise<void> {
     await this.flush();
-    // what was appended at the very end of a write
+    // lines that were appended at the very end of the first write
     await this.flush();
   }
 
-  /** Reads all that was appended. No file rotates meanwhile: it would be read twice, or not at all. */
+  /** Reads all lines. No file rotates meanwhile, which would show lines twice or not at all. */
   async reading<T>(read: (paths: readonly string[]) => Promise<T>): Promise<T> {
     await this.written();
     this.#readers++;
@@ -84,7 +84,7 @@ export class JournalFiles {
     }
   }
 
-  /** Resolves when everything is in the file. */
+  /** Resolves when all lines are in the file. */
   async close(): Promise<void> {
     await this.written();
     const last = this.flush();
@@ -113,7 +113,7 @@ export class JournalFiles {
     return this.#bytes > ROTATE_BYTES || this.#options.monotonicMs() - this.#openedMs > ROTATE_MS;
   }
 
-  /** The old file is there until there is a new one. */
+  /** The old file stays until the new one is complete. */
   async #rotate(): Promise<void> {
     const { folder, kept, monotonicMs } = this.#options;
     const [previous, current] = journalPaths(folder);
@@ -121,7 +121,7 @@ export class JournalFiles {
     const next = await open(path, 'w', 0o600);
     try {
       await next.appendFile(kept());
-      // it is missing after a rotation that failed between the two: what was written since is in the previous one
+      // missing after a rotation that failed between the two renames: the previous file has all lines then
       if (existsSync(current)) renameSync(current, previous);
       renameSync(path, current);
     } catch (error) {

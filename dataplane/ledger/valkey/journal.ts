@@ -1,24 +1,24 @@
 /**
- * This process's own journal of settlements: those that the store has not acknowledged, which the next process delivers
- * if this one cannot, and those of the last minutes that it has, which are put back into a store that lost them. One
- * JSON array a line. Two files take turns, so that what is older than some minutes leaves by itself.
+ * This process's journal of settlements, one JSON array a line. It contains those that the store has not acknowledged,
+ * which the next process delivers if this one cannot, and those acknowledged in the last minutes, which are restored to
+ * a store that lost them. Files rotate, so that older lines disappear.
  */
 import { createReadStream, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { journalPaths, openJournalFiles } from './journal-file.ts';
 import type { Operation } from './operations.ts';
 import type { Reply } from './replies.ts';
 
-/** A settlement that was not acknowledged, or that a call is to be withdrawn. */
+/** A settlement, or the withdrawal of a hold, that was not acknowledged. */
 export interface PendingSettlement {
   readonly callId: string;
   readonly account: string;
-  /** The hold that it replaces, as the store would have it; absent where its process did not know of one. */
+  /** Restores the hold that it replaces; absent if its process knew of none. */
   readonly adopt?: Operation;
   readonly settle: Operation;
 }
 
-/** What concerns one bucket in its present epoch. */
-export interface JournalPart {
+/** A bucket and its current epoch. */
+export interface BucketScope {
   readonly base: string;
   readonly epoch: string;
   /** Whether an account is in the bucket. */
@@ -26,52 +26,52 @@ export interface JournalPart {
 }
 
 export interface SettlementJournal {
-  /** Of the process before this one. */
-  readonly left: readonly PendingSettlement[];
+  /** Undelivered settlements of the process before. */
+  readonly undelivered: readonly PendingSettlement[];
   addPending(settlement: PendingSettlement): void;
-  /** `reply`: the script's, with everything; `job`: the arguments that make its job. */
+  /** `reply`: the script's full reply; `job`: the arguments that create its job. */
   addSettled(reply: Reply, job: readonly string[]): void;
-  /** It will not be delivered: the store has never known it. */
+  /** The settlement is dropped, because the store knows no such hold. */
   addDropped(callId: string): void;
-  /** What is acknowledged in this bucket from now on is so in this epoch. */
+  /** Later settlements in this bucket belong to this epoch. */
   beginEpoch(base: string, epoch: string): void;
-  /** Acknowledged settlements of a bucket of the last minutes, oldest first, as operations that put them back. */
-  refills(of: JournalPart): Promise<Operation[]>;
+  /** Operations that restore a bucket's acknowledged settlements of the last minutes, oldest first. */
+  refills(of: BucketScope): Promise<Operation[]>;
   /** Resolves when everything is in the file. */
   close(): Promise<void>;
 }
 
 export interface JournalOptions {
-  /** Where its files are; made where it is missing. */
+  /** The folder of its files; created if missing. */
   readonly folder: string;
-  /** Told when the file cannot be written, and why. */
+  /** Called with the reason when the file cannot be written. */
   readonly onFault: (error: unknown) => void;
   readonly monotonicMs?: () => number;
 }
 
-/** P: pending. C: committed. D: dropped. E: an epoch began in a bucket. Files of other versions have the same. */
+/** P: pending. C: committed. D: dropped. E: an epoch began in a bucket. Versions of the program share this format. */
 type Line = readonly ['P', PendingSettlement] | Committed | readonly ['D', string] | readonly ['E', string, string];
 type Committed = readonly ['C', callId: string, reply: Reply, job: readonly string[]];
 
 /** So many epochs of a bucket are remembered. */
 const MAX_EPOCHS = 8;
 
-/** Keeps nothing: for tests, and for ledgers that live as long as their process. */
+/** Keeps nothing; for tests. */
 export const NO_JOURNAL: SettlementJournal = {
-  left: [], addPending: () => undefined, addSettled: () => undefined, addDropped: () => undefined,
+  undelivered: [], addPending: () => undefined, addSettled: () => undefined, addDropped: () => undefined,
   beginEpoch: () => undefined, refills: async () => [], close: async () => undefined,
 };
 
-/** Opens the folder's journal. Only one process may have it. */
+/** Opens the folder's journal. Only one process may use it. */
 export async function openJournal(options: JournalOptions): Promise<SettlementJournal> {
   const { folder, onFault, monotonicMs = () => performance.now() } = options;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const { waiting, epochs } = readKept(journalPaths(folder));
-  const left = [...waiting.values()];
+  const undelivered = [...waiting.values()];
   const kept = (): string => [...keptLines(waiting, epochs)].map(lineOf).join('');
   const files = await openJournalFiles({ folder, onFault, monotonicMs, kept });
   return {
-    left,
+    undelivered,
     addPending(settlement) {
       waiting.set(settlement.callId, settlement);
       files.append(lineOf(['P', settlement]));
@@ -88,7 +88,7 @@ export async function openJournal(options: JournalOptions): Promise<SettlementJo
     beginEpoch(base, epoch) {
       if (epochs.get(base)?.includes(epoch)) return;
       files.append(lineOf(['E', base, epoch]));
-      // until then no new file may begin with it: what was before it is still to be written
+      // no file may begin with the epoch before the lines that precede it are written
       void files.written().then(() => addEpoch(epochs, base, epoch));
     },
     refills: (part) => files.reading((paths) => readRefills(paths, part)),
@@ -96,7 +96,7 @@ export async function openJournal(options: JournalOptions): Promise<SettlementJo
   };
 }
 
-/** Of each bucket, oldest first. */
+/** Epochs by bucket, oldest first. */
 type Epochs = Map<string, readonly string[]>;
 
 function addEpoch(epochs: Epochs, base: string, epoch: string): void {
@@ -109,13 +109,13 @@ function* keptLines(waiting: ReadonlyMap<string, PendingSettlement>, epochs: Epo
   for (const each of waiting.values()) yield ['P', each];
 }
 
-/** A settlement's line as the operation that puts it back. `isOfEpoch`: it is not older than the epoch. */
+/** The operation that restores a settlement. `isOfEpoch`: it was acknowledged in the current epoch. */
 function refillOperation([, callId, reply, job]: Committed, isOfEpoch: boolean): Operation {
   const [, account = '', , keyUid = '', ...rest] = reply;
   return { name: 'refill', args: [callId, keyUid, account, ...rest, ...job, isOfEpoch ? '1' : ''] };
 }
 
-async function readRefills(paths: readonly string[], { base, epoch, accepts }: JournalPart): Promise<Operation[]> {
+async function readRefills(paths: readonly string[], { base, epoch, accepts }: BucketScope): Promise<Operation[]> {
   const operations: Operation[] = [];
   let isOfEpoch = false;
   for (const path of paths) {
@@ -146,7 +146,7 @@ function readKept(paths: readonly string[]): { waiting: Map<string, PendingSettl
   return { waiting, epochs };
 }
 
-/** Not by node:readline, which also ends lines at U+2028 and the like: an identifier may have such in it. */
+/** Not by node:readline, which also splits lines at U+2028 and the like, which identifiers may contain. */
 async function* readLines(path: string): AsyncGenerator<Line> {
   if (!existsSync(path)) return;
   let rest = '';
@@ -160,7 +160,7 @@ async function* readLines(path: string): AsyncGenerator<Line> {
   }
 }
 
-/** Undefined: the line was not written to its end. */
+/** Undefined: the line is incomplete. */
 function parseLine(text: string): Line | undefined {
   if (text === '') return undefined;
   try {

@@ -617,7 +617,7 @@ function operation.withdraw(id)
 end
 
 -- Remembers the limits in force.
-function operation.see(uid, accountId, limit, period, keyGeneration, credit, accountGeneration)
+function operation.limits(uid, accountId, limit, period, keyGeneration, credit, accountGeneration)
   local key, account = loadKey(uid), loadAccount(accountId)
   if not key.known or not account.known then return { 'ok' } end
   key.seen = seeing(key.seen, keyGeneration, limitOf(limit), period)

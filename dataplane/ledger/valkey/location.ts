@@ -1,5 +1,5 @@
 /**
- * [P] Where a ledger on Valkey is, as one URL: `valkey://user:password@host:port/0?…`, `valkeys://` with TLS
+ * [P] The location of a ledger on Valkey as one URL: `valkey://user:password@host:port/0?…`, `valkeys://` with TLS
  * (`redis://` and `rediss://` mean the same). Several hosts, or `cluster=true`: a Cluster.
  */
 
@@ -9,16 +9,16 @@ export interface ValkeyLocation {
   readonly cluster: boolean;
   readonly username: string | undefined;
   readonly password: string | undefined;
-  /** Has the password; read at every connection, so that it can be replaced. */
+  /** Contains the password; read at every connection, so that it can be rotated. */
   readonly passwordFile: string | undefined;
-  /** PEM of the certificate authority; undefined: those that the system trusts. */
+  /** PEM of the certificate authority; undefined: the system's. */
   readonly caFile: string | undefined;
   readonly database: number;
-  /** Begins every key's name. */
+  /** The prefix of every key. */
   readonly prefix: string;
   /** How many replicas must have an operation before it is acknowledged. */
   readonly wait: number;
-  /** Usage records that are kept of each account, at least those of the last hour. */
+  /** Usage records kept per account; those of the last hour are always kept. */
   readonly records: number;
 }
 
@@ -31,7 +31,7 @@ export function isValkeyUrl(text: string): boolean {
   return /^(?:valkeys?|rediss?):/i.test(text);
 }
 
-/** Throws with words for whoever wrote the URL, without its password. */
+/** Throws with a message for the author of the URL, without its password. */
 export function parseValkeyUrl(text: string): ValkeyLocation {
   const match = SCHEME.exec(text);
   if (!match) throw new Error('It must be valkey://HOST:PORT or valkeys://USER:PASSWORD@HOST:PORT.');
@@ -82,16 +82,16 @@ function parseCount(parameters: ReadonlyMap<string, string>, name: string, other
   return Number(text);
 }
 
-/** For people: without user and password. */
+/** For messages: without user and password. */
 export function describeLocation({ hosts, tls, database, cluster }: ValkeyLocation): string {
   const list = hosts.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(',');
   return `valkey${tls ? 's' : ''}://${list}${cluster ? ' (Cluster)' : `/${database}`}`;
 }
 
-/** A single server has one bucket, so that one batch takes all calls of a turn. A Cluster's shards share these. */
+/** A Cluster's shards share these. A single server has one bucket, so that one batch takes all calls of a turn. */
 const CLUSTER_BUCKETS = 64;
 
-/** What the keys of each bucket begin with. */
+/** The key prefix of each bucket. */
 export function bucketBases({ prefix, cluster }: Pick<ValkeyLocation, 'prefix' | 'cluster'>): string[] {
   return Array.from({ length: cluster ? CLUSTER_BUCKETS : 1 }, (_, index) => `{${prefix}${index}}:`);
 }

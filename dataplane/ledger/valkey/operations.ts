@@ -1,8 +1,8 @@
 /**
- * [P] The operations of ledger.lua as requests: each a name and its arguments in order, a batch of them as one text.
- * Amounts are decimal text. What the script only stores (a call's route, its tokens) is JSON.
+ * [P] Builds the operations of ledger.lua: a name and ordered arguments, and a batch of them as one text. Amounts are
+ * decimal text. Values that the script only stores (a call's route, its tokens) are JSON.
  */
-import { cleanProgress, least, MAX_NANO_USD, wholeNumber } from '../amounts.ts';
+import { sanitizeProgress, least, MAX_NANO_USD, wholeNumber } from '../amounts.ts';
 import type { HoldRequest, Limits, QuotaPeriod, Settlement, SlotLimit } from '../ledger.ts';
 import type { CallOrigin, CallProgress } from '../usage-record.ts';
 
@@ -11,16 +11,16 @@ export interface Operation {
   readonly args: readonly string[];
 }
 
-/** A hold that this process was granted and has not settled yet. */
+/** A granted hold of this process that is not settled yet. */
 export interface HeldCall {
   readonly request: HoldRequest;
   readonly heldNanoUsd: bigint;
   progress: CallProgress;
-  /** The indexes of the day and the month that it was admitted in. */
+  /** The indexes of the day and the month of its admission. */
   readonly day: string;
   readonly month: string;
-  /** The store may have another hold of this call: a later one was not answered, or the store has lost writes. */
-  doubtful: boolean;
+  /** The store may have another hold of this call: a later one was not answered, or the store lost writes. */
+  isUncertain: boolean;
 }
 
 /** Ends an argument, as the script's struct library ends a string. */
@@ -31,13 +31,13 @@ const REPLACEMENT = '\uFFFD';
 
 const PERIOD_LETTERS: Readonly<Record<QuotaPeriod, string>> = { Never: 'N', Daily: 'D', Monthly: 'M' };
 
-/** A batch as one argument of the script: a client spends more on each argument than on what is in it. */
+/** Encodes a batch as one argument, since the client's cost is per argument. */
 export function encodeBatch(head: readonly string[], operations: readonly Operation[]): string {
   const args = operations.flatMap(({ name, args: own }) => [name, String(own.length), ...own.map(withoutSeparators)]);
   return [...head, ...args, ''].join(ARGUMENT_END);
 }
 
-/** An identifier with a separator in it would forge arguments. Replaced, it is nobody's. */
+/** Replaces separators in identifiers, which could forge arguments. */
 function withoutSeparators(argument: string): string {
   if (!argument.includes(ARGUMENT_END) && !argument.includes(REPLY_END)) return argument;
   return argument.replaceAll(ARGUMENT_END, REPLACEMENT).replaceAll(REPLY_END, REPLACEMENT);
@@ -57,11 +57,11 @@ function holdArgs({ origin, limits, amountNanoUsd, minimumNanoUsd, progress }: H
   const generations = [String(limits.keyGeneration), String(limits.accountGeneration)] as const;
   return [
     ...originArgs(origin), limit, period, generations[0], credit, generations[1],
-    String(capped(amountNanoUsd)), String(capped(minimumNanoUsd)), ...progressArgs(progress),
+    String(clampAmount(amountNanoUsd)), String(clampAmount(minimumNanoUsd)), ...progressArgs(progress),
   ];
 }
 
-/** Makes a hold again in a store that does not have it. */
+/** Restores a hold in a store that lost it. */
 export function adoptOperation({ request, heldNanoUsd, progress, day, month }: HeldCall): Operation {
   const { origin, limits } = request;
   const amounts = [...limitArgs(limits), String(heldNanoUsd), ...progressArgs(progress)];
@@ -69,35 +69,39 @@ export function adoptOperation({ request, heldNanoUsd, progress, day, month }: H
   return { name: 'adopt', args };
 }
 
-/** `slots`: the call's, released in the same step. Answered with the whole record. */
+/** Settles a call and releases `slots` in the same step. The reply contains the full record. */
 export function settleOperation(settlement: Settlement, slots: readonly string[]): Operation {
   const { callId, progress, origin, status, durationMs } = settlement;
   const what = [...progressArgs(progress), routeArg(origin), status, String(wholeNumber(durationMs))];
   return { name: 'settle', args: [callId, ...what, ...jobArgs(settlement), ...slots] };
 }
 
-/** The job that a settlement makes: its id (empty: none), when to poll it first, and its channel. */
+/** The job that a settlement creates: its id (empty: none), when it is first polled, and its channel. */
 export function jobArgs({ job, origin }: Settlement): string[] {
   return [job?.jobId ?? '', String(wholeNumber(job?.pollMs ?? 0)), origin.channel];
 }
 
 /**
- * The settlement of a call that this process holds, without a job. The reply has only what the process does not know
- * (see expandBooked). `route` is empty where it is the hold's.
+ * Settles a call that this process holds, without a job. The reply contains only what this process does not know (see
+ * expandSettleReply). The route is empty if it is the hold's.
  */
-export function bookOperation(settlement: Settlement, heldOrigin: CallOrigin, slots: readonly string[]): Operation {
+export function settleHeldOperation(
+  settlement: Settlement, heldOrigin: CallOrigin, slots: readonly string[],
+): Operation {
   const { callId, progress, origin, status, durationMs } = settlement;
   const route = isSameRoute(origin, heldOrigin) ? '' : routeArg(origin);
   const args = [callId, ...progressArgs(progress), route, status, String(wholeNumber(durationMs)), ...slots];
   return { name: 'book', args };
 }
 
-/** Tells of the limits in force, for a settlement that takes more than was held. */
-export function seeOperation({ keyUid, account }: Pick<CallOrigin, 'keyUid' | 'account'>, limits: Limits): Operation {
+/** Updates the limits seen, before a settlement that costs more than its hold. */
+export function limitsOperation(
+  { keyUid, account }: Pick<CallOrigin, 'keyUid' | 'account'>, limits: Limits,
+): Operation {
   const [limit, period, credit] = limitArgs(limits);
   const { keyGeneration, accountGeneration } = limits;
   const args = [keyUid, account, limit, period, String(keyGeneration), credit, String(accountGeneration)];
-  return { name: 'see', args };
+  return { name: 'limits', args };
 }
 
 export function progressOperation(callId: string, progress: CallProgress): Operation {
@@ -114,8 +118,8 @@ function slotArgs(slots: readonly SlotLimit[]): string[] {
 
 function limitArgs(limits: Limits): [limit: string, period: string, credit: string] {
   const { keyLimitNanoUsd, period, accountCreditNanoUsd } = limits;
-  const limit = keyLimitNanoUsd === null ? '-' : String(capped(keyLimitNanoUsd));
-  return [limit, periodLetter(period), String(capped(accountCreditNanoUsd))];
+  const limit = keyLimitNanoUsd === null ? '-' : String(clampAmount(keyLimitNanoUsd));
+  return [limit, periodLetter(period), String(clampAmount(accountCreditNanoUsd))];
 }
 
 export function periodLetter(period: QuotaPeriod): string {
@@ -126,9 +130,9 @@ function originArgs(origin: CallOrigin): string[] {
   return [origin.callId, origin.keyUid, origin.account, String(wholeNumber(origin.createdMs)), routeArg(origin)];
 }
 
-/** The cost, and the tokens with their source as JSON. Figures that a defect made are counts here. */
+/** The cost, and the tokens with their source as JSON; defective figures are brought into range. */
 export function progressArgs(progress: CallProgress): [cost: string, tokens: string] {
-  const { costNanoUsd, tokens, usageSource } = cleanProgress(progress);
+  const { costNanoUsd, tokens, usageSource } = sanitizeProgress(progress);
   const { input, cached, cacheWrite5m, cacheWrite1h, output } = tokens;
   return [String(costNanoUsd), JSON.stringify([input, cached, cacheWrite5m, cacheWrite1h, output, usageSource])];
 }
@@ -142,7 +146,7 @@ function isSameRoute(a: CallOrigin, b: CallOrigin): boolean {
   return a.channel === b.channel && a.model === b.model && a.group === b.group && a.catalog === b.catalog;
 }
 
-/** Within what 64 bits hold. */
-export function capped(value: bigint): bigint {
+/** Clamped to 64 bits. */
+export function clampAmount(value: bigint): bigint {
   return least(value > -MAX_NANO_USD ? value : -MAX_NANO_USD, MAX_NANO_USD);
 }

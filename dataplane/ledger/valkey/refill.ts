@@ -1,6 +1,6 @@
 /**
- * [P] What is known outside of a store of what was spent: the statuses of keys and accounts, for a store that begins
- * anew. They are a lower bound, at most some seconds old; what the journals of processes know is exact.
+ * [P] Refills an empty store from the statuses of keys and accounts. These are lower bounds, some seconds old; the
+ * processes' journals are exact.
  */
 import type { QuotaPeriod } from '../ledger.ts';
 import { periodLetter } from './operations.ts';
@@ -12,7 +12,7 @@ export interface KnownKey {
   readonly account: string;
   readonly totalSpentNanoUsd: bigint;
   readonly period: QuotaPeriod;
-  /** Of the period that `spentNanoUsd` is of; null for Never. */
+  /** Start of the period of `spentNanoUsd`; null for Never. */
   readonly periodStartMs: number | null;
   readonly spentNanoUsd: bigint;
 }
@@ -28,10 +28,10 @@ export interface KnownSpending {
   readonly accounts: readonly KnownAccount[];
 }
 
-/** Everything that is known; asked only when a store begins anew. */
+/** Reads all known spending; called only for an empty store. */
 export type RefillSource = () => Promise<KnownSpending>;
 
-/** Operations that raise what the store has to what is known at least, for the accounts that `accepts` takes. */
+/** Operations that raise the store's balances to at least the known ones, for the accounts that `accepts` selects. */
 export function refillOperations(known: KnownSpending, accepts: (account: string) => boolean): Operation[] {
   const { keys, accounts } = known;
   const ofAccounts = accounts.filter(({ account }) => accepts(account))

@@ -1,5 +1,5 @@
 /**
- * [P] What ledger.lua answers, as values. Days have an index there since 1970, months since year 0.
+ * [P] Parses the replies of ledger.lua. Its index of days counts from 1970, its index of months from year 0.
  */
 import { notNegative, wholeNumber } from '../amounts.ts';
 import { LedgerUnavailable } from '../ledger.ts';
@@ -9,31 +9,31 @@ import type {
 import { spanAt, windowKindOf } from '../periods.ts';
 import { CALL_STATUSES, USAGE_SOURCES } from '../usage-record.ts';
 import type { CallOrigin, CallProgress } from '../usage-record.ts';
-import { ARGUMENT_END, capped, progressArgs, REPLY_END, routeArg } from './operations.ts';
+import { ARGUMENT_END, clampAmount, progressArgs, REPLY_END, routeArg } from './operations.ts';
 import type { HeldCall } from './operations.ts';
 
 /** One operation's reply; its first word says which kind it is. */
 export type Reply = readonly string[];
 
-/** The operation was sent, and may have been executed all the same. */
-export class Unanswered extends LedgerUnavailable {}
+/** The operation was sent, was not answered, and may have been executed. */
+export class OutcomeUnknown extends LedgerUnavailable {}
 
 const JOB_STATES: readonly JobState[] = ['Running', 'Completed', 'Failed'];
 const DAY_MS = 86_400_000;
 
-/** A batch's reply: a word of the whole, then one text per operation. Throws where it is no text. */
+/** Splits a batch's reply: one word, then one text per operation. Throws if it is not a text. */
 export function parseReplies(value: unknown): readonly string[] {
   if (typeof value !== 'string') throw new Error('the ledger\'s script gave no text');
   return value.split(REPLY_END);
 }
 
-/** What `parse` makes of a reply. Throws Unanswered where it cannot be read. */
-export function understand<T>(reply: Reply, parse: (reply: Reply) => T): T {
+/** Parses a reply. Throws OutcomeUnknown if it cannot be parsed. */
+export function readReply<T>(reply: Reply, parse: (reply: Reply) => T): T {
   try {
     return parse(reply);
   } catch (error) {
     if (error instanceof LedgerUnavailable) throw error;
-    throw new Unanswered(`the ledger's script was not understood: ${String(error)}`, { cause: error });
+    throw new OutcomeUnknown(`the ledger's reply cannot be parsed: ${String(error)}`, { cause: error });
   }
 }
 
@@ -41,7 +41,7 @@ export function parseReply(text: string): Reply {
   return text.split(ARGUMENT_END);
 }
 
-/** The record in a reply of `settle` or `usage`, and the answer that its settlement gave. */
+/** Parses a reply of `settle` or `usage`. */
 export function parseRecord(reply: Reply): SettleResult {
   const [, account = '', callId = '', keyUid = '', createdMs, route, tokens, cost, ...rest] = reply;
   const [unbilled, status, duration, spent, remaining] = rest;
@@ -55,17 +55,17 @@ export function parseRecord(reply: Reply): SettleResult {
 }
 
 /**
- * The reply of `book` as `settle` would have given it: the balances and what was billed are from the reply, everything
- * else is what this process sent. The billed and the unbilled amount are there only where not all of the cost was
- * billed.
+ * Expands the short reply of `book` to the full reply of `settle`, with what this process sent. The reply contains the
+ * billed and the unbilled amount only if the cost was not billed in full.
  */
-export function expandBooked(reply: Reply, { request, day, month }: HeldCall, settlement: Settlement): Reply {
+export function expandSettleReply(reply: Reply, { request, day, month }: HeldCall, settlement: Settlement): Reply {
   const { origin, limits: { keyLimitNanoUsd, period } } = request;
   const [cost, tokens] = progressArgs(settlement.progress);
   const [, change = '', accountSpent = '', ...rest] = reply;
   const [total = '', daySpent = '', monthSpent = '', billed = cost, unbilled = '0'] = rest;
   const spent = { Never: total, Daily: daySpent, Monthly: monthSpent }[period];
-  const remaining = keyLimitNanoUsd === null ? '-' : String(notNegative(capped(keyLimitNanoUsd) - parseAmount(spent)));
+  const remaining = keyLimitNanoUsd === null ? '-'
+    : String(notNegative(clampAmount(keyLimitNanoUsd) - parseAmount(spent)));
   return [
     'settled', origin.account, origin.callId, origin.keyUid, String(wholeNumber(origin.createdMs)),
     routeArg(settlement.origin), tokens, billed, unbilled,
@@ -105,13 +105,13 @@ export function windowIndexes(ms: number): { readonly day: number; readonly mont
   return { day: Math.floor(ms / DAY_MS), month: at.getUTCFullYear() * 12 + at.getUTCMonth() };
 }
 
-/** A list of texts, as the client gives it. Throws where it is none. */
+/** A list of texts. Throws if the value is not a list. */
 export function parseTexts(value: unknown): readonly string[] {
   if (!Array.isArray(value)) throw new Error('the ledger\'s store gave no list');
   return value.map(String);
 }
 
-/** A reply within a reply is JSON. */
+/** Parses a reply within a reply, which is JSON. */
 export function parseNestedReply(text: string): Reply {
   return parseList(text).map(String);
 }

@@ -1,6 +1,6 @@
 /**
- * Settlements, each delivered once however often the server goes away: sent until they are answered, written to the
- * journal where that takes long, and noted there as acknowledged. The script answers a repetition as it did at first.
+ * Delivers each settlement once, however often the server is away: sends it until it is answered, journals it where
+ * that takes long, and journals the acknowledgement. The script answers a repetition with the first result.
  */
 import { LedgerUnavailable } from '../ledger.ts';
 import type { Limits, Settlement, SettleResult } from '../ledger.ts';
@@ -8,61 +8,62 @@ import type { CallOrigin } from '../usage-record.ts';
 import type { Bucket } from './bucket.ts';
 import type { Instance } from './instance.ts';
 import type { PendingSettlement } from './journal.ts';
-import { adoptOperation, bookOperation, jobArgs, seeOperation, settleOperation } from './operations.ts';
+import { adoptOperation, settleHeldOperation, jobArgs, limitsOperation, settleOperation } from './operations.ts';
 import type { HeldCall, Operation } from './operations.ts';
-import { expandBooked, parseRecord, understand } from './replies.ts';
+import { expandSettleReply, parseRecord, readReply } from './replies.ts';
 import type { Reply } from './replies.ts';
 
-/** Among the arguments of a settlement: the job that it makes. */
+/** The arguments of a settle operation that create its job. */
 const [JOB_FROM, JOB_TO] = [6, 9];
-/** When a call began, and how long it took. */
+/** The arguments that say when a call began, and how long it took. */
 const [ADOPT_CREATED, SETTLE_DURATION] = [3, 5];
 /** A settlement that is not answered by then is written to the journal. */
 const JOURNAL_AFTER_MS = 100;
 
-/** Rejects where the ledger is closed or its script fails; the next process delivers the settlement then. */
+/** Rejects if the ledger is closed or its script fails; the next process then delivers the settlement. */
 export async function settle(instance: Instance, settlement: Settlement): Promise<SettleResult> {
   const { callId, limits } = settlement;
   const held = instance.held.get(callId);
   const { account } = held?.request.origin ?? settlement.origin;
   const bucket = instance.bucketOfAccount(account);
   const slots = instance.slots.handOver(callId, instance.bucketIndex(account));
-  // those in other buckets
+  // slots in other buckets
   instance.slots.release(callId);
-  if (held && limits && settlement.progress.costNanoUsd > held.heldNanoUsd) see(bucket, held.request.origin, limits);
+  if (held && limits && settlement.progress.costNanoUsd > held.heldNanoUsd)
+    sendLimits(bucket, held.request.origin, limits);
   const reply = await deliver(instance, bucket, { settlement, held, slots, account });
   instance.held.delete(callId);
-  return understand(reply, parseSettled);
+  return readReply(reply, parseSettled);
 }
 
-/** The final reply. Until it is there, the settlement is written to the journal where that takes long or fails. */
+/** Resolves with the final reply. Journals the settlement if that takes long or fails. */
 async function deliver(instance: Instance, bucket: Bucket, delivery: Delivery): Promise<Reply> {
   const { settlement, held } = delivery;
   const pending = (): PendingSettlement => pendingOf(delivery);
-  const note = once(() => instance.journal.addPending(pending()));
-  // a process that is killed before the answer has told its client nothing: only what waits for long must outlive it
-  const timer = setTimeout(note, JOURNAL_AFTER_MS).unref();
+  const addToJournal = once(() => instance.journal.addPending(pending()));
+  // a process killed before the answer has told its client nothing: only a settlement that waits must outlive it
+  const timer = setTimeout(addToJournal, JOURNAL_AFTER_MS).unref();
   try {
-    const reply = await bucket.askUntilAnswered(operationOf(delivery));
-    // two more operations from here: the ledger may be closed in between
-    if (reply[0] === 'unknown' && held) note();
+    const reply = await bucket.executeUntilAnswered(operationOf(delivery));
+    // two more operations follow, and the ledger may be closed in between
+    if (reply[0] === 'unknown' && held) addToJournal();
     const isBooked = held && reply[0] === 'booked';
-    const full = isBooked ? understand(reply, (booked) => expandBooked(booked, held, settlement)) : reply;
+    const full = isBooked ? readReply(reply, (booked) => expandSettleReply(booked, held, settlement)) : reply;
     return await complete(instance, bucket, { reply: full, job: jobArgs(settlement), pending });
   } catch (error) {
-    note();
+    addToJournal();
     throw error;
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** Delivers what the process before this one could not. */
+/** Delivers what the process before could not. */
 export function deliverPending(instance: Instance): void {
-  for (const pending of instance.journal.left) {
+  for (const pending of instance.journal.undelivered) {
     const bucket = instance.bucketOfAccount(pending.account);
     const job = pending.settle.args.slice(JOB_FROM, JOB_TO);
-    bucket.askUntilAnswered(pending.settle)
+    bucket.executeUntilAnswered(pending.settle)
       .then((reply) => complete(instance, bucket, { reply, job, pending: () => pending }))
       // a ledger that is closed first leaves it in the journal
       .catch(() => undefined);
@@ -72,15 +73,15 @@ export function deliverPending(instance: Instance): void {
 interface Delivery {
   readonly settlement: Settlement;
   readonly held: HeldCall | undefined;
-  /** Those to release in the same step. */
+  /** The slots to release in the same step. */
   readonly slots: readonly string[];
   readonly account: string;
 }
 
-/** Where the store may have another hold than this process, or makes a job, it is to answer with everything. */
+/** If the store may have another hold than this process, or creates a job, the full reply is needed. */
 function operationOf({ settlement, held, slots }: Delivery): Operation {
-  const isPlain = held && !held.doubtful && !settlement.job;
-  return isPlain ? bookOperation(settlement, held.request.origin, slots) : settleOperation(settlement, slots);
+  const isPlain = held && !held.isUncertain && !settlement.job;
+  return isPlain ? settleHeldOperation(settlement, held.request.origin, slots) : settleOperation(settlement, slots);
 }
 
 function pendingOf({ settlement, held, slots, account }: Delivery): PendingSettlement {
@@ -88,38 +89,35 @@ function pendingOf({ settlement, held, slots, account }: Delivery): PendingSettl
   return { callId: settlement.callId, account, ...adopt, settle: settleOperation(settlement, slots) };
 }
 
-/** In the batch of the settlement, or in an earlier one. */
-function see(bucket: Bucket, origin: CallOrigin, limits: Limits): void {
-  // rejected only where the ledger is closed, and the settlement with it
-  bucket.askUntilAnswered(seeOperation(origin, limits)).catch(() => undefined);
+/** Travels in the batch of the settlement, or in an earlier one. */
+function sendLimits(bucket: Bucket, origin: CallOrigin, limits: Limits): void {
+  // rejects only when the ledger is closed, as the settlement does
+  bucket.executeUntilAnswered(limitsOperation(origin, limits)).catch(() => undefined);
 }
 
 interface FirstReply {
   readonly reply: Reply;
-  /** The arguments that make its job. */
+  /** The arguments that create its job. */
   readonly job: readonly string[];
   readonly pending: () => PendingSettlement;
 }
 
-/** The final reply, also where the store has never known the call's hold, or has lost it. The journal notes it. */
+/** The final reply, also if the store has lost the call's hold. Journals the outcome. */
 async function complete({ journal }: Instance, bucket: Bucket, answered: FirstReply): Promise<Reply> {
   const { reply: first, job, pending } = answered;
-  const reply = first[0] === 'unknown' ? await settleAdopted(bucket, pending()) ?? first : first;
+  const reply = first[0] === 'unknown' ? await adoptAndSettle(bucket, pending()) ?? first : first;
   if (reply[0] === 'settled') journal.addSettled(reply, job);
   else journal.addDropped(pending().callId);
   return reply;
 }
 
-/**
- * A hold that the store knows by now is there because it was adopted, and the answer was lost. Undefined: there is
- * none.
- */
-async function settleAdopted(bucket: Bucket, pending: PendingSettlement): Promise<Reply | undefined> {
+/** Restores the hold and settles it. Undefined if the process knew of no hold. */
+async function adoptAndSettle(bucket: Bucket, pending: PendingSettlement): Promise<Reply | undefined> {
   const { adopt, settle: operation } = pending;
   if (!adopt) return undefined;
   const endedMs = Number(adopt.args[ADOPT_CREATED]) + Number(operation.args[SETTLE_DURATION]);
-  const reply = await bucket.askUntilAnswered({ name: adopt.name, args: [...adopt.args, String(endedMs)] });
-  return reply[0] === 'forgotten' ? reply : bucket.askUntilAnswered(operation);
+  const reply = await bucket.executeUntilAnswered({ name: adopt.name, args: [...adopt.args, String(endedMs)] });
+  return reply[0] === 'forgotten' ? reply : bucket.executeUntilAnswered(operation);
 }
 
 function parseSettled(reply: Reply): SettleResult {

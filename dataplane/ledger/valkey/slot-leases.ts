@@ -1,7 +1,7 @@
 /**
- * The slots that this process's calls have in the store. They are leases: renewed together every second, and free by
- * themselves some seconds after their process was last heard of. In a Cluster, a key's slot and a channel's slots may
- * be in different buckets: they are taken one after the other, and released if a later one is full.
+ * The slots that this process's calls own in the store. Each slot is a lease: the process renews its leases every
+ * second, and they expire if it is silent. In a Cluster, the slots of a key and of a channel may be in different
+ * buckets: they are taken one after the other, and released if a later one is full.
  */
 import { CallMap } from '../call-map.ts';
 import { LedgerUnavailable } from '../ledger.ts';
@@ -10,9 +10,9 @@ import type { Bucket } from './bucket.ts';
 import { bucketOf } from './location.ts';
 import { takeOperation } from './operations.ts';
 import type { Operation } from './operations.ts';
-import { Unanswered } from './replies.ts';
+import { OutcomeUnknown } from './replies.ts';
 
-/** As many calls as one operation takes. */
+/** The most calls in one operation. */
 const MAX_CALLS = 500;
 
 export class SlotLeases {
@@ -24,7 +24,7 @@ export class SlotLeases {
     this.#buckets = buckets;
   }
 
-  /** All of them, or none. */
+  /** Takes all slots or none. */
   async take(callId: string, slots: readonly SlotLimit[]): Promise<SlotResult> {
     const taken: SlotLimit[] = [];
     const undo = (): void => this.#release(callId, this.#disown(callId, (slot) => taken.includes(slot)));
@@ -42,7 +42,7 @@ export class SlotLeases {
     return { outcome: 'Taken' };
   }
 
-  /** They were taken with something else, in one step. */
+  /** Records slots that were taken together with a hold. */
   add(callId: string, slots: readonly SlotLimit[]): void {
     const added = this.#missing(callId, slots);
     if (added.length === 0) return;
@@ -50,12 +50,12 @@ export class SlotLeases {
     this.#owned.set(callId, [...this.#owned.get(callId) ?? [], ...added]);
   }
 
-  /** They may have been taken: releases what the call did not own before. */
-  releaseUnanswered(callId: string, slots: readonly SlotLimit[]): void {
+  /** Releases slots of an operation with unknown outcome, except those that the call owned before. */
+  releaseIfTaken(callId: string, slots: readonly SlotLimit[]): void {
     this.#release(callId, this.#missing(callId, slots));
   }
 
-  /** The ids of a call's slots in a bucket; from now on the caller releases them. */
+  /** The ids of a call's slots in a bucket, which the caller releases from now on. */
   handOver(callId: string, index: number): readonly string[] {
     return this.#disown(callId, (slot) => this.#indexOf(slot) === index).map(({ id }) => id);
   }
@@ -65,7 +65,7 @@ export class SlotLeases {
     this.#release(callId, this.#disown(callId, ({ scope }) => scopes?.includes(scope) ?? true));
   }
 
-  /** Renews the leases in a bucket; `restore`: also those that the store has lost. */
+  /** Operations that renew the leases in a bucket; `restore`: and restore those that the store has lost. */
   renewals(index: number, restore: boolean): Operation[] {
     const leases = [...this.#owned.entries()].flatMap(([callId, mine]) => mine.map((slot) => ({ callId, slot })))
       .filter(({ slot }) => this.#indexOf(slot) === index);
@@ -79,14 +79,14 @@ export class SlotLeases {
     return { ...this.#inUse };
   }
 
-  /** The first that is full; undefined: all were taken. */
+  /** The first full slot; undefined if all were taken. */
   async #takeIn(callId: string, index: number, slots: readonly SlotLimit[]): Promise<SlotLimit | undefined> {
     try {
-      const [word, at] = await this.#bucketAt(index).ask(takeOperation(callId, slots));
+      const [word, at] = await this.#bucketAt(index).execute(takeOperation(callId, slots));
       if (word === 'taken') this.add(callId, slots);
       return word === 'full' ? slots[Number(at)] : undefined;
     } catch (error) {
-      if (error instanceof Unanswered) this.releaseUnanswered(callId, slots);
+      if (error instanceof OutcomeUnknown) this.releaseIfTaken(callId, slots);
       throw error;
     }
   }
@@ -109,8 +109,8 @@ export class SlotLeases {
   #release(callId: string, slots: readonly SlotLimit[]): void {
     for (const [index, some] of this.#byBucket(slots)) {
       const operation = { name: 'give', args: [callId, ...some.map(({ id }) => id)] };
-      // a ledger that is closed releases nothing: its leases end by themselves
-      this.#bucketAt(index).askUntilAnswered(operation).catch(() => undefined);
+      // a closed ledger releases nothing: its leases expire
+      this.#bucketAt(index).executeUntilAnswered(operation).catch(() => undefined);
     }
   }
 
@@ -118,7 +118,7 @@ export class SlotLeases {
     return Map.groupBy(slots, (slot) => this.#indexOf(slot));
   }
 
-  /** A channel's own slot and its groups' slots are in one bucket, a key's by itself. */
+  /** A channel's own slot and its groups' slots are in one bucket, a key's slot may be in another. */
   #indexOf({ scope, id }: SlotLimit): number {
     return bucketOf(scope === 'Key' ? id : id.split('/').slice(-2).join('/'), this.#buckets.length);
   }

@@ -2,17 +2,15 @@
  * Chat, in both dialects: what its body asks for, its bounds, and what a model allows.
  */
 import { GatewayError } from '../../errors.ts';
-import { readChatFacts as readAnthropic } from '../../protocol/anthropic/facts.ts';
 import type { ChatFacts, Dialect, UnboundedUse } from '../../protocol/call-facts.ts';
 import { converterFor } from '../../protocol/providers.ts';
 import { boundInput, estimateInput } from '../../protocol/estimate.ts';
-import { readChatFacts as readOpenAI } from '../../protocol/openai/facts.ts';
 import type { Candidate } from '../../state/state.ts';
 import type { EndpointCall, Received } from '../context.ts';
 
 /** @throws RequestFault where the body is not JSON, or a field that the gateway reads is wrong. */
-export function readChat(received: Received, dialect: Dialect): EndpointCall {
-  const facts = (dialect === 'OpenAI' ? readOpenAI : readAnthropic)(received.body.bytes, received.body.parse());
+export async function readChat(received: Received, dialect: Dialect): Promise<EndpointCall> {
+  const facts = await received.body.facts(dialect === 'OpenAI' ? 'OpenAIChat' : 'AnthropicChat');
   return {
     kind: 'Chat',
     model: facts.model,

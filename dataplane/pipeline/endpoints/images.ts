@@ -1,12 +1,11 @@
 /** Images: priced per image, on channels whose provider has them. */
-import { readImagesFacts } from '../../protocol/openai/images.ts';
 import { providerOf } from '../../protocol/providers.ts';
 import type { EndpointCall, Received } from '../context.ts';
 import { checkAllowed } from './chat.ts';
 
 /** @throws RequestFault */
-export function readImages(received: Received): EndpointCall {
-  const facts = readImagesFacts(received.body.parse());
+export async function readImages(received: Received): Promise<EndpointCall> {
+  const facts = await received.body.facts('Images');
   const { imageParam } = facts;
   return {
     kind: 'Images',

@@ -1,14 +1,13 @@
 /** OpenAI's responses: chat models on channels whose provider has them. */
 import { GatewayError } from '../../errors.ts';
 import { boundInput, estimateInput } from '../../protocol/estimate.ts';
-import { readResponseFacts } from '../../protocol/openai/response-facts.ts';
 import { providerOf } from '../../protocol/providers.ts';
 import type { EndpointCall, Received } from '../context.ts';
 import { checkAllowed } from './chat.ts';
 
 /** @throws RequestFault */
-export function readResponse(received: Received): EndpointCall {
-  const facts = readResponseFacts(received.body.bytes, received.body.parse());
+export async function readResponse(received: Received): Promise<EndpointCall> {
+  const facts = await received.body.facts('Responses');
   return {
     kind: 'Chat',
     model: facts.model,

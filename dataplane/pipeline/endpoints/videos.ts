@@ -9,11 +9,12 @@ import type { EndpointCall, Received } from '../context.ts';
 import { checkAllowed } from './chat.ts';
 
 /** @throws RequestFault */
-export function readVideos(received: Received): EndpointCall {
+export async function readVideos(received: Received): Promise<EndpointCall> {
   const header = received.headers['content-type'];
   const form = typeof header === 'string' && isForm(header) ? header : undefined;
-  const parsed = form === undefined ? received.body.parse() : received.body.parse((bytes) => parseForm(bytes, form));
-  const facts = readVideosFacts(parsed);
+  const facts = form === undefined
+    ? await received.body.facts('Videos')
+    : readVideosFacts(received.body.parse((bytes) => parseForm(bytes, form)));
   const { imageParam, unbounded } = facts;
   return {
     kind: 'Videos',

@@ -44,7 +44,7 @@ function collectContent(collected: Collected, content: unknown): void {
   const pending: unknown[] = [content];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     if (typeof next === 'string') collected.texts.push(next);
-    else if (Array.isArray(next)) pending.push(...next.toReversed());
+    else if (Array.isArray(next)) for (const item of next.toReversed()) pending.push(item);
     else if (isRecord(next)) collectBlock(collected, next, pending);
   }
 }

@@ -14,7 +14,9 @@ import type { RequestTools } from './tools.ts';
 
 interface Turn {
   readonly role: 'user' | 'assistant';
-  readonly content: JsonRecord[];
+  /** The API requires tool results to come first in their turn. */
+  readonly results: JsonRecord[];
+  readonly others: JsonRecord[];
 }
 
 export interface Conversation {
@@ -26,7 +28,8 @@ export interface Conversation {
 export function convertMessages(value: unknown, tools: RequestTools): Conversation {
   const builder = new ConversationBuilder(tools);
   for (const [index, message] of readRecords(value, 'messages').entries()) builder.add(message, `messages[${index}]`);
-  const messages = builder.turns.map(({ role, content }) => ({ role, content: compactContent(content) }));
+  const messages = builder.turns
+    .map(({ role, results, others }) => ({ role, content: compactContent([...results, ...others]) }));
   if (messages.length === 0) throw malformed('messages', 'a list with at least one message of the user');
   return { system: builder.system, messages };
 }
@@ -62,27 +65,20 @@ class ConversationBuilder {
       case 'user': return this.#push('user', convertUser(message, param));
       case 'assistant': return this.#push('assistant', this.#convertAssistant(message, param));
       case 'tool':
-      case 'function': return this.#addResult(this.#convertResult(role, message, param));
+      case 'function': return void this.#turn('user').results.push(this.#convertResult(role, message, param));
     }
   }
 
   #push(role: Turn['role'], blocks: readonly JsonRecord[]): void {
-    if (blocks.length > 0) this.#turn(role).push(...blocks);
+    if (blocks.length > 0) this.#turn(role).others.push(...blocks);
   }
 
-  #turn(role: Turn['role']): JsonRecord[] {
+  #turn(role: Turn['role']): Turn {
     const last = this.turns.at(-1);
-    if (last?.role === role) return last.content;
-    const content: JsonRecord[] = [];
-    this.turns.push({ role, content });
-    return content;
-  }
-
-  /** The API requires tool results to come first in their turn. */
-  #addResult(result: JsonRecord): void {
-    const content = this.#turn('user');
-    const firstOther = content.findIndex((block) => block['type'] !== 'tool_result');
-    content.splice(firstOther < 0 ? content.length : firstOther, 0, result);
+    if (last?.role === role) return last;
+    const turn: Turn = { role, results: [], others: [] };
+    this.turns.push(turn);
+    return turn;
   }
 
   #convertAssistant(message: JsonRecord, param: string): JsonRecord[] {

@@ -5,6 +5,7 @@ import type { ConversionNotes } from '../converter.ts';
 import { readKind, readObject } from '../field-table.ts';
 import { isGiven, isRecord, itemsOf, readRecords, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
+import { checkSize } from '../json-scan.ts';
 import { parseLossless } from '../json-value.ts';
 import { ToolNames, toToolUseId } from '../tool-ids.ts';
 import { malformed, unsupported } from '../unsupported.ts';
@@ -152,11 +153,17 @@ function allowedTools(choice: unknown): { mode: unknown; tools: unknown[] } | un
   return { mode: allowed['mode'], tools: itemsOf(allowed['tools']).map((tool) => namedIn(tool)?.['name']) };
 }
 
-/** The API accepts only an object; models also write truncated or empty arguments. */
-function parseArguments(text: unknown): JsonRecord {
+/**
+ * The API accepts only an object; models also write truncated or empty arguments. Throws RequestFault where the text
+ * holds more values than a body may.
+ */
+function parseArguments(value: unknown): JsonRecord {
+  const text = stringOf(value);
+  // to the scan of the body it was a single value
+  checkSize(Buffer.from(text));
   try {
-    const value = parseLossless(stringOf(text));
-    return isRecord(value) ? value : {};
+    const parsed = parseLossless(text);
+    return isRecord(parsed) ? parsed : {};
   } catch {
     return {};
   }

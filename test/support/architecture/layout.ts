@@ -41,6 +41,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
     packages: ['pino'],
   },
   'operator/metrics.ts': { may: [], packages: ['prom-client'] },
+  'operator/clock.ts': { may: [] },
   'operator/files': { may: ['crds', 'operator/store'], packages: ['js-yaml', 'yaml'] },
   console: {
     may: [
@@ -50,8 +51,8 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
     packages: ['@fastify/csrf-protection', '@fastify/secure-session', 'fastify', 'pino'],
   },
   'console/access': { may: [
-    'crds', 'operator/files', 'operator/kube', 'operator/reconcile', 'operator/store', 'operator/status',
-    'dataplane/snapshot',
+    'crds', 'operator/clock.ts', 'operator/files', 'operator/kube', 'operator/reconcile', 'operator/store',
+    'operator/status', 'dataplane/snapshot',
   ], packages: ['js-yaml', 'yaml', '@kubernetes/client-node', 'undici', 'pino'] },
   'console/usage': {
     may: [
@@ -60,7 +61,8 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
     ],
   },
   'operator/kube': {
-    may: ['crds', 'operator/store', 'operator/metrics.ts'], packages: ['@kubernetes/client-node', 'undici', 'pino'],
+    may: ['crds', 'operator/clock.ts', 'operator/store', 'operator/metrics.ts'],
+    packages: ['@kubernetes/client-node', 'undici', 'pino'],
   },
   'operator/store': { may: ['crds'] },
   'operator/status': {
@@ -71,18 +73,22 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
     may: ['dataplane/snapshot'], packages: ['@grpc/grpc-js', '@peculiar/x509', 'pino', 'reflect-metadata'],
   },
   'operator/xds/envoy': { may: [], packages: ['@bufbuild/protobuf'] },
-  'operator/webhook': { may: ['crds', 'operator/kube', 'operator/metrics.ts', 'operator/store'], packages: ['pino'] },
+  'operator/webhook': {
+    may: ['crds', 'operator/clock.ts', 'operator/kube', 'operator/metrics.ts', 'operator/store'], packages: ['pino'],
+  },
   'operator/reconcile': { may: [
-    'crds', 'operator/files', 'operator/kube', 'operator/metrics.ts', 'operator/store', 'operator/status',
-    'operator/translate', 'dataplane/snapshot', ...LEDGER_CONTRACT,
+    'crds', 'operator/clock.ts', 'operator/files', 'operator/kube', 'operator/metrics.ts', 'operator/store',
+    'operator/status', 'operator/translate', 'dataplane/snapshot', ...LEDGER_CONTRACT,
   ], packages: ['pino'] },
 
   'dataplane/errors.ts': { may: [] },
   'dataplane/clock.ts': { may: [] },
   'dataplane/listen.ts': { may: [] },
+  'dataplane/fair-worker.ts': { may: [] },
+  'dataplane/body-worker': { may: ['dataplane/errors.ts', 'dataplane/fair-worker.ts', 'dataplane/protocol'] },
   'dataplane/snapshot': { may: [], packages: ['@bufbuild/protobuf'] },
   'dataplane/protocol': { may: [] },
-  'dataplane/ledger': { may: ['dataplane/snapshot'], packages: ['@redis/client'] },
+  'dataplane/ledger': { may: ['dataplane/clock.ts', 'dataplane/snapshot'], packages: ['@redis/client'] },
   'dataplane/upstream': { may: [], packages: ['undici'] },
   'dataplane/state': { may: [
     'web/pricing/price-list.ts', 'web/pricing/price-rows.ts', 'dataplane/snapshot', 'dataplane/protocol/call-facts.ts',
@@ -91,11 +97,11 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/xds': { may: ['dataplane/clock.ts', 'dataplane/snapshot', 'dataplane/state'], packages: [
     '@grpc/grpc-js', '@bufbuild/protobuf', 'pino',
   ] },
-  'dataplane/telemetry': { may: ['dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino', 'prom-client'] },
+  'dataplane/telemetry': { may: ['dataplane/clock.ts', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino', 'prom-client'] },
   'dataplane/admin': { may: ['dataplane/listen.ts'] },
   'dataplane/pipeline': {
     may: [
-      'dataplane/clock.ts', 'dataplane/errors.ts', 'dataplane/snapshot', 'dataplane/state', 'dataplane/protocol',
+      'dataplane/body-worker', 'dataplane/clock.ts', 'dataplane/errors.ts', 'dataplane/snapshot', 'dataplane/state', 'dataplane/protocol',
       'dataplane/upstream', 'dataplane/ledger/lease.ts', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT,
     ],
   },
@@ -105,10 +111,11 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
       'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT,
     ],
   },
-  'dataplane/tokenizer': { may: [], packages: ['gpt-tokenizer'] },
+  'dataplane/tokenizer': { may: ['dataplane/fair-worker.ts'], packages: ['gpt-tokenizer'] },
   'dataplane/server': {
     may: [
-      'web', 'dataplane/clock.ts', 'dataplane/errors.ts', 'dataplane/listen.ts', 'dataplane/jobs', 'dataplane/snapshot',
+      'web', 'dataplane/body-worker', 'dataplane/clock.ts', 'dataplane/errors.ts', 'dataplane/listen.ts', 'dataplane/jobs',
+      'dataplane/snapshot',
       'dataplane/state', 'dataplane/protocol', 'dataplane/pipeline', 'dataplane/telemetry/call-report.ts',
       ...LEDGER_CONTRACT,
     ],
@@ -119,7 +126,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   // configuration
   'dataplane/sidecar': {
     may: [
-      'dataplane/admin', 'dataplane/clock.ts', 'dataplane/polled-files.ts', 'dataplane/errors.ts', 'dataplane/listen.ts', 'dataplane/node-http.ts',
+      'dataplane/admin', 'dataplane/clock.ts', 'dataplane/polled-files.ts', 'dataplane/errors.ts', 'dataplane/listen.ts',
       'dataplane/server/expect.ts', 'dataplane/server/in-flight.ts', 'dataplane/server/malformed.ts', 'dataplane/server/open-responses.ts',
       'dataplane/server/reply-error.ts', 'dataplane/server/request-id.ts', 'dataplane/upstream/address.ts', 'dataplane/telemetry',
     ],
@@ -148,8 +155,9 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'console/usage': 'spending and calls, read from SQL',
   'operator/files': 'a watched folder of manifests',
   'operator/kube': 'speaks to an API server',
-  'operator/reconcile': 'the loop; makes keys',
-  'operator/status': 'words conditions',
+  'operator/clock.ts': 'the clock of the control plane',
+  'operator/reconcile': 'the reconcile loop; makes keys',
+  'operator/status': 'computes conditions and writes statuses',
   'operator/store': 'the frozen view of all objects',
   'operator/translate': 'resources in, snapshot and statuses out',
   'operator/webhook': 'puts sidecars into pods',
@@ -172,6 +180,8 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'dataplane/sidecar': 'the proxy beside an app: a key, an address, and bytes both ways',
   'dataplane/telemetry': 'metrics and logs',
   'dataplane/admin': 'the admin port',
+  'dataplane/fair-worker.ts': 'a worker thread in which keys take turns',
+  'dataplane/body-worker': 'the thread that reads expensive bodies',
 };
 
 /** The composition roots, which put the parts together: only the command line and one another import them. */

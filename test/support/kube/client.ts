@@ -18,7 +18,7 @@ export interface KubeAnswer {
 }
 
 interface KubeTable {
-  readonly columnDefinitions: readonly { readonly name: string }[];
+  readonly columnDefinitions: readonly { readonly name: string; readonly priority: number }[];
   readonly rows: readonly { readonly cells: readonly unknown[] }[];
 }
 
