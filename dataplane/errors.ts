@@ -61,7 +61,8 @@ export const ERRORS = {
   not_allowed: {
     status: 400, openaiType: 'invalid_request_error', openaiCode: 'not_allowed',
     anthropicType: 'invalid_request_error',
-    when: 'something whose price cannot be bounded, and the model\'s allow list does not name it',
+    when: 'something whose price cannot be bounded, and neither the model\'s `allow` nor the route\'s `allow.fields` '
+      + 'names it',
   },
   unsupported_parameter: {
     status: 400, openaiType: 'invalid_request_error', openaiCode: 'unsupported_parameter',

@@ -62,6 +62,8 @@ export interface DataplaneOptions {
   readonly onRouteWarning?: (warning: RouteWarning) => void;
   /** For the metrics, where the configuration comes over the network. */
   readonly distribution?: () => DistributionFigures;
+  /** Whether the configuration is too old to be trusted: calls are refused then. */
+  readonly configExpired?: () => boolean;
   /** Further parts of /config_dump, by name; they must hold no secret. */
   readonly dump?: Readonly<Record<string, () => unknown>>;
   readonly clock?: Clock;
@@ -104,26 +106,21 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   const shutdown = createGracefulShutdown();
   let applied: (() => Snapshot) | undefined;
 
+  const tokenizer = openTokenizer(log);
   const deps: PipelineDeps = {
-    state: current, ledger, leases, upstreams, telemetry, clock, running: new CallMap(),
+    state: current, ledger, leases, upstreams, telemetry, tokenizer, clock, running: new CallMap(),
     withTimeout: timers.withTimeout,
     random: Math.random,
-    warn: (warning) => {
-      log.warn({ ...warning }, warning.connectError === undefined
-        ? 'a provider refuses the gateway\'s credential or model name'
-        : 'a provider cannot be reached');
-      options.onRouteWarning?.(warning);
-    },
+    warn: (warning) => warnOfRoute(options, warning),
     defect: (requestId, error) => log.error({ requestId, err: error }, 'a call met a defect of the gateway'),
   };
-  const tokenizer = openTokenizer(log);
   const bodyWorker = createBodyWorker({ onFault: (error) => log.error({ err: error }, 'the body thread failed') });
-  const configured = (): boolean => applied !== undefined;
-  const server = buildServer({ ...deps, ...limitsOf(options), tokenizer, bodyWorker, shutdown, inFlight, configured });
+  const configured = (): boolean => applied !== undefined && !options.configExpired?.();
+  const server = buildServer({ ...deps, ...limitsOf(options), bodyWorker, shutdown, inFlight, configured });
   const admin = createAdmin({
     metrics: metrics.registry,
     readiness: () => [
-      { name: 'configuration', ok: configured(), detail: 'none has been applied yet' },
+      { name: 'configuration', ok: configured(), detail: 'none has been applied yet, or it is too old' },
       { name: 'ledger', ...ledgerReadiness(ledger) },
       { name: 'draining', ok: !shutdown.draining, detail: 'this process is shutting down' },
       { name: 'event loop', ok: metrics.recentLagSeconds < MAX_LAG_SECONDS, detail: 'requests wait for the processor' },
@@ -199,6 +196,14 @@ async function listenFurther(options: DataplaneOptions, server: Server, admin: A
     await tls?.close();
     throw error;
   }
+}
+
+function warnOfRoute({ log, onRouteWarning }: DataplaneOptions, warning: RouteWarning): void {
+  const message = warning.connectError === undefined
+    ? 'a provider refuses the gateway\'s credential or model name'
+    : 'a provider cannot be reached';
+  log.warn({ ...warning }, message);
+  onRouteWarning?.(warning);
 }
 
 function openTokenizer(log: Logger): Tokenizer {

@@ -11,6 +11,8 @@ type Distribution = Pick<XdsClientOptions, 'addresses' | 'secure' | 'nodeId' | '
 export interface ProxyOptions extends Omit<DataplaneOptions, 'onRouteWarning' | 'distribution' | 'dump'> {
   /** Where the configuration comes from. */
   readonly xds: Distribution;
+  /** Without an operator for this long, calls are refused: keys may have been revoked meanwhile. */
+  readonly maxConfigAgeMs: number;
   /** The folder of the TLS port's certificate, which is reloaded when it changes. */
   readonly tlsFolder?: string;
   readonly log: Logger;
@@ -28,13 +30,17 @@ export interface Proxy {
 const NOT_CONNECTED = { connected: false, connections: 0, lastUpdateMs: 0, resources: 0, refused: 0 };
 
 /** Resolves once all ports answer, perhaps before there is a configuration. Rejects if a port cannot be opened. */
-export async function startProxy({ xds: from, tlsFolder, ...options }: ProxyOptions): Promise<Proxy> {
+export async function startProxy({ xds: from, tlsFolder, maxConfigAgeMs, ...options }: ProxyOptions): Promise<Proxy> {
   const { log, version } = options;
   const running: { xds?: XdsClient } = {};
   const dataplane = await startDataplane({
     ...options,
     onRouteWarning: (warning) => running.xds?.reportRefusal({ connectError: '', ...warning }),
-    distribution: () => running.xds?.figures() ?? NOT_CONNECTED,
+    configExpired: () => (running.xds?.configAgeMs() ?? 0) > maxConfigAgeMs,
+    distribution: () => ({
+      ...running.xds?.figures() ?? NOT_CONNECTED,
+      expiresInMs: Math.max(0, maxConfigAgeMs - (running.xds?.configAgeMs() ?? 0)),
+    }),
     dump: { xds: () => running.xds?.figures() },
   });
   try {

@@ -18,6 +18,7 @@ import type { ClusterSettings } from './cluster/settings.ts';
 import { startWebhook } from './cluster/webhook.ts';
 import type { Webhook } from './cluster/webhook.ts';
 import type { SharedAccess } from './kube/access.ts';
+import { createPathAuthorizer } from './kube/authorize-request.ts';
 import { createKubeClient } from './kube/client.ts';
 import type { KubeClient } from './kube/client.ts';
 import { SYSTEM_CLOCK } from './clock.ts';
@@ -205,8 +206,9 @@ function openFleetLedger({ log, running }: Context, { open }: FleetLedger): Open
   };
 }
 
-function adminOf({ metrics, running, settings, namespace, version }: Context): Admin {
+function adminOf({ metrics, running, settings, namespace, version, client }: Context): Admin {
   return createAdmin({
+    mayDump: createPathAuthorizer({ client, path: '/config_dump' }),
     metrics: metrics.registry,
     readiness: () => [...readinessOf(running), ...settings.webhookListen ? [{ name: 'webhook', ok:
       running.webhook !== undefined, detail: 'its certificates are not there yet; the log says why' }] : []],

@@ -168,7 +168,8 @@ function guarded({ onMinted, log }: OperatorOptions): (minted: MintedKey) => voi
     try {
       onMinted(minted);
     } catch {
-      log.error({ object: `ApiKey ${minted.namespace}/${minted.name}` }, 'a new key could not be shown; it is in its file');
+      const object = `ApiKey ${minted.namespace}/${minted.name}`;
+      log.error({ object }, 'a new key could not be shown; it is in its file');
     }
   };
 }

@@ -36,6 +36,8 @@ export function dataplaneCommand(ended: (exitCode: number) => void): Command {
       .default('normal'))
     .addOption(flag('--config-cache <FILE>', 'keep the last good configuration there, encrypted, and start with it ' +
       'while no operator answers; needs --config-cache-key'))
+    .addOption(flag('--max-config-age <SECONDS>', 'without an operator for this long, calls are refused, since keys ' +
+      'may have been revoked meanwhile').default(86_400).argParser(parseSeconds))
     .addOption(flag('--config-cache-key <FILE>', 'a file with at least 32 secret bytes, kept elsewhere than the ' +
       'cache: a mounted Secret'))
     .addOption(flag(

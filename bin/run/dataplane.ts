@@ -33,6 +33,7 @@ export interface DataplaneFlags {
   readonly data?: string;
   readonly ledger?: LedgerLocation;
   readonly ledgerSync: 'normal' | 'full';
+  readonly maxConfigAge: number;
   readonly configCache?: string;
   readonly configCacheKey?: string;
   readonly nodeId?: string;
@@ -78,7 +79,7 @@ async function start(flags: DataplaneFlags, log: Log): Promise<Parts> {
     const proxy = await startProxy({
       listen: flags.listen, admin: flags.admin, ...await tlsOf(flags), ledger, log, version: VERSION, process,
       maxBodyBytes: flags.maxBody, ...flags.maxBuffered !== undefined && { maxBufferedBytes: flags.maxBuffered },
-      xds: xdsOf(flags),
+      xds: xdsOf(flags), maxConfigAgeMs: flags.maxConfigAge * 1000,
     });
     started.move();
     return { ledger, proxy };

@@ -153,16 +153,25 @@ async function openConsole(flags: RunFlags, parts: ConsoleParts): Promise<Machin
   const tokenFile = shortPath(started.tokenFile);
   log.info({ address: url, tokenFile }, 'the console answers');
   const { newToken } = started;
-  if (newToken !== undefined && !flags.hello)
-    process.stdout.write(`admin token of the console, printed only this once; it is kept in ${tokenFile}: ` +
-      `${newToken}\n`);
+  if (newToken !== undefined && !flags.hello) printSecret('admin token of the console', tokenFile, newToken);
   return { ...started, url };
 }
 
-/** Its one and only time. */
+/** A redirected standard output is kept somewhere, so secrets are shown on a terminal only. */
+function showsSecrets(): boolean {
+  return process.stdout.isTTY;
+}
+
+/** Prints a new secret once, or only the path of its file where standard output is redirected. */
+function printSecret(what: string, path: string, secret: string): void {
+  process.stdout.write(showsSecrets()
+    ? `${what}, printed only this once; it is kept in ${path}: ${secret}\n`
+    : `${what}: it is in ${path}\n`);
+}
+
 function printKey({ namespace, name, key, secretName }: MintedKey, dataDir: string): void {
   const path = shortPath(secretPath(secretsFolder(dataDir), { namespace, name: secretName }));
-  process.stdout.write(`key of ApiKey ${namespace}/${name}, printed only this once; it is kept in ${path}: ${key}\n`);
+  printSecret(`key of ApiKey ${namespace}/${name}`, path, key);
 }
 
 /** Tells of one key: one that was made just now, if there is such a one. Further new ones get a line each. */
@@ -174,14 +183,18 @@ function hello(flags: RunFlags, { gateway, demo, console, minted }: Parts): stri
     url: urlOf({ ...flags.listen, port: gateway.port }),
     adminUrl: urlOf({ ...flags.admin, port: gateway.adminPort }),
     demoUrl: demo?.url,
-    console: console && { url: console.url, newToken: console.newToken, tokenFile: shortPath(console.tokenFile) },
+    console: console && {
+      url: console.url, newToken: showsSecrets() ? console.newToken : undefined,
+      tokenFile: shortPath(console.tokenFile),
+    },
     configDir: shortPath(flags.config),
-    key: shown && minted.has(shown.key) ? shown.key : undefined,
+    key: shown && minted.has(shown.key) && showsSecrets() ? shown.key : undefined,
     keyFile: shown && shortPath(shown.path),
     snapshot: gateway.snapshot(),
   });
-  const line = ({ path, key }: KeyFile): string =>
-    `Another key, printed only this once; it is kept in ${shortPath(path)}: ${key}\n`;
+  const line = ({ path, key }: KeyFile): string => showsSecrets()
+    ? `Another key, printed only this once; it is kept in ${shortPath(path)}: ${key}\n`
+    : `Another key is in ${shortPath(path)}\n`;
   return further.map(line).join('') + text;
 }
 

@@ -16,7 +16,7 @@ interface StartMessageFacts {
   /** undefined: there is none. */
   readonly console: ConsoleFacts | undefined;
   readonly configDir: string;
-  /** The key, where it was made just now; it is never told again. */
+  /** The key, where it was just made and may be shown; it is never shown again. */
   readonly key: string | undefined;
   /** The file that keeps it; undefined: no key was ever generated. */
   readonly keyFile: string | undefined;
@@ -48,7 +48,7 @@ export function startMessage(facts: StartMessageFacts): string {
 }
 
 function keyLines(key: string | undefined, keyFile: string): string[] {
-  if (key === undefined) return [`Your key is in ${keyFile}; it was printed when it was made.`, ''];
+  if (key === undefined) return [`Your key is in ${keyFile}.`, ''];
   return [`Your key, printed only this once (it is kept in ${keyFile}):`, '', `  ${key}`, ''];
 }
 

@@ -157,8 +157,8 @@ export const CONDITIONS = {
     onlyWhileTrue: true,
   },
   UpstreamUnreachable: {
-    meaning: 'Connections to a provider failed lately; the message has the error code. Callers get 502 where no other ' +
-      'channel serves them.',
+    meaning: 'Connections to a provider failed lately; the message has the error code. Callers get 502 where no ' +
+      'other channel serves them.',
     kinds: ['ModelRoute'],
     reasons: ['HostNotFound', 'ConnectionRefused', 'ConnectTimedOut', 'TlsFailed', 'ConnectFailed'],
     onlyWhileTrue: true,

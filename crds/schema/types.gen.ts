@@ -326,15 +326,23 @@ export interface ModelRoute {
 export interface ModelRouteSpec {
   /** The models that can be called through this route. */
   readonly models: readonly ModelRouteModel[];
+  /** What passes to the providers of this route although it can change the price of a call. */
+  readonly allow: ModelRouteAllow;
   /** The provider accounts through which the models are reached. Each serves every model of this route. */
   readonly channels: readonly ModelRouteChannel[];
   /** What happens when a channel fails before the first byte of its answer has reached the client. */
   readonly retry: ModelRouteRetry;
   /**
-   * What happens to a stream whose client has left. Cancel stops the provider and bills what was produced; Drain reads on to the
-   * exact usage.
+   * What happens to a stream whose client has left. Drain reads on to the exact usage. Cancel stops the provider at the next
+   * text, or after 2 s, and bills what was produced, or the call's hold where the model's reasoning is hidden and no figures
+   * came.
    */
-  readonly clientDisconnect: 'Cancel' | 'Drain';
+  readonly clientDisconnect: 'Drain' | 'Cancel';
+  /**
+   * What a call costs whose provider did not produce anything in time. BillNothing bills nothing, although the provider may
+   * charge for the call; BillHold bills the most that the call can have cost.
+   */
+  readonly onTimeout: 'BillNothing' | 'BillHold';
 }
 
 /** One model, and what bounds the cost of a call to it. */
@@ -368,6 +376,21 @@ export interface ModelRouteModel {
    * is refused.
    */
   readonly allow: readonly ('ServerTools' | 'ServiceTiers' | 'FileReferences')[];
+  /**
+   * Whether a stream shows the tokens with which the model reasons. It decides what a call costs whose client left under
+   * clientDisconnect Cancel before the provider sent its figures: Hidden bills the call's hold, Shown bills the text. Auto goes
+   * by the model's name at the provider and by what the call asks for.
+   */
+  readonly reasoning: 'Auto' | 'Hidden' | 'Shown';
+}
+
+/** What passes to the providers of this route although it can change the price of a call. */
+export interface ModelRouteAllow {
+  /**
+   * Fields of requests that pass although they are known to raise or replace the output limit, or to multiply the answer. A name
+   * allows the field wherever it is; a path with dots, as the error message shows it, allows it there only.
+   */
+  readonly fields: readonly string[];
 }
 
 /** One account at one provider. */
@@ -385,6 +408,8 @@ export interface ModelRouteChannel {
   readonly auth?: ModelRouteChannelAuth;
   /** What models are called at this provider, where that differs. A model that is not listed is sent by its own name. */
   readonly models?: readonly ModelRouteChannelModel[];
+  /** What passes to this provider besides what its protocol needs. */
+  readonly allow: ModelRouteChannelAllow;
   /** Channels with a lower number are used first; those with a higher one only when all the lower ones are full or fail. */
   readonly priority: number;
   /** The channel's share of the calls among those of the same priority. To take a channel out of use, remove it from the list. */
@@ -417,6 +442,15 @@ export interface ModelRouteChannelModel {
   readonly name: string;
   /** The model's name at the provider. */
   readonly upstreamName: string;
+}
+
+/** What passes to this provider besides what its protocol needs. */
+export interface ModelRouteChannelAllow {
+  /**
+   * Names of request headers that pass besides those of the protocol's SDKs; a '*' at the end stands for any rest. Headers of the
+   * connection, credentials and cookies never pass.
+   */
+  readonly headers: readonly string[];
 }
 
 /** How long the provider is waited for. */

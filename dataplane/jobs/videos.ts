@@ -130,7 +130,7 @@ type RequestLine = Pick<UpstreamRequest, 'method' | 'path' | 'stream'>;
 function exchange(
   deps: PipelineDeps, { requestId, headers, left, attempts }: VideoRequest, { job, at }: FoundVideo, line: RequestLine,
 ): Promise<UpstreamResponse> {
-  const { 'content-type': _type, ...passed } = requestHeaders(headers, at.target.foreignHeaders);
+  const { 'content-type': _type, ...passed } = requestHeaders(headers, at.target.clientHeaders);
   const request = { ...line, headers: passed, body: undefined, signal: left };
   return sendToChannel(deps, { callId: requestId, model: job.origin.model, at, attempts, request });
 }

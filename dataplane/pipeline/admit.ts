@@ -27,7 +27,9 @@ const CHANNEL_SCOPES = ['Group', 'Channel'] as const;
 /** How often a hold is tried again with newer limits after an edit. */
 const MAX_STALE_RETRIES = 5;
 /** A call whose provider has not answered yet is billed for its input. */
-const NO_OUTPUT: BilledActivity = { meter: undefined, sent: true, produced: false, holdLost: false };
+const NO_OUTPUT: BilledActivity = {
+  meter: undefined, sent: true, produced: false, holdLost: false, timedOut: false, countedOutput: undefined,
+};
 
 interface AdmissionRequest {
   readonly routed: Routed;
@@ -123,7 +125,7 @@ function holdRequest(deps: PipelineDeps, routed: Routed, candidate: Candidate, b
     limits: limitsOf(deps, routed),
     amountNanoUsd: bounds.amountNanoUsd,
     minimumNanoUsd: bounds.minimumNanoUsd,
-    progress: progressOf(NO_OUTPUT, { routed, bounds, outputLimit: bounds.outputTokens }, 'Running'),
+    progress: progressOf(NO_OUTPUT, { routed, candidate, bounds, outputLimit: bounds.outputTokens }, 'Running'),
   };
 }
 

@@ -58,7 +58,7 @@ async function send(deps: PipelineDeps, sent: ConvertedCall): Promise<AttemptRes
   const { admitted, converter, request, record } = sent;
   const { candidate: { target }, routed: { call, received } } = admitted;
   const { path, body, contentType = 'application/json', notes } = request;
-  const headers = requestHeaders(received.headers, target.foreignHeaders);
+  const headers = requestHeaders(received.headers, target.clientHeaders);
   headers['content-type'] = contentType;
   try {
     const response = await deps.upstreams.send(target, {
@@ -74,6 +74,7 @@ async function send(deps: PipelineDeps, sent: ConvertedCall): Promise<AttemptRes
     if (!(error instanceof UpstreamFailure)) throw error;
     // after a cancellation the provider may go on and charge for the call; after its own failure it does not
     record.sent = error.sent && error.kind === 'Aborted';
+    record.timedOut = error.timedOut;
     return {
       kind: 'Broken', failure: error.kind,
       ...error.kind === 'Connect' && { connectError: connectErrorOf(error) },

@@ -1,6 +1,6 @@
 /**
  * What the pipeline knows of a call after each stage. Each type contains the one before it:
- *   Received → Authenticated → Routed → Admitted → Forwarded → CallOutcome → SettledCall
+ *   Received → Authenticated → Routed → Admitted → Forwarded → CallOutcome → SettledOutcome
  * A stage takes one and returns the next, so the compiler keeps the order.
  */
 import type { Clock } from '../clock.ts';
@@ -41,12 +41,14 @@ export interface PipelineDeps {
   readonly running: RunningCalls;
   readonly upstreams: Upstreams;
   readonly telemetry: CallTelemetry;
+  /** Counts tokens of texts. Never rejects. */
+  readonly tokenizer: { count(key: string, texts: readonly string[]): Promise<number> };
   readonly clock: Clock;
   /** In [0, 1). */
   readonly random: () => number;
   /** Rejects with LedgerUnavailable after `ms` milliseconds; the work itself goes on. */
   readonly withTimeout: <T>(ms: number, work: Promise<T>) => Promise<T>;
-  /** Warns the ModelRoute's owner: a provider refused the gateway's credential or model name, or is unreachable. */
+  /** Warns the ModelRoute's owner that a provider refused the credential or model name, or cannot be reached. */
   readonly warn: (warning: RouteWarning) => void;
   /** Reports an error that no stage throws on purpose. */
   readonly defect: (requestId: string, error: unknown) => void;
@@ -90,6 +92,10 @@ export interface EndpointCall {
   /** Images, videos or answers: a price per request is multiplied by it. */
   readonly generations: number;
   readonly oneHourCache: boolean;
+  /** It asks the model to reason. */
+  readonly asksForReasoning: boolean;
+  /** It uses something whose price has no bound, which the model allows. */
+  readonly unbounded: boolean;
   readonly wantsStreamUsage: boolean;
   /** Undefined: a channel of this protocol cannot serve this endpoint. */
   converter(candidate: Candidate): Converter | undefined;
@@ -209,5 +215,9 @@ export interface CallRecord {
   readonly abort: AbortController;
   /** The hold could not be renewed: the ledger may have released it. */
   holdLost: boolean;
+  /** The latest attempt's provider did not answer in time, or fell silent within its answer. */
+  timedOut: boolean;
+  /** Tokens of the text of a call whose client has left, by a tokenizer; undefined: not counted. */
+  countedOutput: number | undefined;
   firstByteAt: number | undefined;
 }

@@ -13,11 +13,6 @@ import type { Authenticated, PipelineDeps, Routed } from './context.ts';
 import { keyIsFull } from './failures.ts';
 import { route } from './route.ts';
 
-export interface CountDeps extends PipelineDeps {
-  /** Counts the tokens of texts; keys take turns. Never rejects. */
-  readonly tokenizer: { count(key: string, texts: readonly string[]): Promise<number> };
-}
-
 export interface TokenCount {
   readonly model: string;
   readonly inputTokens: number;
@@ -36,7 +31,7 @@ const TOKENS_PER_CALL = 3;
  * `attempts`.
  */
 export async function countTokens(
-  deps: CountDeps, authenticated: Authenticated, attempts: AttemptReport[],
+  deps: PipelineDeps, authenticated: Authenticated, attempts: AttemptReport[],
 ): Promise<TokenCount> {
   const routed = await route(deps, authenticated);
   const { model } = routed.call;
@@ -50,13 +45,15 @@ export async function countTokens(
   }
 }
 
-async function takeKeySlot({ ledger }: CountDeps, { key, received }: Routed): Promise<void> {
+async function takeKeySlot({ ledger }: PipelineDeps, { key, received }: Routed): Promise<void> {
   if (!key.slot) return;
   const result = await ledger.takeSlots(received.requestId, [key.slot]);
   if (result.outcome === 'Full') throw keyIsFull(result.full);
 }
 
-async function askProviders(deps: CountDeps, routed: Routed, attempts: AttemptReport[]): Promise<number | undefined> {
+async function askProviders(
+  deps: PipelineDeps, routed: Routed, attempts: AttemptReport[],
+): Promise<number | undefined> {
   for (const candidate of routed.candidates) {
     const { id: channel, protocol } = candidate.target;
     const { tokenCounter } = providerOf(protocol);
@@ -77,7 +74,7 @@ interface CountRequest {
 }
 
 /** The count, or the outcome label of an attempt that gave none. */
-async function askWithSlots(deps: CountDeps, request: CountRequest): Promise<number | string> {
+async function askWithSlots(deps: PipelineDeps, request: CountRequest): Promise<number | string> {
   const { routed: { received: { requestId } }, candidate: { slots } } = request;
   if (slots.length > 0 && (await deps.ledger.takeSlots(requestId, slots)).outcome === 'Full') return 'full';
   try {
@@ -87,13 +84,13 @@ async function askWithSlots(deps: CountDeps, request: CountRequest): Promise<num
   }
 }
 
-async function ask(deps: CountDeps, { routed, candidate, tokenCounter }: CountRequest): Promise<number | string> {
+async function ask(deps: PipelineDeps, { routed, candidate, tokenCounter }: CountRequest): Promise<number | string> {
   const { received } = routed;
   const { target, upstreamModel, route: routeName } = candidate;
   const { path, body: request } = await received.body.countRequest(
     tokenCounter, target.protocol, { upstreamModel },
   );
-  const headers = requestHeaders(received.headers, target.foreignHeaders);
+  const headers = requestHeaders(received.headers, target.clientHeaders);
   headers['content-type'] = 'application/json';
   try {
     const response = await deps.upstreams.send(target, {
@@ -114,10 +111,11 @@ async function ask(deps: CountDeps, { routed, candidate, tokenCounter }: CountRe
 }
 
 /** Counts texts with the tokenizer, and each image or document as the model's imageTokens. */
-async function estimate({ tokenizer }: CountDeps, { received, candidates, key }: Routed): Promise<number> {
+async function estimate({ tokenizer }: PipelineDeps, { received, candidates, key }: Routed): Promise<number> {
   const { texts, units, images, files } = await received.body.texts();
   const imageTokens = candidates[0]?.model.imageTokens ?? 0;
-  return await tokenizer.count(key.uid, texts) + units * TOKENS_PER_UNIT + TOKENS_PER_CALL + (images + files) * imageTokens;
+  const tokens = await tokenizer.count(key.uid, texts);
+  return tokens + units * TOKENS_PER_UNIT + TOKENS_PER_CALL + (images + files) * imageTokens;
 }
 
 async function collect(body: AsyncIterable<Uint8Array>): Promise<Buffer> {

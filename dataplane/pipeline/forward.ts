@@ -14,6 +14,9 @@ import type { FailedAttempts } from './failures.ts';
 import { progressOf } from './consumption.ts';
 import { countRunningCall } from './new-thresholds.ts';
 
+/** How long the figures of a stream are waited for whose client has disconnected. */
+const FIGURES_TIMEOUT_MS = 2_000;
+
 /** Throws GatewayError (the failure that says most), ClientDisconnected, LedgerUnavailable. */
 export async function forward(deps: PipelineDeps, routed: Routed, record: CallRecord): Promise<Forwarded> {
   const { received: { reply, body }, call, candidates } = routed;
@@ -62,8 +65,9 @@ function reportSkipped({ attempts }: CallRecord, { target }: Candidate, { outcom
 }
 
 /**
- * Once per call: keeps the hold renewed with the call's progress, and cancels the provider when the client disconnects
- * and the route's policy is Cancel.
+ * Once per call: keeps the hold renewed with the call's progress, and cancels the provider of a stream when the client
+ * disconnects and the route's policy is Cancel. A stream that has begun may be at its end, so its figures are waited
+ * for; relay cancels it earlier if more text comes.
  */
 function keepHold(deps: PipelineDeps, admitted: Admitted, record: CallRecord): void {
   if (record.leased) return;
@@ -77,7 +81,9 @@ function keepHold(deps: PipelineDeps, admitted: Admitted, record: CallRecord): v
   });
   if (!admitted.routed.call.stream) return;
   reply.left.addEventListener('abort', () => {
-    if (latest().candidate.clientDisconnect === 'Cancel') record.abort.abort();
+    if (latest().candidate.clientDisconnect !== 'Cancel') return;
+    if (record.meter) setTimeout(() => record.abort.abort(), FIGURES_TIMEOUT_MS).unref();
+    else record.abort.abort();
   }, { once: true });
 }
 

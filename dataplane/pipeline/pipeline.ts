@@ -3,6 +3,7 @@
  * GatewayError. settle runs exactly once however the call ends: success, error, provider failure, client disconnect.
  * The last bytes are sent only then, so that no client sees the end of a call that is not recorded.
  */
+import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { CallOutcome, CallRecord, PipelineDeps, Received } from './context.ts';
 import { authenticate } from './authenticate.ts';
 import { route } from './route.ts';
@@ -23,6 +24,7 @@ export async function handleCall(deps: PipelineDeps, received: Received): Promis
     const forwarded = await forward(deps, routed, record);      // per candidate: admit (slots, money), send
     outcome = await relay(deps, forwarded, record);             // convert back and meter; all but the last bytes
   } catch (error) {
+    record.timedOut ||= error instanceof UpstreamFailure && error.timedOut;
     outcome = errorOutcome(deps, record, error);
   }
   const settled = await settle(deps, record, outcome);          // price, replace the hold, release the slots
@@ -45,6 +47,8 @@ function createRecord({ state }: PipelineDeps, received: Received): CallRecord {
     jobId: undefined,
     abort: new AbortController(),
     holdLost: false,
+    timedOut: false,
+    countedOutput: undefined,
     firstByteAt: undefined,
   };
 }

@@ -2,6 +2,7 @@
  * Streams a response that is too large to buffer, all but its end, which waits for the settlement. The usage is read
  * from the first and the last 64 KiB, where providers write it.
  */
+import { ImageCounter } from '../protocol/openai/image-counter.ts';
 import { readUsageAtEnds } from '../protocol/usage-at-ends.ts';
 import type { CallOutcome, CallRecord, Forwarded, PipelineDeps } from './context.ts';
 import { clientHeaders } from './response-headers.ts';
@@ -24,17 +25,20 @@ export async function relayLarge(
   const head = Buffer.concat(buffered, END_BYTES);
   record.firstByteAt = deps.clock.monotonicMs();
   reply.start(forwarded.response.status, clientHeaders(forwarded));
+  const counter = forwarded.admitted.routed.call.kind === 'Images' ? new ImageCounter() : undefined;
   let size = 0;
   let last: Buffer = Buffer.alloc(0);
   for await (const piece of piecesOf(buffered, rest)) {
     size += piece.length;
+    counter?.add(piece);
     if (record.meter) record.meter = { ...record.meter, outputBytes: size };
     const all = Buffer.concat([last, piece]);
     const cut = Math.max(0, all.length - END_BYTES);
     if (cut > 0) await reply.write(all.subarray(0, cut));
     last = all.subarray(cut);
   }
-  record.meter = readUsageAtEnds(forwarded.converter.client, { head, tail: last, size });
+  const meter = readUsageAtEnds(forwarded.converter.client, { head, tail: last, size });
+  record.meter = counter ? { ...meter, images: counter.images } : meter;
   return reply.gone ? { kind: 'ClientGone' } : { kind: 'Streamed', last };
 }
 

@@ -36,7 +36,7 @@ async function relayStream(deps: PipelineDeps, forwarded: Forwarded, record: Cal
   while (!stream.terminal) {
     const next = await pieces.next();
     if (next.done) break;
-    const bytes = stream.push(next.value);
+    const bytes = pushPiece(stream, next.value, forwarded, record);
     if (bytes.length === 0) continue;
     if (!record.produced) noteOutput(deps, forwarded, record);
     // what arrives in one piece with the terminal event waits for the settlement too
@@ -48,6 +48,17 @@ async function relayStream(deps: PipelineDeps, forwarded: Forwarded, record: Cal
   }
   readToEnd(pieces, record.abort);
   return endStream(forwarded, { stream, record, unsent });
+}
+
+/** Converts a piece. With more text for a client that has disconnected, the stream is cancelled under Cancel. */
+function pushPiece(
+  stream: StreamConverter, piece: Uint8Array, { admitted }: Forwarded, { received, abort }: CallRecord,
+): Uint8Array {
+  if (!received.reply.gone || admitted.candidate.clientDisconnect !== 'Cancel') return stream.push(piece);
+  const { outputBytes } = stream.meter;
+  const bytes = stream.push(piece);
+  if (!stream.meter.final && stream.meter.outputBytes > outputBytes) abort.abort();
+  return bytes;
 }
 
 interface EndedStream {
@@ -131,6 +142,7 @@ class RunningMeter implements Meter {
   get reported(): Meter['reported'] { return this.#stream.meter.reported; }
   get final(): boolean { return this.#stream.meter.final; }
   get outputBytes(): number { return this.#stream.meter.outputBytes; }
+  get outputTexts(): readonly string[] { return this.#stream.meter.outputTexts ?? []; }
 }
 
 /** Comments and pings before the first text are not output. */

@@ -5,7 +5,7 @@
 import { formatDecimal } from '../snapshot/decimal.ts';
 import type { SettleResult } from '../ledger/ledger.ts';
 import type { CallRecord, ClientReply, PipelineDeps } from './context.ts';
-import type { SettledCall } from './settle.ts';
+import type { SettledOutcome } from './settle.ts';
 
 /** The status and the error that the client saw. */
 export interface ReplyStatus {
@@ -18,7 +18,7 @@ const CLIENT_CLOSED_REQUEST = 499;
 
 /** Sends the rest of the response. */
 export function sendOutcome(
-  { clock }: PipelineDeps, record: CallRecord, { outcome, result }: SettledCall,
+  { clock }: PipelineDeps, record: CallRecord, { outcome, result }: SettledOutcome,
 ): ReplyStatus {
   const { reply } = record.received;
   switch (outcome.kind) {

@@ -5,12 +5,12 @@
 import { LedgerUnavailable } from '../ledger/ledger.ts';
 import type { Settlement, SettleResult } from '../ledger/ledger.ts';
 import { spendingLimits } from '../state/limits.ts';
-import { progressOf, statusOf } from './consumption.ts';
+import { billsSeenOutput, progressOf, statusOf } from './consumption.ts';
 import type { Admitted, CallOutcome, CallRecord, PipelineDeps } from './context.ts';
 import { errorOutcome } from './error-outcome.ts';
 import { originOf } from './origin.ts';
 
-export interface SettledCall {
+export interface SettledOutcome {
   /** The call's outcome, or an error where the ledger did not confirm in time. */
   readonly outcome: CallOutcome;
   /** Undefined: nothing was held, or the ledger has not confirmed yet. */
@@ -27,11 +27,17 @@ const SETTLE_TIMEOUT_MS = 20_000;
 const FIRST_POLL_MS = 5_000;
 
 /** Never rejects. */
-export async function settle(deps: PipelineDeps, record: CallRecord, outcome: CallOutcome): Promise<SettledCall> {
+export async function settle(deps: PipelineDeps, record: CallRecord, outcome: CallOutcome): Promise<SettledOutcome> {
   const { admitted, received: { requestId } } = record;
   if (!admitted) {
     deps.ledger.releaseSlots(requestId);
     return { outcome, result: undefined };
+  }
+  const texts = textsToCount(record, admitted, outcome);
+  // the hold is renewed until the text is counted
+  if (texts.length > 0) {
+    const { key } = admitted.routed;
+    record.countedOutput = await countOutput(deps, key.uid, { texts, outputBytes: record.meter?.outputBytes ?? 0 });
   }
   deps.leases.untrack(requestId);
   deps.running.delete(requestId);
@@ -60,10 +66,26 @@ interface Ended {
   readonly endedAt: number;
 }
 
+/** The text by which a cancelled call is billed; empty: its bill does not depend on any. */
+function textsToCount(record: CallRecord, admitted: Admitted, outcome: CallOutcome): readonly string[] {
+  const texts = record.meter?.outputTexts ?? [];
+  return texts.length > 0 && billsSeenOutput(record, admitted, statusOf(record, outcome, admitted)) ? texts : [];
+}
+
+/** Tokens of all output, of which the texts are the beginning. */
+async function countOutput(
+  { tokenizer }: PipelineDeps, keyUid: string, {
+    texts, outputBytes,
+  }: { texts: readonly string[]; outputBytes: number },
+): Promise<number> {
+  const countedBytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  return Math.ceil(await tokenizer.count(keyUid, texts) * outputBytes / countedBytes);
+}
+
 function settlementOf({ state, clock }: PipelineDeps, record: CallRecord, ended: Ended): Settlement {
   const { admitted, outcome, endedAt } = ended;
   const { requestId, arrivedAt } = record.received;
-  const status = statusOf(record, outcome);
+  const status = statusOf(record, outcome, admitted);
   const limits = spendingLimits(state.get(), admitted.routed);
   return {
     callId: requestId,

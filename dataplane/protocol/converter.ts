@@ -27,6 +27,10 @@ export interface Meter {
   readonly final: boolean;
   /** UTF-8 bytes of generated text, tool arguments and thinking so far, from which missing usage is estimated. */
   readonly outputBytes: number;
+  /** Of a stream: the beginning of that text, in pieces; absent: the text is not known. */
+  readonly outputTexts?: readonly string[];
+  /** Images that the response holds, where it holds any. */
+  readonly images?: number;
 }
 
 /** The gateway's decisions about a request, made before it is sent. */

@@ -4,6 +4,7 @@
  */
 import type { Meter, ReportedUsage } from './converter.ts';
 import { estimateOutputTokens } from './estimate.ts';
+import type { OutputTally } from './output-tally.ts';
 
 export const UNREPORTED_USAGE: ReportedUsage = {
   input: undefined, cached: undefined, cacheWrite5m: undefined, cacheWrite1h: undefined, output: undefined,
@@ -34,7 +35,11 @@ export function fillUsage({ reported, outputBytes }: Meter, estimatedInputTokens
   };
 }
 
-/** By default usage is final once the output is reported. */
-export function meterOf(reported: ReportedUsage, outputBytes: number, final = reported.output !== undefined): Meter {
-  return { reported, final, outputBytes };
+/** By default usage is final once the output is reported. `output`: its text, or only its size in bytes. */
+export function meterOf(
+  reported: ReportedUsage, output: OutputTally | number, final = reported.output !== undefined,
+): Meter {
+  if (typeof output === 'number') return { reported, final, outputBytes: output };
+  // final usage needs no text
+  return { reported, final, outputBytes: output.bytes, ...!final && { outputTexts: output.texts } };
 }

@@ -1,14 +1,14 @@
 /** The dependencies of the HTTP edge, and the properties that it adds to a fastify request. */
 import type { BodyWorker } from '../body-worker/body-worker.ts';
 import type { GatewayError } from '../errors.ts';
-import type { CountDeps } from '../pipeline/count-tokens.ts';
+import type { PipelineDeps } from '../pipeline/context.ts';
 import type { KeyState } from '../state/state.ts';
 import type { AttemptReport, EndpointName } from '../telemetry/call-report.ts';
 import type { Caller } from './caller.ts';
 import type { GracefulShutdown } from './graceful-shutdown.ts';
 import type { InFlight } from './in-flight.ts';
 
-export interface ServerDeps extends CountDeps {
+export interface ServerDeps extends PipelineDeps {
   readonly bodyWorker: Pick<BodyWorker, 'run'>;
   readonly maxBodyBytes: number;
   /** Limit of all request bodies that are in memory at a time. */

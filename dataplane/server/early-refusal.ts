@@ -44,7 +44,7 @@ function checkProcess({ shutdown, configured }: ServerDeps, { socket }: FastifyR
       retryAfterSeconds: RETRY_SECONDS, headers: { connection: 'close' },
     });
   if (!configured())
-    throw new GatewayError('not_ready', 'This process has just started and has no configuration yet. Try again.', {
+    throw new GatewayError('not_ready', 'This process has no configuration yet, or none recent enough. Try again.', {
       retryAfterSeconds: RETRY_SECONDS,
     });
 }

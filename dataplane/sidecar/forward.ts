@@ -13,6 +13,7 @@ import { joinPath } from '../upstream/address.ts';
 import type { FleetConnection } from './fleet.ts';
 import { requestPath, fleetRequestHeaders } from './headers.ts';
 import type { MountedKey } from './key.ts';
+import { foreignPage } from './page-guard.ts';
 import { ProxyExchange } from './proxy-exchange.ts';
 import type { ExchangeOutcome } from './proxy-exchange.ts';
 import { RequestBody, hasBody } from './request-body.ts';
@@ -22,6 +23,8 @@ export type RequestResult = 'answered' | 'cut' | 'left' | 'unreachable' | 'broke
 export interface ForwardDeps {
   readonly fleet: FleetConnection;
   readonly key: MountedKey;
+  /** The host on which the sidecar listens. */
+  readonly ownHost: string;
   /** Resolves after this time, or as soon as the signal is aborted. */
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
   /** [0, 1) */
@@ -48,6 +51,8 @@ const RETRY_AFTER_MS = [50, 200, 500, 1000, 2000] as const;
 export async function forward(
   deps: ForwardDeps, request: IncomingMessage, response: ServerResponse,
 ): Promise<ForwardResult> {
+  const page = foreignPage(request.headers, deps.ownHost);
+  if (page !== undefined) return refuse(request, response, { result: 'refused', error: pageRefused(page) });
   const path = requestPath(request.url ?? '');
   const { header, problem } = deps.key.current;
   if (path === undefined) return refuse(request, response, { result: 'refused', error: noSuchTarget() });
@@ -64,6 +69,10 @@ export async function forward(
     case 'Broken':
       return refuse(request, response, { result: 'broken', cause: outcome.error, error: brokenOff() });
   }
+}
+
+function pageRefused(reason: string): GatewayError {
+  return new GatewayError('not_allowed', `The sidecar serves the programs of its pod, no web pages: ${reason}.`);
 }
 
 function noSuchTarget(): GatewayError {

@@ -87,7 +87,7 @@ async function serve(options: SidecarOptions, { request, response, begunMs }: Se
   const sinceMs = (): number => clock.monotonicMs() - begunMs;
   const closed = new Promise<void>((resolve) => { response.on('close', resolve); });
   const forwarded = await forward({
-    fleet, key, random,
+    fleet, key, random, ownHost: options.listen.host,
     wait: (ms, signal) => delay(ms, undefined, { signal }).catch(() => undefined),
     observe: { head: () => metrics.firstByte(sinceMs()), retried: metrics.retried, bytes: metrics.bytes },
   }, request, response);

@@ -345,6 +345,102 @@ export function clientDisconnectToNumber(object: ClientDisconnect): number {
   }
 }
 
+/** What a call costs whose provider timed out before any output. */
+export const OnTimeout = {
+  /** UNSPECIFIED - of an older operator: BillNothing */
+  UNSPECIFIED: "ON_TIMEOUT_UNSPECIFIED",
+  BILL_NOTHING: "ON_TIMEOUT_BILL_NOTHING",
+  BILL_HOLD: "ON_TIMEOUT_BILL_HOLD",
+} as const;
+
+export type OnTimeout = typeof OnTimeout[keyof typeof OnTimeout];
+
+export namespace OnTimeout {
+  export type UNSPECIFIED = typeof OnTimeout.UNSPECIFIED;
+  export type BILL_NOTHING = typeof OnTimeout.BILL_NOTHING;
+  export type BILL_HOLD = typeof OnTimeout.BILL_HOLD;
+}
+
+export function onTimeoutFromJSON(object: any): OnTimeout {
+  switch (object) {
+    case 0:
+    case "ON_TIMEOUT_UNSPECIFIED":
+      return OnTimeout.UNSPECIFIED;
+    case 1:
+    case "ON_TIMEOUT_BILL_NOTHING":
+      return OnTimeout.BILL_NOTHING;
+    case 2:
+    case "ON_TIMEOUT_BILL_HOLD":
+      return OnTimeout.BILL_HOLD;
+    default:
+      throw new globalThis.Error("Unrecognized enum value " + object + " for enum OnTimeout");
+  }
+}
+
+export function onTimeoutToNumber(object: OnTimeout): number {
+  switch (object) {
+    case OnTimeout.UNSPECIFIED:
+      return 0;
+    case OnTimeout.BILL_NOTHING:
+      return 1;
+    case OnTimeout.BILL_HOLD:
+      return 2;
+    default:
+      throw new globalThis.Error("Unrecognized enum value " + object + " for enum OnTimeout");
+  }
+}
+
+export const Reasoning = {
+  /** UNSPECIFIED - of an older operator: Auto */
+  UNSPECIFIED: "REASONING_UNSPECIFIED",
+  AUTO: "REASONING_AUTO",
+  HIDDEN: "REASONING_HIDDEN",
+  SHOWN: "REASONING_SHOWN",
+} as const;
+
+export type Reasoning = typeof Reasoning[keyof typeof Reasoning];
+
+export namespace Reasoning {
+  export type UNSPECIFIED = typeof Reasoning.UNSPECIFIED;
+  export type AUTO = typeof Reasoning.AUTO;
+  export type HIDDEN = typeof Reasoning.HIDDEN;
+  export type SHOWN = typeof Reasoning.SHOWN;
+}
+
+export function reasoningFromJSON(object: any): Reasoning {
+  switch (object) {
+    case 0:
+    case "REASONING_UNSPECIFIED":
+      return Reasoning.UNSPECIFIED;
+    case 1:
+    case "REASONING_AUTO":
+      return Reasoning.AUTO;
+    case 2:
+    case "REASONING_HIDDEN":
+      return Reasoning.HIDDEN;
+    case 3:
+    case "REASONING_SHOWN":
+      return Reasoning.SHOWN;
+    default:
+      throw new globalThis.Error("Unrecognized enum value " + object + " for enum Reasoning");
+  }
+}
+
+export function reasoningToNumber(object: Reasoning): number {
+  switch (object) {
+    case Reasoning.UNSPECIFIED:
+      return 0;
+    case Reasoning.AUTO:
+      return 1;
+    case Reasoning.HIDDEN:
+      return 2;
+    case Reasoning.SHOWN:
+      return 3;
+    default:
+      throw new globalThis.Error("Unrecognized enum value " + object + " for enum Reasoning");
+  }
+}
+
 export const QuotaType = {
   UNSPECIFIED: "QUOTA_TYPE_UNSPECIFIED",
   TOKEN: "QUOTA_TYPE_TOKEN",
@@ -485,6 +581,9 @@ export interface ModelRoute {
   readonly channels: readonly Channel[];
   readonly retryAttempts: number;
   readonly clientDisconnect: ClientDisconnect;
+  readonly onTimeout: OnTimeout;
+  /** names or paths of request fields that pass although they change the price */
+  readonly allowedFields: readonly string[];
 }
 
 export interface Model {
@@ -499,6 +598,7 @@ export interface Model {
   /** max_completion_tokens | max_tokens */
   readonly outputLimitField: string;
   readonly allow: readonly Allowance[];
+  readonly reasoning: Reasoning;
 }
 
 export interface Channel {
@@ -511,7 +611,11 @@ export interface Channel {
   readonly priority: number;
   readonly weight: number;
   readonly maxConcurrency?: number | undefined;
-  readonly timeouts: Timeouts | undefined;
+  readonly timeouts:
+    | Timeouts
+    | undefined;
+  /** in lower case; a '*' at the end stands for any rest */
+  readonly allowedHeaders: readonly string[];
 }
 
 export interface ModelRename {
@@ -1413,6 +1517,8 @@ function createBaseModelRoute(): ModelRoute {
     channels: [],
     retryAttempts: 0,
     clientDisconnect: ClientDisconnect.UNSPECIFIED,
+    onTimeout: OnTimeout.UNSPECIFIED,
+    allowedFields: [],
   };
 }
 
@@ -1441,6 +1547,12 @@ export const ModelRoute: MessageFns<ModelRoute> = {
     }
     if (message.clientDisconnect !== ClientDisconnect.UNSPECIFIED) {
       writer.uint32(56).int32(clientDisconnectToNumber(message.clientDisconnect));
+    }
+    if (message.onTimeout !== OnTimeout.UNSPECIFIED) {
+      writer.uint32(64).int32(onTimeoutToNumber(message.onTimeout));
+    }
+    for (const v of message.allowedFields) {
+      writer.uint32(74).string(v!);
     }
     return writer;
   },
@@ -1514,6 +1626,22 @@ export const ModelRoute: MessageFns<ModelRoute> = {
             message.clientDisconnect = clientDisconnectFromJSON(reader.int32());
             continue;
           }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.onTimeout = onTimeoutFromJSON(reader.int32());
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.allowedFields.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1537,6 +1665,7 @@ function createBaseModel(): Model {
     imageTokens: 0,
     outputLimitField: "",
     allow: [],
+    reasoning: Reasoning.UNSPECIFIED,
   };
 }
 
@@ -1577,6 +1706,9 @@ export const Model: MessageFns<Model> = {
         writer.int32(allowanceToNumber(v));
       }
       writer.join();
+    }
+    if (message.reasoning !== Reasoning.UNSPECIFIED) {
+      writer.uint32(72).int32(reasoningToNumber(message.reasoning));
     }
     return writer;
   },
@@ -1688,6 +1820,14 @@ export const Model: MessageFns<Model> = {
 
             break;
           }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.reasoning = reasoningFromJSON(reader.int32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1712,6 +1852,7 @@ function createBaseChannel(): Channel {
     weight: 0,
     maxConcurrency: undefined,
     timeouts: undefined,
+    allowedHeaders: [],
   };
 }
 
@@ -1743,6 +1884,9 @@ export const Channel: MessageFns<Channel> = {
     }
     if (message.timeouts !== undefined) {
       Timeouts.encode(message.timeouts, writer.uint32(74).fork()).join();
+    }
+    for (const v of message.allowedHeaders) {
+      writer.uint32(82).string(v!);
     }
     return writer;
   },
@@ -1830,6 +1974,14 @@ export const Channel: MessageFns<Channel> = {
             }
 
             message.timeouts = Timeouts.decode(reader, reader.uint32());
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.allowedHeaders.push(reader.string());
             continue;
           }
         }

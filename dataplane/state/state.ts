@@ -57,6 +57,8 @@ export interface ModelState {
   readonly imageTokens: number;
   readonly outputLimitField: 'max_completion_tokens' | 'max_tokens';
   readonly allow: ReadonlySet<UnboundedFeature>;
+  /** Whether streams show the tokens of the model's reasoning. */
+  readonly reasoning: 'Auto' | 'Hidden' | 'Shown';
 }
 
 /** One way to serve a model for a group: a channel, at a price, under thresholds. */
@@ -71,6 +73,9 @@ export interface Candidate {
   readonly weight: number;
   readonly retryAttempts: number;
   readonly clientDisconnect: 'Cancel' | 'Drain';
+  readonly onTimeout: 'BillNothing' | 'BillHold';
+  /** Names and paths of request fields that pass although they can change the price. */
+  readonly allowedFields: ReadonlySet<string>;
   /** The group's on this channel and the channel's own, as far as they are set. */
   readonly slots: readonly SlotLimit[];
   /** At the group's ratio; undefined: no price. */

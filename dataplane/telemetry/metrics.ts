@@ -5,6 +5,7 @@ import type { LedgerGauges } from '../ledger/ledger.ts';
 import { observeBilling, observeCall } from './call-metrics.ts';
 import type { CallReport, CallTelemetry, JobEnd, LateBilling } from './call-report.ts';
 import { measureEventLoopLag } from './event-loop.ts';
+import { createKeyTimeouts } from './key-timeouts.ts';
 import { registerMetrics, setCounter } from './metric-set.ts';
 import type { Collectors } from './metric-set.ts';
 import { METRICS, usd } from './metric-table.ts';
@@ -20,6 +21,8 @@ export interface DistributionFigures {
   readonly lastUpdateMs: number;
   readonly resources: number;
   readonly refused: number;
+  /** Until calls are refused because no operator has answered. */
+  readonly expiresInMs: number;
 }
 
 export interface MetricsOptions {
@@ -62,9 +65,13 @@ export function createMetrics({ version, process, ledger, distribution }: Metric
     },
   });
   setProcessInfo(metrics, version, process);
+  const keyTimeouts = createKeyTimeouts(metrics);
   return {
     registry,
-    call: (report) => observeCall(metrics, report),
+    call(report) {
+      observeCall(metrics, report);
+      keyTimeouts.observe(report);
+    },
     billedLate: (late) => observeBilling(metrics, late),
     jobEnded: ({ model, group, end }) => metrics.modelgateway_jobs_ended_total.inc({ model, group, end }),
     ledger: (operation, durationMs, outcome) =>
@@ -97,6 +104,7 @@ function distributionCollectors(distribution: () => DistributionFigures): Collec
     modelgateway_xds_connected: (gauge) => gauge.set(Number(distribution().connected)),
     modelgateway_xds_connections_total: (counter) => setCounter(counter, distribution().connections),
     modelgateway_xds_last_update_timestamp_seconds: (gauge) => gauge.set(distribution().lastUpdateMs / 1000),
+    modelgateway_xds_config_expires_in_seconds: (gauge) => gauge.set(distribution().expiresInMs / 1000),
     modelgateway_xds_resources: (gauge) => gauge.set(distribution().resources),
     modelgateway_xds_refused_resources: (gauge) => gauge.set(distribution().refused),
   };

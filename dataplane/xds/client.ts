@@ -45,6 +45,8 @@ export interface XdsClient {
   figures(): XdsFigures;
   /** A provider refuses the credential or the model name of a ModelRoute. */
   reportRefusal(refusal: Refusal): void;
+  /** How long this process has had no contact with an operator; 0 while it is connected. */
+  configAgeMs(): number;
   /** Ends the stream; what is in force stays so. */
   stop(): Promise<void>;
 }
@@ -74,6 +76,8 @@ class RunningClient implements XdsClient {
   #connected = false;
   #connections = 0;
   #lastUpdateMs = 0;
+  /** When an operator was last connected; before the first contact, the start of this process. */
+  #contactMs = Date.now();
   #attempts = 0;
   #failures = 0;
   /** The two sides hold different objects: all are fetched anew. */
@@ -122,6 +126,10 @@ class RunningClient implements XdsClient {
       refused,
       digest: digest.text,
     };
+  }
+
+  configAgeMs(): number {
+    return this.#connected ? 0 : Date.now() - this.#contactMs;
   }
 
   reportRefusal(refusal: Refusal): void {
@@ -202,7 +210,7 @@ class RunningClient implements XdsClient {
 
   #lost(call: Call | undefined, error: unknown): void {
     if (this.#stopped || call !== this.#call) return;
-    if (this.#connected) this.#lastUpdateMs = Date.now();
+    if (this.#connected) this.#lastUpdateMs = this.#contactMs = Date.now();
     this.#connected = false;
     this.#hangUp();
     const { random = Math.random, log } = this.#options;

@@ -1,6 +1,6 @@
 /**
- * Reports to the operator which channels' providers refuse requests or are unreachable, for the ModelRoute's status. A
- * busy client may be refused a thousand times a second, so each channel is reported at most once a minute.
+ * Reports to the operator which channels' providers refuse requests or cannot be reached, for the ModelRoute's status.
+ * A busy client may be refused a thousand times a second, so each channel's refusal is reported at most once a minute.
  */
 import type { Clock } from '../clock.ts';
 import type { Refusal } from '../snapshot/fleet.gen.ts';

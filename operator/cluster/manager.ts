@@ -206,7 +206,8 @@ function writeStatuses({ client, gatewayNamespace, meter, log, clock, waits = {}
 
 /** Tells the owner of an object that no operator serves its gateway. */
 function recordUnserved(
-  id: string, note: string, { provider, events }: { readonly provider: ClusterProvider; readonly events: EventRecorder },
+  id: string, note: string,
+  { provider, events }: { readonly provider: ClusterProvider; readonly events: EventRecorder },
 ): void {
   const object = provider.objects.live(id);
   if (object) events.record(object, { type: 'Warning', reason: 'GatewayNotServed', note });

@@ -75,7 +75,8 @@ export class Controller {
     if (result.accepted) tracker.programmed(answeredMs);
     else tracker.rejected(result.rejected, answeredMs);
     this.#tell(result);
-    for (const [apiKey, failure] of minted.failures) log.warn({ object: `ApiKey ${apiKey}`, failure }, 'a key could not be made');
+    for (const [apiKey, failure] of minted.failures)
+      log.warn({ object: `ApiKey ${apiKey}`, failure }, 'a key could not be made');
     return { retry: minted.retry, ...nextChangeMs === undefined ? {} : { againInMs: nextChangeMs - nowMs } };
   }
 

@@ -228,7 +228,8 @@ async function carryOut({ apiKey, previous, before }: MintPlan, run: MintRun): P
     const message = error instanceof Error ? error.message : String(error);
     failures.set(namespacedName(apiKey.metadata), message);
     run.failedWrites += 1;
-    backoff?.failed(apiKey, { message, namespaceWide: error instanceof SecretWriteError && error.namespaceWide }, nowMs);
+    const namespaceWide = error instanceof SecretWriteError && error.namespaceWide;
+    backoff?.failed(apiKey, { message, namespaceWide }, nowMs);
     return;
   }
   onMinted({ namespace, name, key, secretName: secret.name });

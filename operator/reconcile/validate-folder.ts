@@ -67,7 +67,8 @@ function judge({
 
 /** What a status would say against an object, each thing once. */
 function againstObject({ refused, unresolved, notReady, remark, unpriced, limitsDiffer }: Findings): Finding[] {
-  const all = [refused, unresolved, notReady, remark, unpriced, limitsDiffer].filter((finding) => finding !== undefined);
+  const all = [refused, unresolved, notReady, remark, unpriced, limitsDiffer]
+    .filter((finding) => finding !== undefined);
   const once = new Map(all.toReversed().map((finding) => [finding.message, finding]));
   return [...once.values()].toReversed().filter(({ reason }) => !SILENT.has(reason));
 }

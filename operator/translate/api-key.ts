@@ -89,6 +89,14 @@ export function claimedHashes({ material }: GatheredKey): readonly string[] {
   return [material.sha256, ...material.previous.map(({ sha256 }) => sha256)];
 }
 
+/**
+ * Whether a hash belongs to a replaced key. It comes from an annotation that a tenant can write, so it never wins
+ * against another ApiKey's current key.
+ */
+export function isPreviousHash({ material }: GatheredKey, hash: string): boolean {
+  return material.state === 'Present' && material.sha256 !== hash;
+}
+
 const translated = memoize<GatheredKey, TranslatedKey>();
 
 /** Translates one key to its snapshot message and findings. */

@@ -20,20 +20,28 @@ export function compareName({ metadata: a }: Claimant, { metadata: b }: Claimant
   return compareText(a.namespace, b.namespace) || compareText(a.name, b.name);
 }
 
+/** Whether a claim loses to the same claim of others that is not weak, whatever their precedence. */
+type IsWeak<T> = (claimant: T, claim: string) => boolean;
+
 /** Finds the winner of each claim and lists what the others lose to it. */
 export function findConflicts<T extends Claimant>(
-  claimants: readonly T[], claimsOf: (claimant: T) => readonly string[],
+  claimants: readonly T[], claimsOf: (claimant: T) => readonly string[], isWeak: IsWeak<T> = () => false,
 ): Conflicts<T> {
   const owners = new Map<string, T>();
-  const contested = new Set<string>();
+  let contested = false;
   for (const claimant of claimants)
     for (const claim of claimsOf(claimant)) {
       const owner = owners.get(claim);
-      if (owner !== undefined && owner !== claimant) contested.add(claim);
-      if (owner === undefined || comparePrecedence(claimant, owner) < 0) owners.set(claim, claimant);
+      contested ||= owner !== undefined && owner !== claimant;
+      if (owner === undefined || goesBefore(claimant, owner, { claim, isWeak })) owners.set(claim, claimant);
     }
+  return contested ? conflictsWith(owners, claimants, claimsOf) : new Map();
+}
+
+function conflictsWith<T>(
+  owners: ReadonlyMap<string, T>, claimants: readonly T[], claimsOf: (claimant: T) => readonly string[],
+): Conflicts<T> {
   const conflicts = new Map<T, ReadonlyMap<string, T>>();
-  if (contested.size === 0) return conflicts;
   for (const claimant of claimants) {
     const lost = claimsOf(claimant).flatMap((claim) => {
       const owner = owners.get(claim);
@@ -42,6 +50,13 @@ export function findConflicts<T extends Claimant>(
     if (lost.length > 0) conflicts.set(claimant, new Map(lost));
   }
   return conflicts;
+}
+
+function goesBefore<T extends Claimant>(
+  a: T, b: T, { claim, isWeak }: { readonly claim: string; readonly isWeak: IsWeak<T> },
+): boolean {
+  const [weakA, weakB] = [isWeak(a, claim), isWeak(b, claim)];
+  return weakA === weakB ? comparePrecedence(a, b) < 0 : weakB;
 }
 
 /** Far in the future where it is unknown, so that the difference of two unknown ones is 0 and not NaN. */

@@ -161,7 +161,8 @@ function faultOfSelection({ routeRef }: GroupRoute, path: string, { accepted, re
     reason: 'RouteNotAccepted', message: `${path}: the ModelRoute "${routeRef.name}" is not Accepted itself.`,
   };
   const suggestion = suggestNames(routeRef.name, accepted.map(({ metadata }) => metadata.name));
-  return { reason: 'RouteNotFound', message: `${path}: the ModelRoute "${routeRef.name}" does not exist.${suggestion}` };
+  const message = `${path}: the ModelRoute "${routeRef.name}" does not exist.${suggestion}`;
+  return { reason: 'RouteNotFound', message };
 }
 
 function faultsOfNames(entry: GroupRoute, path: string, selected: readonly ModelRoute[]): NotReady[] {

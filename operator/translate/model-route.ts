@@ -2,7 +2,9 @@
  * [P] ModelRoute → models and channels. A channel without a usable credential is left out; the others serve.
  */
 import type { ModelRoute, ModelRouteChannel, ModelRouteModel } from '#crds/types.gen.ts';
-import { Allowance, ClientDisconnect, Endpoint, Input, Protocol, QuotaType } from '#snapshot/snapshot.gen.ts';
+import {
+  Allowance, ClientDisconnect, Endpoint, Input, OnTimeout, Protocol, QuotaType, Reasoning,
+} from '#snapshot/snapshot.gen.ts';
 import type { Channel, Model, ModelRoute as ModelRouteMessage } from '#snapshot/snapshot.gen.ts';
 import { findingsOf } from '../status/findings.ts';
 import type { Finding, Findings } from '../status/findings.ts';
@@ -21,6 +23,8 @@ const DISCONNECTS = { Cancel: ClientDisconnect.CANCEL, Drain: ClientDisconnect.D
 const ALLOWANCES = {
   ServerTools: Allowance.SERVER_TOOLS, ServiceTiers: Allowance.SERVICE_TIERS, FileReferences: Allowance.FILE_REFERENCES,
 } as const;
+const ON_TIMEOUT = { BillNothing: OnTimeout.BILL_NOTHING, BillHold: OnTimeout.BILL_HOLD } as const;
+const REASONING = { Auto: Reasoning.AUTO, Hidden: Reasoning.HIDDEN, Shown: Reasoning.SHOWN } as const;
 const MS = 1000;
 
 interface RouteContext {
@@ -46,7 +50,9 @@ export function translateRoute(route: ModelRoute, context: RouteContext): Transl
     resolveRoute(route, context));
 }
 
-function resolveRoute(route: ModelRoute, { lookup, priced, differingLimits }: RouteContext): Translated<ModelRouteMessage> {
+function resolveRoute(
+  route: ModelRoute, { lookup, priced, differingLimits }: RouteContext,
+): Translated<ModelRouteMessage> {
   const { spec, metadata } = route;
   const limits = differingLimits.get(route);
   const fields = new FieldReader();
@@ -68,6 +74,8 @@ function resolveRoute(route: ModelRoute, { lookup, priced, differingLimits }: Ro
       channels,
       retryAttempts: spec.retry.attempts,
       clientDisconnect: DISCONNECTS[spec.clientDisconnect],
+      onTimeout: ON_TIMEOUT[spec.onTimeout],
+      allowedFields: spec.allow.fields,
     },
     findings: {
       ...findings,
@@ -90,6 +98,7 @@ function translateModel(model: ModelRouteModel): Model {
     imageTokens: model.imageTokens,
     outputLimitField: model.outputLimitField,
     allow: model.allow.map((allowance) => ALLOWANCES[allowance]),
+    reasoning: REASONING[model.reasoning],
   };
 }
 
@@ -104,8 +113,11 @@ function translateChannel(channel: ModelRouteChannel, apiKey: string | undefined
     priority: channel.priority,
     weight: channel.weight,
     ...(channel.maxConcurrency === undefined ? {} : { maxConcurrency: channel.maxConcurrency }),
-    timeouts: { connectMs:
-      connectSeconds * MS, firstByteMs: firstByteSeconds * MS, wholeMs: wholeSeconds * MS, idleMs: idleSeconds * MS },
+    timeouts: {
+      connectMs: connectSeconds * MS, firstByteMs: firstByteSeconds * MS, wholeMs: wholeSeconds * MS,
+      idleMs: idleSeconds * MS,
+    },
+    allowedHeaders: channel.allow.headers.map((name) => name.toLowerCase()),
   };
 }
 

@@ -10,7 +10,7 @@ import type { Account } from '#crds/types.gen.ts';
 import type { Resources } from '../store/resources.ts';
 import { namespacedName } from '../store/resources.ts';
 import { translateAccount } from './account.ts';
-import { claimedHashes, translateKey } from './api-key.ts';
+import { claimedHashes, isPreviousHash, translateKey } from './api-key.ts';
 import { assemble } from './assemble.ts';
 import type { Translation } from './assemble.ts';
 import { findConflicts } from './conflicts.ts';
@@ -64,7 +64,7 @@ export function translate(resources: Resources, options: TranslateOptions): Tran
     ]),
     accountNames: namesByNamespace(input.accounts),
     foreignAccounts: input.foreignAccounts,
-    conflicts: findConflicts(input.keys, claimedHashes),
+    conflicts: findConflicts(input.keys, claimedHashes, isPreviousHash),
     mintFailures: options.mintFailures ?? NO_FAILURES,
   };
   const keys = input.keys.map((key) => translateKey(key, keyContext));

@@ -11,8 +11,10 @@ import { afterAll, afterEach, beforeAll } from 'vitest';
 
 /** Two cores may be busy with other suites. */
 const PATIENCE_MS = 60_000;
-const FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-  '--disable-component-update', '--disable-sync'];
+const FLAGS = [
+  '--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
+  '--disable-background-networking', '--disable-component-update', '--disable-sync',
+];
 /** Rules about a page as a whole and about contrast; what is only advice is left out. */
 const AXE_RUN = `axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => ` +
   `id + ': ' + nodes.map(({ html }) => html.slice(0, 160)).join(' | ')))`;

@@ -108,7 +108,8 @@ function etcdArgs(folder: string, clientUrl: string, peerUrl: string): string[] 
 function apiserverArgs(folder: string, etcdUrl: string, securePort: number): string[] {
   return [
     `--etcd-servers=${etcdUrl}`, `--cert-dir=${join(folder, 'pki')}`, `--secure-port=${securePort}`,
-    '--bind-address=127.0.0.1', '--advertise-address=127.0.0.1', '--endpoint-reconciler-type=none', '--service-cluster-ip-range=10.96.0.0/16',
+    '--bind-address=127.0.0.1', '--advertise-address=127.0.0.1', '--endpoint-reconciler-type=none',
+    '--service-cluster-ip-range=10.96.0.0/16',
     '--service-account-issuer=https://kubernetes.default.svc', `--service-account-key-file=${join(folder, 'sa.pub')}`,
     `--service-account-signing-key-file=${join(folder, 'sa.key')}`, `--token-auth-file=${join(folder, 'tokens.csv')}`,
     '--authorization-mode=RBAC', '--disable-admission-plugins=ServiceAccount',

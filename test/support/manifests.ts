@@ -103,7 +103,8 @@ spec:
   models:
   - {name: gpt-model, contextTokens: 100000, maxOutputTokens: 4000, inputs: [Text, Image]}
   - {name: text-model, contextTokens: 100000, maxOutputTokens: 4000}
-  - {name: tools-model, contextTokens: 100000, maxOutputTokens: 4000, allow: [ServerTools, ServiceTiers, FileReferences]}
+  - {name: tools-model, contextTokens: 100000, maxOutputTokens: 4000,
+      allow: [ServerTools, ServiceTiers, FileReferences]}
   - {name: unpriced-model, contextTokens: 100000, maxOutputTokens: 4000}
   - {name: renamed-model, contextTokens: 100000, maxOutputTokens: 4000}
   - {name: old-field-model, contextTokens: 100000, maxOutputTokens: 4000, outputLimitField: max_tokens}
@@ -140,7 +141,8 @@ spec:
   - {name: old-field-model, vendor: OpenAI, quotaType: Token, modelRatio: "1"}
   - {name: embed-model, vendor: OpenAI, quotaType: Token, modelRatio: "0.01"}
   - {name: image-model, vendor: BFL, quotaType: Request, requestUsd: "0.04"}
-  - {name: claude-model, vendor: Anthropic, quotaType: Token, modelRatio: "1.5", completionRatio: "5", cacheRatio: "0.1", cacheWriteRatio: "1.25"}
+  - {name: claude-model, vendor: Anthropic, quotaType: Token, modelRatio: "1.5", completionRatio: "5",
+      cacheRatio: "0.1", cacheWriteRatio: "1.25"}
   - {name: shelf-model, vendor: Nobody, quotaType: Token, modelRatio: "1"}
 `;
 }

@@ -1,7 +1,7 @@
 /**
- * What a gateway holds: over many calls, where nothing may grow, and per stream that is open. node tools/bench/memory.ts
- * --help. Provider and clients are processes of their own; the gateway is `mgw run` with everything on, asked for its
- * memory after a collection. Nothing of it depends on how quick the machine is.
+ * What a gateway holds: over many calls, where nothing may grow, and per open stream. `node tools/bench/memory.ts
+ * --help`. Provider and clients are processes of their own; the gateway is `mgw run` with everything on, asked for
+ * its memory after a collection. Nothing of it depends on how quick the machine is.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -36,9 +36,10 @@ export const HELP = `npm run bench -- [options]
   --seconds N        of load per case, round and target, default 6 (--quick, --case: 3)
   --no-valkey        without the gateway whose ledger is on Valkey (--quick and --case: only with --valkey)
   --large            a gateway with 100,000 keys and 1,000 models, too
-  --busy             a loop shares the measured core, half and half: that core is what limits then, also where load, provider and
-                     Valkey need more of the other; latencies say nothing
-  --compare URL      another gateway beside ours; it must lead models bench-gpt, bench-gpt-paced (OpenAI) and bench-claude (Anthropic)
+  --busy             a loop shares the measured core, half and half: that core is the limit then, also where load,
+                     provider and Valkey need more of the other; latencies say nothing
+  --compare URL      another gateway beside ours; it must lead models bench-gpt, bench-gpt-paced (OpenAI) and
+                     bench-claude (Anthropic)
                      to the mock provider, and be pinned to the same core (taskset -c 1)
   --compare-key KEY  the key for it
   --compare-pid PID  its process, for CPU and memory

@@ -32,7 +32,13 @@ const API = 'modelgateway.dev/v1alpha1';
 const LOG = { info: () => undefined, warn: console.error, error: console.error };
 const METER = { add: () => undefined, set: () => undefined, observe: () => undefined };
 
-interface Meta { readonly name: string; readonly namespace: string; readonly uid: string; readonly resourceVersion: string; readonly generation: number }
+interface Meta {
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly generation: number;
+}
 interface Manifest extends KubeObject { readonly metadata: Meta; readonly [field: string]: unknown }
 
 let version = 1;

@@ -39,9 +39,11 @@ const RULES: readonly Rule[] = [
   { stage: 'garbage collection', matches: / \(garbage collector\)$/ },
   { stage: 'native (epoll, libuv, system calls)', matches: / \((?:program|root)\)$/ },
   { stage: 'authenticate', matches: /dataplane\/pipeline\/authenticate/ },
-  { stage: 'parse body', matches: /dataplane\/(?:protocol\/(?:parse-body|json-scan|fields|content-counts|(?:openai|anthropic)\/(?:facts|content-facts|tool-types))|pipeline\/endpoints\/)/ },
+  { stage: 'parse body', matches: new RegExp('dataplane/(?:protocol/(?:parse-body|json-scan|fields|content-counts' +
+    '|(?:openai|anthropic)/(?:facts|content-facts|tool-types))|pipeline/endpoints/)') },
   { stage: 'route', matches: /dataplane\/(?:pipeline\/route|state\/|upstream\/pick)/ },
-  { stage: 'ledger: journal', matches: /dataplane\/ledger\/(?:journal|recent-calls|embedded-(?:committer|journal|folding|rows|thread|messages))|internal\/(?:worker|per_context\/messageport)/ },
+  { stage: 'ledger: journal', matches: new RegExp('dataplane/ledger/(?:journal|recent-calls' +
+    '|embedded-(?:committer|journal|folding|rows|thread|messages))|internal/(?:worker|per_context/messageport)') },
   { stage: 'ledger: books', matches:
     /dataplane\/ledger\/(?:embedded|ledger-core|books|slots|amounts|deadlines|periods|jobs)/ },
   { stage: 'lease', matches: /dataplane\/ledger\/lease/ },

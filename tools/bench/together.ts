@@ -29,7 +29,7 @@ const HELP = `npm run bench:together -- [options]
   --case NAME      default openai-json-64
   --rounds N       default 12
   --seconds N      of load per round, default 4
-  --warm-up N      seconds of load before the first round, default 60: code is compiled to its end after some 150,000 calls
+  --warm-up N      seconds of load before the first round, default 60: code is fully compiled after some 150,000 calls
   --cores LOAD,CORE  default 0,1`;
 const MICROSECONDS = 1e6;
 

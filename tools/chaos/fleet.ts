@@ -8,7 +8,7 @@ import { numberFlag, readFlags } from '../../test/support/flags.ts';
 import { closeConnections } from './client.ts';
 import { playFleetRound } from './fleet-round.ts';
 
-const HELP = `node tools/chaos/fleet.ts [--minutes 10] [--seed N] [--round R]   (--round: one round of that seed again)`;
+const HELP = `node tools/chaos/fleet.ts [--minutes 10] [--seed N] [--round R]   (--round: that round of the seed)`;
 const values = readFlags(HELP, ['minutes', 'seed', 'round']);
 const seed = values.seed === undefined ? randomInt(2 ** 31) : numberFlag(values.seed, 'seed', HELP);
 const only = values.round === undefined ? undefined : numberFlag(values.round, 'round', HELP);

@@ -91,14 +91,17 @@ export function estimatedOutput(bytes: number, { limit, answers }: Asked): numbe
 
 /** What a call with a complete answer has consumed, and whether the provider said all of it. */
 export function expectedTokens(plan: CallPlan, fate: AnswerFate, asked: Asked): { tokens: Tokens; source:
-  | 'Provider' | 'Estimated' } {
-  const { input, output } = reportedOf(fate, asked);
+  | 'Provider' | 'Estimated' | 'Implausible' } {
+  const { input, output: said } = reportedOf(fate, asked);
+  const allowed = (asked.limit ?? Number.POSITIVE_INFINITY) * asked.answers;
+  const output = said === undefined ? undefined : Math.min(said, allowed);
   const noOutput = asked.kind !== 'chat';
   return {
     tokens: {
       ...(input ?? { ...NO_TOKENS, input: estimatedInput(plan) }),
       output: noOutput ? 0 : output ?? estimatedOutput(textBytesOf(fate), asked),
     },
-    source: input && (output !== undefined || noOutput) ? 'Provider' : 'Estimated',
+    source: asked.kind === 'chat' && said !== undefined &&
+      said > allowed ? 'Implausible' : input && (output !== undefined || noOutput) ? 'Provider' : 'Estimated',
   };
 }

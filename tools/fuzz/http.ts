@@ -83,15 +83,27 @@ const GETS = [
   '/v1/messages', '/nothing', '/v1/v1/messages', '/', '*',
 ];
 const ODD_TARGETS = [
-  '/v1/models/%', '/v1/models/%zz', '/v1/models/%00', '/v1/models/%ff%fe', '/v1/models/%e2%82', '/v1/models/..%2f..%2fkey', '/v1/usage/%2e%2e', '//v1/models', '/v1/../v1/key', '/v1/messages/%',
-  'http://gateway/v1/models', 'http://gateway/v1/messages', 'HTTP://[::1]:80/v1/key', 'https://gateway', 'gateway:443', '/v1/models?limit=%', '/v1/models?limit=1&limit=2', '/v1/key#x', '/v1/messages#x', '/v1/%6dessages',
-  '/v1/models/__proto__', '/v1/usage/constructor', '/pricing?sort=__proto__', '/pricing/__proto__', '/pricing/../../package.json', '/pricing/%2e%2e%2fpricing.js', `/${'a'.repeat(3000)}`, `/v1/models/${'%41'.repeat(600)}`, `/v1/usage/${'b'.repeat(2000)}`,
+  '/v1/models/%', '/v1/models/%zz', '/v1/models/%00', '/v1/models/%ff%fe', '/v1/models/%e2%82',
+  '/v1/models/..%2f..%2fkey', '/v1/usage/%2e%2e', '//v1/models', '/v1/../v1/key', '/v1/messages/%',
+  'http://gateway/v1/models', 'http://gateway/v1/messages', 'HTTP://[::1]:80/v1/key', 'https://gateway', 'gateway:443',
+  '/v1/models?limit=%', '/v1/models?limit=1&limit=2', '/v1/key#x', '/v1/messages#x', '/v1/%6dessages',
+  '/v1/models/__proto__', '/v1/usage/constructor', '/pricing?sort=__proto__', '/pricing/__proto__',
+  '/pricing/../../package.json', '/pricing/%2e%2e%2fpricing.js', `/${'a'.repeat(3000)}`,
+  `/v1/models/${'%41'.repeat(600)}`, `/v1/usage/${'b'.repeat(2000)}`,
 ];
 const ODD_HEADERS = [
-  'expect: 100-continue', 'Expect: 200-ok', 'expect: 100-continue, other', 'connection: upgrade', 'connection: close', 'connection: keep-alive', 'connection: authorization', 'upgrade: websocket', 'upgrade: h2c', 'http2-settings: AAMAAABkAAQAAP__',
-  'x-api-key: sk-other', 'authorization: Basic eDp5', 'authorization: Bearer', 'host: other', 'content-type: text/plain; charset="', 'content-type: multipart/form-data; boundary=x', 'content-type: application/json; charset=utf-16', 'content-type: ;;;', 'content-type: \xe9',
-  'content-encoding: gzip', 'content-encoding: identity', 'accept: application/json', 'accept: \xff', 'accept-encoding: gzip', 'trailer: x-late', 'te: trailers', '__proto__: x', 'constructor: x', 'toString: y', 'x-empty:', 'x-latin: \xe4\xf6', 'x-tab: a\tb',
-  'anthropic-version: 2023-06-01', 'anthropic-beta: a,b', 'if-none-match: *', 'if-none-match: "x', 'range: bytes=0-1', 'origin: http://elsewhere', 'cookie: a=b', 'forwarded: for=1', 'x-http-method-override: DELETE', 'x-request-id: mine', 'proxy-authorization: Basic x', 'keep-alive: timeout=1', `x-long: ${'v'.repeat(4000)}`,
+  'expect: 100-continue', 'Expect: 200-ok', 'expect: 100-continue, other', 'connection: upgrade', 'connection: close',
+  'connection: keep-alive', 'connection: authorization', 'upgrade: websocket', 'upgrade: h2c',
+  'http2-settings: AAMAAABkAAQAAP__',
+  'x-api-key: sk-other', 'authorization: Basic eDp5', 'authorization: Bearer', 'host: other',
+  'content-type: text/plain; charset="', 'content-type: multipart/form-data; boundary=x',
+  'content-type: application/json; charset=utf-16', 'content-type: ;;;', 'content-type: \xe9',
+  'content-encoding: gzip', 'content-encoding: identity', 'accept: application/json', 'accept: \xff',
+  'accept-encoding: gzip', 'trailer: x-late', 'te: trailers', '__proto__: x', 'constructor: x', 'toString: y',
+  'x-empty:', 'x-latin: \xe4\xf6', 'x-tab: a\tb',
+  'anthropic-version: 2023-06-01', 'anthropic-beta: a,b', 'if-none-match: *', 'if-none-match: "x', 'range: bytes=0-1',
+  'origin: http://elsewhere', 'cookie: a=b', 'forwarded: for=1', 'x-http-method-override: DELETE', 'x-request-id: mine',
+  'proxy-authorization: Basic x', 'keep-alive: timeout=1', `x-long: ${'v'.repeat(4000)}`,
 ];
 const METHODS = [
   'GET', 'POST', 'HEAD', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY', 'M-SEARCH', 'PRI',

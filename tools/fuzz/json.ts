@@ -196,8 +196,13 @@ function nextCase(random: Random): FuzzCase {
 }
 
 const WORDS = [
-  '"model":"gpt-model",', '"model":"tools-model",', '"Model":"gpt-model",', '"mode\\u006c":"tools-model",', '"n":8,', '"N":8,', '"max_tokens":1,', '"max_tokens":999999999,', '"max_completion_tokens":1e3,', '"stream":true,', '"__proto__":{"model":"gpt-model","n":100},', '"constructor":{"prototype":1},', '"stream_options":{"include_usage":true,"include_usage":false},', '"messages":[],',
-  '1e999', '-0', '1E400', '00', '1.', '.5', '+1', '0x1', 'NaN', 'Infinity', 'undefined', '18446744073709551616', '\\ud83d', '\\u0000', '\\x', '\t', '\n', '/* */', '//\n', ',', ',,', "'", '\ufeff', '\u00a0', '\0', '[[[[[[[[[[', '{"a":'.repeat(600), '['.repeat(600), ']'.repeat(600), '[],'.repeat(2000), '"x",'.repeat(5000),
+  '"model":"gpt-model",', '"model":"tools-model",', '"Model":"gpt-model",', '"mode\\u006c":"tools-model",', '"n":8,',
+  '"N":8,', '"max_tokens":1,', '"max_tokens":999999999,', '"max_completion_tokens":1e3,', '"stream":true,',
+  '"__proto__":{"model":"gpt-model","n":100},', '"constructor":{"prototype":1},',
+  '"stream_options":{"include_usage":true,"include_usage":false},', '"messages":[],',
+  '1e999', '-0', '1E400', '00', '1.', '.5', '+1', '0x1', 'NaN', 'Infinity', 'undefined', '18446744073709551616',
+  '\\ud83d', '\\u0000', '\\x', '\t', '\n', '/* */', '//\n', ',', ',,', "'", '\ufeff', '\u00a0', '\0', '[[[[[[[[[[',
+  '{"a":'.repeat(600), '['.repeat(600), ']'.repeat(600), '[],'.repeat(2000), '"x",'.repeat(5000),
 ];
 
 /** The text itself is touched in one of three cases. */

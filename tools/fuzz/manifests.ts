@@ -153,7 +153,7 @@ function bigints(_key: string, value: unknown): unknown {
 }
 
 // texts
-// ----------------------------------------------------------------------------------------------------------------------
+// ---------------------------------------------------------------------------------------------------------------------
 
 function nextCase(random: Random): FuzzCase {
   const label = random.pick(FILES).path.split('/', 1)[0] ?? '';
@@ -196,15 +196,25 @@ const NAMES = [
   ' ', '0', 'a.b/c', 'é', 'status', 'labels', 'annotations', 'finalizers', 'creationTimestamp', 'generation', 'uid',
 ];
 const VALUES: readonly unknown[] = [
-  null, '', ' ', 0, -1, 1.5, 1e308, 2 ** 53, '1e3', '-0', '00.1', '9999999999.999999999', '99999999999', '0.0000000001', 'NaN', true, [], {}, [[]], [null], [{}], { from: 'All' }, { from: 'Selector' }, { matchLabels: { a: null } }, { matchExpressions: [{ key: 'a', operator: 'In' }] },
-  'Unlimited', 'unlimited', 'a'.repeat(300), 'A', '-a', 'é', '\0', '\n', '__proto__', 'constructor', '${x}', 'http://', 'http://[', 'ftp://x', 'http://user:secret@host/', 'http://x:99999', 'https://é.example', 'javascript:1', '2026-02-30T00:00:00Z', '2026-01-01', '10000-01-01T00:00:00Z', 'Never', 'Direct', 'Automatic', ['a', 'a'],
+  null, '', ' ', 0, -1, 1.5, 1e308, 2 ** 53, '1e3', '-0', '00.1', '9999999999.999999999', '99999999999', '0.0000000001',
+  'NaN', true, [], {}, [[]], [null], [{}], { from: 'All' }, { from: 'Selector' }, { matchLabels: { a: null } },
+  { matchExpressions: [{ key: 'a', operator: 'In' }] },
+  'Unlimited', 'unlimited', 'a'.repeat(300), 'A', '-a', 'é', '\0', '\n', '__proto__', 'constructor', '${x}', 'http://',
+  'http://[', 'ftp://x', 'http://user:secret@host/', 'http://x:99999', 'https://é.example', 'javascript:1',
+  '2026-02-30T00:00:00Z', '2026-01-01', '10000-01-01T00:00:00Z', 'Never', 'Direct', 'Automatic', ['a', 'a'],
   Array.from(
     { length: 600 }, (_, index) => ({ name: `m${index}` }),
   ), Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`k${index}`, 'v'])), { a: { b: { c: { d: {} } } } },
 ];
 const DICTIONARY = [
-  '---\n', '...\n', '%YAML 1.3\n---\n', '%TAG ! tag:x,2000:\n---\n', '&a ', '*a', '*b\n', '<<: *a\n', '!!js/function "x"', '!!binary "AAAA"', '!!set {a}', '!!int "x"', '!<x> ', '? ', '? [a]\n: b\n', ': ', '- ', '\t', '|', '>-\n', '|9\n', '"', "'", '# ', '[', '{', ']', '}', '{{ x }}', '\0', '\ufeff', '\x85', '\u2028', '\r', '\r\n', '@', '`', '~', '.inf', '.nan', '0o17', '0b1', '1_000', '1:30', 'yes',
-  'kind: List\nitems: []\n', 'kind: Secret\n', 'apiVersion: v1\n', 'apiVersion: modelgateway.dev/v9\n', 'metadata: {name: x, name: y}\n', '__proto__: {a: 1}\n', 'a: &a [x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e]\n',
+  '---\n', '...\n', '%YAML 1.3\n---\n', '%TAG ! tag:x,2000:\n---\n', '&a ', '*a', '*b\n', '<<: *a\n',
+  '!!js/function "x"', '!!binary "AAAA"', '!!set {a}', '!!int "x"', '!<x> ', '? ', '? [a]\n: b\n', ': ', '- ', '\t',
+  '|', '>-\n', '|9\n', '"', "'", '# ', '[', '{', ']', '}', '{{ x }}', '\0', '\ufeff', '\x85', '\u2028', '\r', '\r\n',
+  '@', '`', '~', '.inf', '.nan', '0o17', '0b1', '1_000', '1:30', 'yes',
+  'kind: List\nitems: []\n', 'kind: Secret\n', 'apiVersion: v1\n', 'apiVersion: modelgateway.dev/v9\n',
+  'metadata: {name: x, name: y}\n', '__proto__: {a: 1}\n',
+  'a: &a [x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\n' +
+  'd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e]\n',
   '['.repeat(2000), '{a: '.repeat(
     1000,
   ), '- '.repeat(2000), `x: ${'y'.repeat(100_000)}\n`, 'k: v\n'.repeat(500), '---\n'.repeat(500), '\xff', '\xc3(',

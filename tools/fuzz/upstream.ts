@@ -147,18 +147,40 @@ const BOMB = gzipSync(Buffer.alloc(40 * 2 ** 20));
 const FIGURES =
   [0, 1, 10, 20, 5000, 1e6, 2 ** 31, 2 ** 53, 1e15, 1e18, 1e300, -1, -1e9, 0.5, Number.NaN, Number.POSITIVE_INFINITY];
 const STATUSES = [
-  '200', '200 ', '200 \xc3\xa9', '201 Created', '204 No Content', '205 Reset', '206 Partial', '226 IM', '299 X', '300 X', '301 Moved', '304 Not Modified', '307 X', '400 Bad', '401 No', '402 Pay', '403 No', '404 Gone', '405 X', '407 X', '408 Late', '409 X', '410 X', '413 Big',
-  '415 X', '418 Tea', '421 X', '422 No', '425 X', '429 Slow', '431 X', '451 Law', '499 X', '500 X', '501 X', '503 X', '504 X', '505 X', '529 Over', '599 X', '600 X', '999 X', '101 Switching Protocols', '100 Continue', '102 X', '000 X', '99 X', '2000 X', '-1 X', 'OK',
+  '200', '200 ', '200 \xc3\xa9', '201 Created', '204 No Content', '205 Reset', '206 Partial', '226 IM', '299 X',
+  '300 X', '301 Moved', '304 Not Modified', '307 X', '400 Bad', '401 No', '402 Pay', '403 No', '404 Gone', '405 X',
+  '407 X', '408 Late', '409 X', '410 X', '413 Big',
+  '415 X', '418 Tea', '421 X', '422 No', '425 X', '429 Slow', '431 X', '451 Law', '499 X', '500 X', '501 X', '503 X',
+  '504 X', '505 X', '529 Over', '599 X', '600 X', '999 X', '101 Switching Protocols', '100 Continue', '102 X', '000 X',
+  '99 X', '2000 X', '-1 X', 'OK',
 ];
 const HEADERS = [
-  'x-utf8: gr\xc3\xbc\xc3\x9fe \xe2\x82\xac', 'x-latin: \xe4', 'x-del: \x7f', 'content-type: text/event-stream', 'content-type: application/json', 'content-type: text/html', 'content-type: \xff', 'content-encoding: gzip', 'content-encoding: br', 'content-encoding: zstd', 'content-encoding: deflate', 'content-encoding: unheard', 'content-encoding: gzip, gzip',
-  'content-length: 3', 'content-length: 999999', 'content-length: -1', 'transfer-encoding: chunked', 'transfer-encoding: gzip, chunked', 'connection: close', 'connection: x-secret, keep-alive', 'x-secret: 1', 'keep-alive: timeout=0', 'keep-alive: timeout=99999999999', 'upgrade: h2c', 'trailer: x', '__proto__: x', 'constructor: x', 'tostring: x', 'hasownproperty: 1', 'set-cookie: a=b',
-  'retry-after: 1e309', 'retry-after: -5', 'retry-after: Wed, 21 Oct 2099 07:28:00 GMT', 'retry-after: soon', 'retry-after-ms: 99999999999', 'location: http://elsewhere/', 'x-request-id: theirs', 'x-modelgateway-cost-usd: 0', 'request-id: theirs', 'date: never', `x-long: ${'v'.repeat(9000)}`, `x-longer: ${'w'.repeat(40_000)}`, ' folded: 1', 'no colon', ': no name', 'spa ce: 1', 'x-empty:',
+  'x-utf8: gr\xc3\xbc\xc3\x9fe \xe2\x82\xac', 'x-latin: \xe4', 'x-del: \x7f', 'content-type: text/event-stream',
+  'content-type: application/json', 'content-type: text/html', 'content-type: \xff', 'content-encoding: gzip',
+  'content-encoding: br', 'content-encoding: zstd', 'content-encoding: deflate', 'content-encoding: unheard',
+  'content-encoding: gzip, gzip',
+  'content-length: 3', 'content-length: 999999', 'content-length: -1', 'transfer-encoding: chunked',
+  'transfer-encoding: gzip, chunked', 'connection: close', 'connection: x-secret, keep-alive', 'x-secret: 1',
+  'keep-alive: timeout=0', 'keep-alive: timeout=99999999999', 'upgrade: h2c', 'trailer: x', '__proto__: x',
+  'constructor: x', 'tostring: x', 'hasownproperty: 1', 'set-cookie: a=b',
+  'retry-after: 1e309', 'retry-after: -5', 'retry-after: Wed, 21 Oct 2099 07:28:00 GMT', 'retry-after: soon',
+  'retry-after-ms: 99999999999', 'location: http://elsewhere/', 'x-request-id: theirs', 'x-modelgateway-cost-usd: 0',
+  'request-id: theirs', 'date: never', `x-long: ${'v'.repeat(9000)}`, `x-longer: ${'w'.repeat(40_000)}`, ' folded: 1',
+  'no colon', ': no name', 'spa ce: 1', 'x-empty:',
 ];
 const DICTIONARY = [
-  '\n', '\r', '\r\n', '\n\n', '\r\n\r\n', '\0', '0\r\n\r\n', 'ffffffff\r\n', '-1\r\n', 'data: [DONE]\n\n', 'data: {}\n\n', 'data: null\n\n', 'data: [1]\n\n', 'data: {"error":{"message":"no","type":"x","code":5}}\n\n', 'data: {"error":null}\n\n', 'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"busy"}}\n\n', 'event: error\ndata: x\n\n', ': comment\n\n',
-  'event: message_stop\ndata: {"type":"message_stop"}\n\n', 'event: ping\ndata: {"type":"ping"}\n\n', 'data:', 'id: 1\n', 'retry: 0\n', '\ufeff', '{"usage":{"prompt_tokens":-5}}', '"usage":null,', '"usage":{"prompt_tokens":1e400,"completion_tokens":"7"},', '"usage":{"input_tokens":9007199254740993},', '"choices":null,', '"choices":[null],', '"choices":[{"delta":null}],', '"content":null,', '"content":[{}],', '"type":5,', '"__proto__":{"usage":1},',
-  '"finish_reason":"tool_calls",', '"stop_reason":"tool_use",', '"index":-1', '"index":1e9', '[[[[[[[[[[[[[[[[', '\\ud800', '\\u0000', '\xff\xfe', '\xed\xa0\x80', 'e'.repeat(300), '[' + '['.repeat(3000), '{"a":'.repeat(3000),
+  '\n', '\r', '\r\n', '\n\n', '\r\n\r\n', '\0', '0\r\n\r\n', 'ffffffff\r\n', '-1\r\n', 'data: [DONE]\n\n',
+  'data: {}\n\n', 'data: null\n\n', 'data: [1]\n\n', 'data: {"error":{"message":"no","type":"x","code":5}}\n\n',
+  'data: {"error":null}\n\n',
+  'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"busy"}}\n\n',
+  'event: error\ndata: x\n\n', ': comment\n\n',
+  'event: message_stop\ndata: {"type":"message_stop"}\n\n', 'event: ping\ndata: {"type":"ping"}\n\n', 'data:',
+  'id: 1\n', 'retry: 0\n', '\ufeff', '{"usage":{"prompt_tokens":-5}}', '"usage":null,',
+  '"usage":{"prompt_tokens":1e400,"completion_tokens":"7"},', '"usage":{"input_tokens":9007199254740993},',
+  '"choices":null,', '"choices":[null],', '"choices":[{"delta":null}],', '"content":null,', '"content":[{}],',
+  '"type":5,', '"__proto__":{"usage":1},',
+  '"finish_reason":"tool_calls",', '"stop_reason":"tool_use",', '"index":-1', '"index":1e9', '[[[[[[[[[[[[[[[[',
+  '\\ud800', '\\u0000', '\xff\xfe', '\xed\xa0\x80', 'e'.repeat(300), '[' + '['.repeat(3000), '{"a":'.repeat(3000),
 ].map((word) => Buffer.from(word, 'latin1'));
 
 // what the client may see

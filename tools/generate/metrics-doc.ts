@@ -9,8 +9,8 @@ const HEAD = `# Metrics
 
 Every process serves its own at \`/metrics\` on its admin port, in the Prometheus text format. Where OpenTelemetry's
 conventions for generative AI name a metric, its name is used, and its buckets with larger ones on top; the gateway's
-own names begin with \`modelgateway_\`. Labels hold only what the configuration names: never a key, an account, a path
-or a model that is not configured.
+own names begin with \`modelgateway_\`. Labels hold only what the configuration names: never an account, a path or a
+model that is not configured, and a key only in \`modelgateway_key_timeouts_total\`, for at most 50 keys.
 
 This page is generated from the tables that the processes create their metrics from: \`metric-table.ts\`,
 \`process-metrics.ts\` and \`sidecar-metric-table.ts\` in \`dataplane/telemetry/\`, and \`operator/metrics.ts\`.

@@ -23,7 +23,8 @@ channels of \`protocol: OpenAI\` with their own \`baseUrl\`.
 | \`tokenCounter\` | how to have a message's tokens counted, where the provider can; else the gateway estimates |
 | \`credential\` | the header that shows a channel's key |
 | \`defaultHeaders\` | headers that every call wants, where the client says nothing else |
-| \`foreignHeaders\` | beginnings of clients' headers that are meant for other providers |
+| \`clientHeaders\` | clients' headers that are passed on besides those of every protocol; all others stay behind |
+| \`costFields\` | fields that change the price of a request that passes through, where there are any |
 | \`readError\` | a refusal in the provider's words, made fit for a caller's eyes |
 
 A converter (\`converter.ts\`) has three functions, all of them pure: \`request\` writes the provider's body and path

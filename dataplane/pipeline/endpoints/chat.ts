@@ -7,15 +7,20 @@ import { converterFor } from '../../protocol/providers.ts';
 import { boundInput, estimateInput } from '../../protocol/estimate.ts';
 import type { Candidate } from '../../state/state.ts';
 import type { EndpointCall, Received } from '../context.ts';
+import { checkCostFields } from './check-cost-fields.ts';
 
 /** @throws RequestFault where the body is not JSON, or a field that the gateway reads is wrong. */
 export async function readChat(received: Received, dialect: Dialect): Promise<EndpointCall> {
   const facts = await received.body.facts(dialect === 'OpenAI' ? 'OpenAIChat' : 'AnthropicChat');
+  const { costFields } = facts;
   return {
     kind: 'Chat',
     model: facts.model,
     stream: facts.stream,
-    check: ({ model }) => checkAllowed(facts, model, longContext(received, model)),
+    check: (candidate) => {
+      checkAllowed(facts, candidate.model, longContext(received, candidate.model));
+      if (candidate.target.protocol === dialect) checkCostFields(costFields, candidate);
+    },
     boundInput: ({ model }) => boundInput(facts, model),
     estimateInput: ({ model }) => estimateInput(facts, model),
     output: {
@@ -27,6 +32,8 @@ export async function readChat(received: Received, dialect: Dialect): Promise<En
     },
     generations: facts.answers,
     oneHourCache: facts.oneHourCache,
+    asksForReasoning: facts.asksForReasoning,
+    unbounded: facts.unbounded.length > 0 || costFields.length > 0 || asksForLongContext(received),
     wantsStreamUsage: facts.wantsStreamUsage,
     converter: ({ target }) => converterFor(dialect, target.protocol),
   };
@@ -37,11 +44,13 @@ const LONG_CONTEXT_BETA = /(?:^|[\s,])context-1m-/;
 const LONG_CONTEXT_TOKENS = 1_000_000;
 
 /** The price bound of a call comes from the context length in the route, which a header must not lift. */
-function longContext({ headers }: Received, { contextTokens }: Candidate['model']): UnboundedUse | undefined {
-  const beta = headers['anthropic-beta'];
-  const isAsked = beta !== undefined && LONG_CONTEXT_BETA.test(String(beta));
-  if (!isAsked || contextTokens >= LONG_CONTEXT_TOKENS) return undefined;
+function longContext(received: Received, { contextTokens }: Candidate['model']): UnboundedUse | undefined {
+  if (!asksForLongContext(received) || contextTokens >= LONG_CONTEXT_TOKENS) return undefined;
   return { feature: 'ServiceTiers', param: 'anthropic-beta' };
+}
+
+function asksForLongContext({ headers: { 'anthropic-beta': beta } }: Received): boolean {
+  return beta !== undefined && LONG_CONTEXT_BETA.test(String(beta));
 }
 
 type UsedFeatures = Pick<ChatFacts, 'images' | 'imageParam' | 'unbounded'>;

@@ -16,6 +16,8 @@ export async function readEmbeddings(received: Received): Promise<EndpointCall> 
     output: undefined,
     generations: 1,
     oneHourCache: false,
+    asksForReasoning: false,
+    unbounded: false,
     wantsStreamUsage: false,
     converter: ({ target }) => providerOf(target.protocol).embeddings,
   };

@@ -4,15 +4,20 @@ import { boundInput, estimateInput } from '../../protocol/estimate.ts';
 import { providerOf } from '../../protocol/providers.ts';
 import type { EndpointCall, Received } from '../context.ts';
 import { checkAllowed } from './chat.ts';
+import { checkCostFields } from './check-cost-fields.ts';
 
 /** @throws RequestFault */
 export async function readResponse(received: Received): Promise<EndpointCall> {
   const facts = await received.body.facts('Responses');
+  const { costFields } = facts;
   return {
     kind: 'Chat',
     model: facts.model,
     stream: facts.stream,
-    check: ({ model }) => checkAllowed(facts, model),
+    check: (candidate) => {
+      checkAllowed(facts, candidate.model);
+      checkCostFields(costFields, candidate);
+    },
     boundInput: ({ model }) => boundInput(facts, model),
     estimateInput: ({ model }) => estimateInput(facts, model),
     output: {
@@ -24,6 +29,8 @@ export async function readResponse(received: Received): Promise<EndpointCall> {
     },
     generations: facts.answers,
     oneHourCache: facts.oneHourCache,
+    asksForReasoning: facts.asksForReasoning,
+    unbounded: facts.unbounded.length > 0 || costFields.length > 0,
     wantsStreamUsage: facts.wantsStreamUsage,
     converter: ({ target }) => providerOf(target.protocol).responses,
     unservable: () => new GatewayError('model_not_found',

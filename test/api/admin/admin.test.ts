@@ -1,7 +1,4 @@
-/**
- * The admin port of a running process: health, readiness, metrics that follow calls, and a dump without secrets. api.md
- * section 5.
- */
+/** The admin port of a running process: health, readiness, metrics that follow calls, a dump without secrets. */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { KEYS, PROVIDER_KEYS, keyManifest } from '../../support/manifests.ts';
@@ -20,7 +17,8 @@ beforeAll(async () => {
 metadata: {name: two}
 spec:
   models: [{name: two-model, contextTokens: 100000, maxOutputTokens: 100}]
-  channels: [{name: a, protocol: OpenAI, baseUrl: ${openaiUrl}/v1, maxConcurrency: 1}, {name: b, protocol: OpenAI, baseUrl: ${second.url}/v1, priority: 1}]
+  channels: [{name: a, protocol: OpenAI, baseUrl: ${openaiUrl}/v1, maxConcurrency: 1},
+    {name: b, protocol: OpenAI, baseUrl: ${second.url}/v1, priority: 1}]
 ---
 ${HEAD}PriceCatalog
 metadata: {name: two}
@@ -53,6 +51,9 @@ async function added(names: readonly string[], work: () => Promise<unknown>): Pr
 
 const two = (more = {}): Promise<Answer> => post(world, '/v1/chat/completions', chat('two-model', more));
 
+/** A body that can have 1000 tokens. */
+const LONG = [{ role: 'user', content: 'x'.repeat(1000) }];
+
 describe('metrics', () => {
   it('follow a call: requests, tokens, cost, time to first token', async () => {
     world.openai.script(openaiStream([
@@ -64,12 +65,14 @@ describe('metrics', () => {
       'modelgateway_requests_total{endpoint="chat_completions",dialect="OpenAI",status="200",error_code=""}',
       'modelgateway_request_duration_seconds_count{endpoint="chat_completions",stream="true"}',
       `modelgateway_calls_total{${labels},call_status="Succeeded",usage_source="Provider"}`,
-      `modelgateway_tokens_total{${labels},token_type="input"}`, `modelgateway_tokens_total{${labels},token_type="cached"}`, `modelgateway_tokens_total{${labels},token_type="output"}`,
+      `modelgateway_tokens_total{${labels},token_type="input"}`,
+      `modelgateway_tokens_total{${labels},token_type="cached"}`,
+      `modelgateway_tokens_total{${labels},token_type="output"}`,
       `modelgateway_cost_usd_total{${labels}}`,
       `gen_ai_server_time_to_first_token_seconds_count{${genAi}}`, `gen_ai_server_request_duration_seconds_count{${genAi},error_type=""}`,
       `gen_ai_client_token_usage_sum{${genAi},gen_ai_token_type="input"}`, `gen_ai_client_token_usage_sum{${genAi},gen_ai_token_type="output"}`,
       'modelgateway_ledger_duration_seconds_count{operation="hold",outcome="Held"}', 'modelgateway_ledger_duration_seconds_count{operation="settle",outcome="Settled"}',
-    ], () => post(world, '/v1/chat/completions', chat('gpt-model', { stream: true }))), [
+    ], () => post(world, '/v1/chat/completions', chat('gpt-model', { stream: true, messages: LONG }))), [
       1, 1, 1, 600, 400, 200, 0.004, 1, 1, 1000, 200, 1, 1,
     ]);
   });
@@ -111,20 +114,18 @@ describe('metrics', () => {
     await world.gateway.write(
       'tiny.yaml', keyManifest('tiny', 'sk-test-tiny-000000000000000000000000000000', 'quota: {limitUsd: "0.01"}'),
     );
+    // a search has no bound, so that the provider's figures are believed
+    const search = { max_tokens: 300, web_search_options: {} };
     world.openai.script(openaiChat({ usage: { prompt_tokens: 0, completion_tokens: 2000 } }));
     assert.deepEqual(await added([
-      'modelgateway_unbilled_usd_total{model="gpt-model",group="main"}',
+      'modelgateway_unbilled_usd_total{model="tools-model",group="main"}',
       'modelgateway_requests_total{endpoint="chat_completions",dialect="OpenAI",status="429",error_code="insufficient_quota"}',
       'modelgateway_requests_total{endpoint="other",dialect="OpenAI",status="404",error_code="not_found"}',
       'modelgateway_config_generation',
     ], async () => {
       const headers = { 'x-api-key': 'sk-test-tiny-000000000000000000000000000000' };
-      assert.equal(
-        (await post(world, '/v1/chat/completions', chat('gpt-model', { max_tokens: 300 }), headers)).status, 200,
-      );
-      assert.equal(
-        (await post(world, '/v1/chat/completions', chat('gpt-model', { max_tokens: 300 }), headers)).status, 429,
-      );
+      assert.equal((await post(world, '/v1/chat/completions', chat('tools-model', search), headers)).status, 200);
+      assert.equal((await post(world, '/v1/chat/completions', chat('tools-model', search), headers)).status, 429);
       await get(world, '/somewhere/else');
       await world.gateway.write(
         'tiny.yaml', keyManifest('tiny', 'sk-test-tiny-000000000000000000000000000000', 'quota: {limitUsd: "0.02"}'),
@@ -142,7 +143,7 @@ describe('metrics', () => {
 });
 
 describe('config_dump', () => {
-  it('shows what is in force, with hashes and prefixes, and no secret', async () => {
+  it('shows what is in force, with prefixes, without hashes and secrets', async () => {
     const response = await admin('/config_dump');
     assert.equal(response.status, 200);
     const text = await response.text();
@@ -150,7 +151,8 @@ describe('config_dump', () => {
     const names = (list: readonly { readonly name: string }[]): string[] => list.map(({ name }) => name);
     assert.ok(names(snapshot.keys).includes('main') && names(snapshot.routes).includes('two') &&
       names(snapshot.groups).includes('main'));
-    assert.match(text, /"sha256": "[0-9a-f]{64}"/);
+    assert.match(text, /"prefix": "sk-/);
+    assert.doesNotMatch(text, /[0-9a-f]{64}/);
     for (const secret of [...Object.values(KEYS), ...Object.values(PROVIDER_KEYS)]) assert.ok(!text.includes(secret));
   });
 });

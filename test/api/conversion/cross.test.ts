@@ -14,7 +14,9 @@ import { CUT } from '../../support/mock-provider.ts';
 import {
   anthropicError, anthropicMessage, anthropicStream, breakAt, openaiChat, openaiError, openaiStream, sse,
 } from '../../support/provider-answers.ts';
-import { anthropicClient, Books, caught, CLAUDE, collect, free, GPT, openaiClient, paid } from '../../support/api/sdk.ts';
+import {
+  anthropicClient, Books, caught, CLAUDE, collect, free, GPT, openaiClient, paid,
+} from '../../support/api/sdk.ts';
 
 let world: World;
 let openai: OpenAI;

@@ -12,7 +12,9 @@ import { ask, nanoUsd, usage } from '../../support/api/client.ts';
 import type { Seen } from '../../support/api/client.ts';
 import { eventually } from '../../support/api/process.ts';
 import type { GatewayProcess } from '../../support/api/process.ts';
-import { answerNumbered, createScene, KINDS, keyOf, numberedCall, numberIn, randomFrom, seedOfRun } from '../../support/api/scene.ts';
+import {
+  answerNumbered, createScene, KINDS, keyOf, numberedCall, numberIn, randomFrom, seedOfRun,
+} from '../../support/api/scene.ts';
 import type { NumberedCall, Scene } from '../../support/api/scene.ts';
 
 describe('killed right after the client saw the end', () => {

@@ -12,7 +12,9 @@ import type { World } from '../../support/api/world.ts';
 import { KEYS } from '../../support/manifests.ts';
 import { gate } from '../../support/mock-provider.ts';
 import { need } from '../../support/needs.ts';
-import { anthropicMessage, anthropicStream, insertAt, openaiChat, openaiStream } from '../../support/provider-answers.ts';
+import {
+  anthropicMessage, anthropicStream, insertAt, openaiChat, openaiStream,
+} from '../../support/provider-answers.ts';
 import { Books, CLAUDE, free, GPT, paid } from '../../support/api/sdk.ts';
 
 const curl = await need('curl');

@@ -1,4 +1,4 @@
-/** The edge as hostile or broken clients find it, what never crosses it, and what no log has: api.md section 2. */
+/** The edge as hostile or broken clients find it, what never crosses it, and what no log has (docs/http.md). */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
@@ -100,7 +100,8 @@ describe('headers on the wire', () => {
     } });
     const body = JSON.stringify(chat());
     const answer = await raw([
-      'POST /v1/chat/completions HTTP/1.1', 'host: gateway.example', 'connection: close, x-of-client', 'x-of-client: 1', 'keep-alive: timeout=5', 'te: trailers',
+      'POST /v1/chat/completions HTTP/1.1', 'host: gateway.example', 'connection: close, x-of-client', 'x-of-client: 1',
+      'keep-alive: timeout=5', 'te: trailers',
       'proxy-authorization: Basic ' +
         'dXNlcjpwYXNz', 'cookie: session=1', `x-api-key: ${KEYS.main}`, `authorization: Bearer ${KEYS.main}`,
       'openai-beta: one', 'openai-beta: two', 'x-modelgateway-group: vip', `content-length: ${Buffer.byteLength(

@@ -50,7 +50,8 @@ describe('embeddings and images', () => {
 apiVersion: modelgateway.dev/v1alpha1
 kind: ModelRoute
 metadata: {name: painter}
-spec: {models: [{name: painter, endpoints: [Images]}], channels: [{name: c, protocol: OpenAI, baseUrl: ${world.openai.url}/v1}]}
+spec: {models: [{name: painter, endpoints: [Images]}],
+  channels: [{name: c, protocol: OpenAI, baseUrl: ${world.openai.url}/v1}]}
 ---
 apiVersion: modelgateway.dev/v1alpha1
 kind: PriceCatalog

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS, PROVIDER_KEYS } from '../../support/manifests.ts';
-import { gated, openaiChat, openaiError, anthropicError, anthropicMessage, json } from '../../support/provider-answers.ts';
+import {
+  gated, openaiChat, openaiError, anthropicError, anthropicMessage, json,
+} from '../../support/provider-answers.ts';
 import { chat, get, message, nothingLeaks, post, spending, startWorld } from '../../support/api/world.ts';
 import type { Answer, World } from '../../support/api/world.ts';
 
@@ -305,7 +307,7 @@ describe('what providers answer', () => {
       });
       assert.equal(answer.headers.get('retry-after'), '7');
     });
-    it(`refuses the gateway's credential or model name: 502 on ${path}, said in the log and in the route's status`, async () => {
+    it(`refuses the gateway's credential or model: 502 on ${path}, told in log and status`, async () => {
       for (const status of [401, 402, 403, 404]) {
         provider().script(error(status, `Incorrect API key provided: ${PROVIDER_KEYS.openai}`));
         assertError(await post(world, path, BODIES[path]!()), path, {

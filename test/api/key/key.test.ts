@@ -29,11 +29,15 @@ afterEach(() => {
   tidyUp(world);
 });
 
+/** A body that can have 1000 tokens. */
+const LONG = [{ role: 'user', content: 'x'.repeat(1000) }];
+
 describe('GET /v1/key', () => {
   it('tells the calling key, with what is held while a call runs', async () => {
     const waiting = gated(openaiChat({ usage: { prompt_tokens: 1000, completion_tokens: 100 } }));
     world.openai.script(waiting.reply);
-    const call = post(world, '/v1/chat/completions', chat('text-model', { max_tokens: 100 }), as('monthly'));
+    const call =
+      post(world, '/v1/chat/completions', chat('text-model', { max_tokens: 100, messages: LONG }), as('monthly'));
     await waiting.gate.reached;
     const running = (await get(world, '/v1/key', as('monthly'))).json();
     assert.ok(Number(running.held_usd) >= 0.001, running.held_usd);

@@ -96,7 +96,7 @@ async function usageOf(id: string): Promise<Usage> {
 
 describe('a ledger whose file takes nothing', () => {
   for (const fault of ['commitFails', 'stalls'] as const)
-    it(`admits nothing: 503 with retry-after, in both dialects, and nothing reaches a provider (${fault})`, async () => {
+    it(`admits nothing: 503 with retry-after in both dialects, no provider is called (${fault})`, async () => {
       const before = await spending(world);
       setFault(FAULT[fault]);
       // at once: holds that come late, and then holds that are refused because the ledger is known to fail

@@ -1,7 +1,4 @@
-/**
- * What a call holds while it runs, and how far its output limit is lowered: api.md section 4, points 1 and 2, through
- * HTTP.
- */
+/** What a call holds while it runs, and how far its output limit is lowered (docs/concepts/money.md). */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS, keyManifest } from '../../support/manifests.ts';

@@ -1,4 +1,4 @@
-/** What calls cost, what is held, and what is never lost: api.md sections 3 and 4 through HTTP. */
+/** What calls cost, what is held, and what is never lost (docs/pricing.md, docs/concepts/money.md). */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS, keyManifest } from '../../support/manifests.ts';
@@ -35,9 +35,20 @@ spec:
   channels: [{name: only, protocol: OpenAI, baseUrl: ${openaiUrl}/v1}]
 ---
 apiVersion: modelgateway.dev/v1alpha1
+kind: ModelRoute
+metadata: {name: cancel}
+spec:
+  models: [{name: cancel-model, contextTokens: 100000, maxOutputTokens: 4000}]
+  clientDisconnect: Cancel
+  channels: [{name: only, protocol: OpenAI, baseUrl: ${openaiUrl}/v1}]
+---
+apiVersion: modelgateway.dev/v1alpha1
 kind: PriceCatalog
 metadata: {name: more}
-spec: {models: [{name: drain-model, vendor: OpenAI, quotaType: Token, modelRatio: "1.25", completionRatio: "4", cacheRatio: "0.5"}]}
+spec:
+  models:
+  - {name: drain-model, vendor: OpenAI, quotaType: Token, modelRatio: "1.25", completionRatio: "4", cacheRatio: "0.5"}
+  - {name: cancel-model, vendor: OpenAI, quotaType: Token, modelRatio: "1.25", completionRatio: "4", cacheRatio: "0.5"}
 `;
 }
 
@@ -203,7 +214,10 @@ describe('a provider that reports more than it was allowed to produce', () => {
     );
     const headers = { 'x-api-key': 'sk-test-liar-000000000000000000000000000000' };
     world.openai.script(openaiChat({ usage: { prompt_tokens: 10, completion_tokens: 1_000_000 } }));
-    const answer = await post(world, '/v1/chat/completions', chat('gpt-model', { max_tokens: 300 }), headers);
+    // a search has no bound, so that the provider's figures are believed
+    const answer = await post(
+      world, '/v1/chat/completions', chat('tools-model', { max_tokens: 300, web_search_options: {} }), headers,
+    );
     assert.equal(answer.status, 200);
     assert.equal(answer.headers.get('x-modelgateway-remaining-usd'), '0.00');
     const usage = await usageOf(answer, headers);
@@ -217,7 +231,10 @@ describe('a provider that reports more than it was allowed to produce', () => {
     await world.gateway.write('lowered.yaml', keyManifest('lowered', key, 'quota: {limitUsd: "20"}'));
     const waiting = gated(openaiChat({ usage: { prompt_tokens: 10, completion_tokens: 1_000_000 } }));
     world.openai.script(waiting.reply);
-    const call = post(world, '/v1/chat/completions', chat('gpt-model', { max_tokens: 300 }), { 'x-api-key': key });
+    const call = post(
+      world, '/v1/chat/completions', chat('tools-model', { max_tokens: 300, web_search_options: {} }),
+      { 'x-api-key': key },
+    );
     await waiting.gate.reached;
     await world.gateway.write('lowered.yaml', keyManifest('lowered', key, 'quota: {limitUsd: "5"}'));
     waiting.gate.open();
@@ -245,11 +262,11 @@ describe('calls that end early', () => {
     assert.equal(cut.usage_source, 'Partial');
     assert.equal(cut.input_tokens, 10);
   });
-  it('a client that leaves a stream stops the provider, and pays for what was produced', async () => {
+  it('a client that leaves a stream under Cancel stops the provider, and pays for what was produced', async () => {
     const before = await spending(world);
     const waiting = gate();
-    world.openai.script(insertAt(openaiStream(['x'.repeat(40), 'y'.repeat(40), 'z']), 3, waiting));
-    const id = await leaveAfter('x'.repeat(40), chat('gpt-model', { stream: true }));
+    world.openai.script(insertAt(openaiStream([TEN_TOKENS, TEN_TOKENS, 'z']), 3, waiting));
+    const id = await leaveAfter(TEN_TOKENS, chat('cancel-model', { stream: true }));
     const request = await world.openai.request(0);
     await request.over;
     assert.equal(request.clientGone, true, 'the provider was not stopped');
@@ -258,18 +275,20 @@ describe('calls that end early', () => {
     assert.ok(usage.output_tokens >= 10 && usage.output_tokens <= 20);
     assert.ok((await spending(world)).spent > before.spent);
   });
-  it('or, with Drain, the provider is read on to its exact usage', async () => {
-    const waiting = gate();
-    world.openai.script(insertAt(
-      openaiStream(['aa', 'bb', 'cc'], { usage: { prompt_tokens: 11, completion_tokens: 33 } }), 2, waiting,
-    ));
-    const id = await leaveAfter('aa', chat('drain-model', { stream: true }));
-    waiting.open();
-    const request = await world.openai.request(0);
-    await request.over;
-    assert.equal(request.clientGone, false);
-    const usage = await settledUsage(id);
-    assert.deepEqual([usage.usage_source, usage.input_tokens, usage.output_tokens], ['Provider', 11, 33]);
+  it('or, with Drain, which is the default, the provider is read on to its exact usage', async () => {
+    for (const [index, model] of ['drain-model', 'gpt-model'].entries()) {
+      const waiting = gate();
+      world.openai.script(insertAt(
+        openaiStream(['aa', 'bb', 'cc'], { usage: { prompt_tokens: 11, completion_tokens: 33 } }), 2, waiting,
+      ));
+      const id = await leaveAfter('aa', chat(model, { stream: true }));
+      waiting.open();
+      const request = await world.openai.request(index);
+      await request.over;
+      assert.equal(request.clientGone, false);
+      const usage = await settledUsage(id);
+      assert.deepEqual([usage.usage_source, usage.input_tokens, usage.output_tokens], ['Provider', 11, 33]);
+    }
   });
   it('a client that leaves a call that does not stream pays its exact usage', async () => {
     const waiting = gated(openaiChat({ usage: { prompt_tokens: 11, completion_tokens: 33 } }));
@@ -298,6 +317,9 @@ describe('calls that end early', () => {
     assert.deepEqual(await spending(world), before);
   });
 });
+
+/** Of the tokenizer's vocabulary. */
+const TEN_TOKENS = 'The quick brown fox jumps over the lazy dog.';
 
 /** Streams until `text` has come, then leaves; returns the request id. */
 async function leaveAfter(text: string, body: unknown): Promise<string> {

@@ -1,66 +1,14 @@
 /** Providers that break off, count nothing or never close: what the call costs. */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
-import { KEYS, keyManifest } from '../../support/manifests.ts';
+import { KEYS } from '../../support/manifests.ts';
 import { CUT, STALL } from '../../support/mock-provider.ts';
 import { json, openaiChat, openaiStream, sseReply } from '../../support/provider-answers.ts';
 import { chat, get, message, post, spending, startWorld, tidyUp } from '../../support/api/world.ts';
 import type { World } from '../../support/api/world.ts';
 
-const MOVING = 'sk-test-moving-0000000000000000000000000000';
-const TWICE = 'sk-test-twice-00000000000000000000000000000';
-const movingKey = (account: string): string =>
-  keyManifest('moving', MOVING, `groupRef: {name: twice}\naccountRef: {name: ${account}}`);
 let world: World;
-
-beforeAll(async () => {
-  world = await startWorld({ files: ({ openaiUrl, anthropicUrl }) => ({
-    'moving.yaml': movingKey('team'),
-    'twice.yaml': `${keyManifest('twice', TWICE, 'groupRef: {name: smart}')}
-apiVersion: modelgateway.dev/v1alpha1
-kind: Account
-metadata: {name: rich, namespace: team}
-spec: {grants: [{name: start, usd: "5000"}]}
----
-apiVersion: modelgateway.dev/v1alpha1
-kind: ModelRoute
-metadata: {name: small}
-spec:
-  models: [{name: flat-model, contextTokens: 1000, maxOutputTokens: 100}, {name: shared-model, contextTokens: 1000, maxOutputTokens: 100}]
-  channels: [{name: only, protocol: OpenAI, baseUrl: ${openaiUrl}/v1}]
----
-apiVersion: modelgateway.dev/v1alpha1
-kind: ModelRoute
-metadata: {name: large}
-spec:
-  models: [{name: flat-model, contextTokens: 9000, maxOutputTokens: 8000}]
-  channels: [{name: only, protocol: OpenAI, baseUrl: ${anthropicUrl}/v1, priority: 1}]
----
-apiVersion: modelgateway.dev/v1alpha1
-kind: Group
-metadata: {name: twice}
-spec: {allowedNamespaces: {from: All}, routes: [{routeRef: {name: small}}, {routeRef: {name: large}}]}
----
-apiVersion: modelgateway.dev/v1alpha1
-kind: Group
-metadata: {name: dear}
-spec: {priceRatio: "2", allowedNamespaces: {from: All}, routes: [{routeRef: {name: small}}]}
----
-apiVersion: modelgateway.dev/v1alpha1
-kind: Group
-metadata: {name: smart}
-spec: {type: Automatic, allowedNamespaces: {from: All}, members: [{name: twice}, {name: dear}]}
----
-apiVersion: modelgateway.dev/v1alpha1
-kind: PriceCatalog
-metadata: {name: flat}
-spec:
-  models:
-  - {name: flat-model, vendor: V, quotaType: Request, requestUsd: "0.01"}
-  - {name: shared-model, vendor: V, quotaType: Token, modelRatio: "1"}
-`,
-  }) });
-});
+beforeAll(async () => { world = await startWorld(); });
 afterAll(() => world.stop());
 afterEach(() => tidyUp(world));
 

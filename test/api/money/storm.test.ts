@@ -44,7 +44,8 @@ spec: {allowedNamespaces: {from: All}, priceRatio: "0.5", routes: [{routeRef: {n
 apiVersion: modelgateway.dev/v1alpha1
 kind: Group
 metadata: {name: dear}
-spec: {allowedNamespaces: {from: All}, priceRatio: "3", routes: [{routeRef: {name: backup}}, {routeRef: {name: anthropic}}]}
+spec: {allowedNamespaces: {from: All}, priceRatio: "3",
+  routes: [{routeRef: {name: backup}}, {routeRef: {name: anthropic}}]}
 ---
 apiVersion: modelgateway.dev/v1alpha1
 kind: Group
@@ -147,9 +148,11 @@ async function oneCall(name: KeyName, random: () => number): Promise<Seen> {
   const stream = random() < 0.5;
   const anthropic = random() < 0.4;
   const model = random() < 0.7 ? 'gpt-model' : 'claude-model';
+  const more = { stream, max_tokens: 50 + Math.floor(random() * 900) };
+  // a search has no bound, so that the provider's figures are believed
   const body = anthropic
-    ? message(model, { stream, max_tokens: 50 + Math.floor(random() * 900) })
-    : chat(model, { stream, max_tokens: 50 + Math.floor(random() * 900) });
+    ? message(model, more)
+    : random() < 0.3 ? chat('tools-model', { ...more, web_search_options: {} }) : chat(model, more);
   const leaving = new AbortController();
   if (random() < 0.2) void turns(random() * 200).then(() => leaving.abort());
   return ask(world.gateway.url, {

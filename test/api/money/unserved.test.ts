@@ -21,13 +21,16 @@ apiVersion: modelgateway.dev/v1alpha1
 kind: ModelRoute
 metadata: {name: pair}
 spec:
+  clientDisconnect: Cancel
   models: [{name: pair-model, contextTokens: 100000, maxOutputTokens: 4000}]
-  channels: [{name: first, protocol: OpenAI, baseUrl: ${first}/v1, maxConcurrency: 9}, {name: second, protocol: OpenAI, baseUrl: ${second}/v1, maxConcurrency: 9, priority: 1}]
+  channels: [{name: first, protocol: OpenAI, baseUrl: ${first}/v1, maxConcurrency: 9},
+    {name: second, protocol: OpenAI, baseUrl: ${second}/v1, maxConcurrency: 9, priority: 1}]
 ---
 apiVersion: modelgateway.dev/v1alpha1
 kind: ModelRoute
 metadata: {name: silent}
 spec:
+  clientDisconnect: Cancel
   models: [{name: silent-model, contextTokens: 100000, maxOutputTokens: 4000}]
   channels: [{name: only, protocol: OpenAI, baseUrl: ${silent}/v1, timeouts: {connectSeconds: 60}}]
 ---
@@ -167,7 +170,7 @@ describe('a client that leaves before any answer', () => {
       const leaving = new AbortController();
       const call = fetch(`${world.gateway.url}/v1/chat/completions`, {
         method: 'POST', signal: leaving.signal, headers: { authorization: `Bearer ${KEYS.main}` }, body:
-          JSON.stringify(chat('gpt-model', { stream: true })),
+          JSON.stringify(chat('pair-model', { stream: true })),
       });
       const gone = assert.rejects(call);
       await asked.promise;

@@ -6,7 +6,9 @@ import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS, PROVIDER_KEYS } from '../../support/manifests.ts';
-import { anthropicMessage, anthropicStream, json, openaiChat, openaiStream, sse } from '../../support/provider-answers.ts';
+import {
+  anthropicMessage, anthropicStream, json, openaiChat, openaiStream, sse,
+} from '../../support/provider-answers.ts';
 import type { Reply } from '../../support/mock-provider.ts';
 import { chat, message, post, startWorld, tidyUp } from '../../support/api/world.ts';
 import type { World } from '../../support/api/world.ts';
@@ -23,7 +25,9 @@ const ODD_CHAT = '{ "model":"gpt-model",\n "unknown_field": {"deep": [1.0, 1e2, 
     '\\ud83d\\ude00","name":"x"}], "metadata":{"a":"b"}}';
 const ODD_MESSAGE = '{"max_tokens":77, "model" : "claude-model", ' +
   '"metadata":{"user_id":"u"},"thinking":{"type":"disabled"},'
-  + '"messages":[{"role":"user","content":[{"type":"text","text":"h\\u00e9","cache_control":{"type":"ephemeral"},"new_field":1.50}]}],"top_k":5}';
+  +
+    '"messages":[{"role":"user","content":[{"type":"text","text":"h\\u00e9",' +
+    '"cache_control":{"type":"ephemeral"},"new_field":1.50}]}],"top_k":5}';
 
 describe('requests', () => {
   it('reach the provider byte for byte where nothing must change', async () => {
@@ -46,12 +50,13 @@ describe('requests', () => {
     assert.deepEqual({ ...JSON.parse(sent), messages: 0 }, { stream: true, messages:
       0, model: 'upstream-name-7', x: 1, max_completion_tokens: 4000, stream_options: { include_usage: true } });
   });
-  it('carry the provider\'s credential, the client\'s own headers, and none of what is not the provider\'s business', async () => {
+  it('carry the provider\'s credential, the client\'s headers that the protocol has, and none of what is not the provider\'s business', async () => {
     world.openai.script(openaiChat());
     world.anthropic.script(anthropicMessage());
     const headers = {
-      cookie: 'session=1', 'x-forwarded-for': '10.0.0.1', 'openai-organization': 'org-x', 'x-custom': 'kept',
-      'anthropic-beta': 'some-beta-2025', traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+      cookie: 'session=1', 'x-forwarded-for': '10.0.0.1', 'openai-organization': 'org-x', 'x-custom': 'stays',
+      'idempotency-key': 'kept', 'anthropic-beta': 'some-beta-2025',
+      traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
     };
     await post(world, '/v1/chat/completions', chat(), headers);
     await post(world, '/v1/messages', message(), { ...headers, 'x-api-key': KEYS.main });
@@ -63,8 +68,9 @@ describe('requests', () => {
     assert.equal(anthropic['anthropic-version'], '2023-06-01');
     assert.equal(anthropic['anthropic-beta'], 'some-beta-2025');
     for (const got of [openai, anthropic]) {
-      assert.equal(got['x-custom'], 'kept');
-      for (const name of ['cookie', 'x-forwarded-for', 'openai-organization']) assert.equal(got[name], undefined, name);
+      assert.equal(got['idempotency-key'], 'kept');
+      for (const name of ['cookie', 'x-forwarded-for', 'openai-organization', 'x-custom'])
+        assert.equal(got[name], undefined, name);
       assert.ok(!JSON.stringify(got).includes(KEYS.main));
     }
   });
@@ -72,7 +78,10 @@ describe('requests', () => {
 
 describe('answers that do not stream', () => {
   it('reach the client byte for byte, with the gateway\'s ids and without the provider\'s account', async () => {
-    const body = '{"id":"chatcmpl-1" , "object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"caf\\u00e9"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2},"unknown":12345678901234567890}';
+    const body =
+      '{"id":"chatcmpl-1" , "object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant",' +
+      '"content":"caf\\u00e9"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2},' +
+      '"unknown":12345678901234567890}';
     const reply: Reply = { steps: [body], headers: { 'x-request-id': 'req_of_provider', 'openai-organization':
       'org-secret', 'set-cookie': 'a=b', 'x-ratelimit-remaining-requests': '9', 'x-provider-says': 'hello' } };
     world.openai.script(reply);

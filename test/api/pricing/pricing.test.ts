@@ -1,4 +1,4 @@
-/** The public price list through the running server: api.md section 2. */
+/** The public price list through the running server (docs/pricing.md). */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { get, startWorld } from '../../support/api/world.ts';
@@ -12,7 +12,8 @@ let world: World;
 beforeAll(async () => {
   world = await startWorld({ files: ({ openaiUrl }) => ({ 'groups.yaml': `${HEAD}Group
 metadata: {name: vip}
-spec: {displayName: V<i>P, priceRatio: "2.50", allowedNamespaces: {from: All}, routes: [{routeRef: {name: openai}, models: [gpt-model, image-model, unpriced-model]}]}
+spec: {displayName: V<i>P, priceRatio: "2.50", allowedNamespaces: {from: All},
+  routes: [{routeRef: {name: openai}, models: [gpt-model, image-model, unpriced-model]}]}
 ---
 ${HEAD}Group
 metadata: {name: smart}
@@ -20,17 +21,20 @@ spec: {type: Automatic, allowedNamespaces: {from: All}, members: [{name: vip}]}
 ---
 ${HEAD}Group
 metadata: {name: nobodys}
-spec: {displayName: Nobody's, allowedNamespaces: {from: Selector, selector: {matchLabels: {never: there}}}, routes: [{routeRef: {name: more}}]}
+spec: {displayName: Nobody's, allowedNamespaces: {from: Selector, selector: {matchLabels: {never: there}}},
+  routes: [{routeRef: {name: more}}]}
 ---
 ${HEAD}ModelRoute
 metadata: {name: more}
-spec: {models: [{name: more-model, contextTokens: 1000, maxOutputTokens: 50}], channels: [{name: c, protocol: OpenAI, baseUrl: ${openaiUrl}/v1}]}
+spec: {models: [{name: more-model, contextTokens: 1000, maxOutputTokens: 50}],
+  channels: [{name: c, protocol: OpenAI, baseUrl: ${openaiUrl}/v1}]}
 ---
 ${HEAD}PriceCatalog
 metadata: {name: more}
 spec:
   ratioBaseUsd: "1.5"
-  models: [{name: more-model, vendor: More & Co, quotaType: Token, modelRatio: "0.000000001", cacheWriteRatio: "1.5", cacheWrite1hRatio: "7"}]
+  models: [{name: more-model, vendor: More & Co, quotaType: Token, modelRatio: "0.000000001", cacheWriteRatio: "1.5",
+    cacheWrite1hRatio: "7"}]
 ` }) });
 });
 afterAll(() => world.stop());

@@ -1,4 +1,4 @@
-/** Edits while calls run: what is in force, since when, and for whom. api.md sections 1, 2 and 5. */
+/** Edits while calls run: what is in force, since when, and for whom. */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,6 +11,8 @@ import type { Answer, World } from '../../support/api/world.ts';
 const KEY = (name: string): string => `sk-test-${name}-`.padEnd(43, '0');
 const as = (name: string): Record<string, string> => ({ 'x-api-key': KEY(name) });
 const USAGE = { prompt_tokens: 1000, completion_tokens: 0 };
+/** A body that can have 1000 tokens. */
+const LONG = [{ role: 'user', content: 'x'.repeat(1000) }];
 const NOTHING = '# nothing\n';
 let nowMs: number | undefined;
 let world: World;
@@ -40,14 +42,16 @@ function ownManifest({ ratio = '1', modelRatio = '1', from = 'All', upstreamName
 apiVersion: modelgateway.dev/v1alpha1
 kind: Group
 metadata: {name: own}
-spec: {priceRatio: "${ratio}", allowedNamespaces: {from: ${from}}, routes: [{routeRef: {name: own}, maxConcurrency: ${slots}}]}
+spec: {priceRatio: "${ratio}", allowedNamespaces: {from: ${from}},
+  routes: [{routeRef: {name: own}, maxConcurrency: ${slots}}]}
 ---
 apiVersion: modelgateway.dev/v1alpha1
 kind: ModelRoute
 metadata: {name: own}
 spec:
   models: [{name: own-model, contextTokens: 100000, maxOutputTokens: 100}]
-  channels: [{name: only, protocol: OpenAI, baseUrl: ${openaiUrl}/v1, models: [{name: own-model, upstreamName: ${upstreamName}}]}]
+  channels: [{name: only, protocol: OpenAI, baseUrl: ${openaiUrl}/v1,
+    models: [{name: own-model, upstreamName: ${upstreamName}}]}]
 ---
 apiVersion: modelgateway.dev/v1alpha1
 kind: PriceCatalog
@@ -56,7 +60,8 @@ spec: {models: [{name: own-model, vendor: Own, quotaType: Token, modelRatio: "${
 `;
 }
 
-const call = (headers = as('own')): Promise<Answer> => post(world, '/v1/chat/completions', chat('own-model'), headers);
+const call = (headers = as('own')): Promise<Answer> =>
+  post(world, '/v1/chat/completions', chat('own-model', { messages: LONG }), headers);
 const cost = ({ headers }: Answer): string | null => headers.get('x-modelgateway-cost-usd');
 const refusal = async (answer: Promise<Answer>): Promise<string> => {
   const refused = await answer;

@@ -1,7 +1,4 @@
-/**
- * What the five kinds say of themselves while the gateway runs: statuses, conflicts, references, namespaces. api.md
- * section 1.
- */
+/** Statuses, conflicts, references and namespaces of the five kinds on a running gateway (docs/reference.md). */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { CONDITIONS } from '#crds/conditions.ts';
@@ -121,7 +118,8 @@ spec: {priceRatio: "0.001", allowedNamespaces: {from: All}, routes: [{routeSelec
 ---
 ${HEAD}ModelRoute
 metadata: {name: openai, namespace: team}
-spec: {models: [{name: stray-model, contextTokens: 10, maxOutputTokens: 5}], channels: [{name: c, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1"}]}
+spec: {models: [{name: stray-model, contextTokens: 10, maxOutputTokens: 5}],
+  channels: [{name: c, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1"}]}
 ---
 ${catalog('prices', 'stray-model', '1', ', namespace: team')}`);
     for (const [kind, name] of [
@@ -131,7 +129,9 @@ ${catalog('prices', 'stray-model', '1', ', namespace: team')}`);
       assert.match(await messageOf(kind, name, 'Accepted'), /"model-gateway"/);
     }
     world.openai.script(openaiChat({ usage: { prompt_tokens: 1000, completion_tokens: 0 } }));
-    assert.equal((await post(world, '/v1/chat/completions', chat())).headers.get('x-modelgateway-cost-usd'), '0.0025');
+    // a body that can have 1000 tokens
+    const long = chat('gpt-model', { messages: [{ role: 'user', content: 'x'.repeat(1000) }] });
+    assert.equal((await post(world, '/v1/chat/completions', long)).headers.get('x-modelgateway-cost-usd'), '0.0025');
     assert.equal(await priceOf('stray-model'), undefined);
   });
   it('nor do another gateway\'s accounts and keys', async () => {
@@ -201,7 +201,8 @@ metadata: {name: half}
 spec:
   models: [{name: half-model, contextTokens: 1000, maxOutputTokens: 50}]
   channels:
-  - {name: lost, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1", auth: {type: ApiKey, secretRef: {name: nowhere, key: apiKey}}}
+  - {name: lost, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1",
+      auth: {type: ApiKey, secretRef: {name: nowhere, key: apiKey}}}
   - {name: there, protocol: OpenAI, baseUrl: ${world.openai.url}/v1}
 ---
 ${catalog('half', 'half-model', '1')}`);
@@ -233,7 +234,10 @@ describe('spending in statuses', () => {
     const run = async (promptTokens: number): Promise<string> => {
       const waiting = gated(openaiChat({ usage: { prompt_tokens: promptTokens, completion_tokens: 0 } }));
       world.openai.script(waiting.reply);
-      const call = post(world, '/v1/chat/completions', chat('gpt-model', { max_tokens: 10 }), as('purse'));
+      // a search has no bound, so that the provider's figures are believed
+      const call = post(
+        world, '/v1/chat/completions', chat('tools-model', { max_tokens: 10, web_search_options: {} }), as('purse'),
+      );
       await waiting.gate.reached;
       const { heldUsd, balanceUsd } = await fields('Account');
       assert.ok(Number(heldUsd) > 0);

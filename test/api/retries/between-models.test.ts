@@ -26,7 +26,8 @@ apiVersion: modelgateway.dev/v1alpha1
 kind: ModelRoute
 metadata: {name: small}
 spec:
-  models: [{name: flat-model, contextTokens: 1000, maxOutputTokens: 100}, {name: shared-model, contextTokens: 1000, maxOutputTokens: 100}]
+  models: [{name: flat-model, contextTokens: 1000, maxOutputTokens: 100},
+    {name: shared-model, contextTokens: 1000, maxOutputTokens: 100}]
   channels: [{name: only, protocol: OpenAI, baseUrl: ${openaiUrl}/v1}]
 ---
 apiVersion: modelgateway.dev/v1alpha1

@@ -40,12 +40,14 @@ spec: {models: [${model(`${name}-model`)}], channels: [${channels.join(', ')}]${
 apiVersion: modelgateway.dev/v1alpha1
 kind: Group
 metadata: {name: vip}
-spec: {displayName: VIP, priceRatio: "2", allowedNamespaces: {from: All}, routes: [{routeRef: {name: limited}, channels: [a]}, {routeRef: {name: tiers}, channels: [a]}]}
+spec: {displayName: VIP, priceRatio: "2", allowedNamespaces: {from: All},
+  routes: [{routeRef: {name: limited}, channels: [a]}, {routeRef: {name: tiers}, channels: [a]}]}
 ---
 apiVersion: modelgateway.dev/v1alpha1
 kind: Group
 metadata: {name: standard}
-spec: {displayName: Standard, priceRatio: "1", allowedNamespaces: {from: All}, routes: [{routeRef: {name: limited}, channels: [b]}, {routeRef: {name: tiers}, channels: [b]}]}
+spec: {displayName: Standard, priceRatio: "1", allowedNamespaces: {from: All},
+  routes: [{routeRef: {name: limited}, channels: [b]}, {routeRef: {name: tiers}, channels: [b]}]}
 ---
 apiVersion: modelgateway.dev/v1alpha1
 kind: Group

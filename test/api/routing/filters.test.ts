@@ -14,7 +14,7 @@ let world: World;
 let providers: MockProvider[] = [];
 
 beforeAll(async () => {
-  providers = await Promise.all([0, 1, 2, 3].map(() => startMockProvider()));
+  providers = await Promise.all([0, 1, 2].map(() => startMockProvider()));
   const channels = (protocol: string, path: string): string => providers.map(({ url }, index) =>
     `{name: c${index}, protocol: ${protocol}, baseUrl: ${url}${path}, priority: ${index}}`).join(', ');
   const model = (name: string): string =>

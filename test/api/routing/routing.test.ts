@@ -41,12 +41,14 @@ spec: {models: [${model(`${name}-model`)}], channels: [${channels.join(', ')}]${
 apiVersion: modelgateway.dev/v1alpha1
 kind: Group
 metadata: {name: vip}
-spec: {displayName: VIP, priceRatio: "2", allowedNamespaces: {from: All}, routes: [{routeRef: {name: limited}, channels: [a]}, {routeRef: {name: tiers}, channels: [a]}]}
+spec: {displayName: VIP, priceRatio: "2", allowedNamespaces: {from: All},
+  routes: [{routeRef: {name: limited}, channels: [a]}, {routeRef: {name: tiers}, channels: [a]}]}
 ---
 apiVersion: modelgateway.dev/v1alpha1
 kind: Group
 metadata: {name: standard}
-spec: {displayName: Standard, priceRatio: "1", allowedNamespaces: {from: All}, routes: [{routeRef: {name: limited}, channels: [b]}, {routeRef: {name: tiers}, channels: [b]}]}
+spec: {displayName: Standard, priceRatio: "1", allowedNamespaces: {from: All},
+  routes: [{routeRef: {name: limited}, channels: [b]}, {routeRef: {name: tiers}, channels: [b]}]}
 ---
 apiVersion: modelgateway.dev/v1alpha1
 kind: Group
@@ -86,11 +88,13 @@ afterEach(() => {
   assert.ok(nothingLeaks(world));
 });
 
+/** A body that can have 1000 tokens. */
+const LONG = [{ role: 'user', content: 'x'.repeat(1000) }];
 const ok = (content: string): ReturnType<typeof openaiChat> =>
   openaiChat({ content, usage: { prompt_tokens: 1000, completion_tokens: 1000 } });
 const call = (
   model: string, headers: Record<string, string> = {}, more: Record<string, unknown> = {},
-): Promise<Answer> => post(world, '/v1/chat/completions', chat(model, more), headers);
+): Promise<Answer> => post(world, '/v1/chat/completions', chat(model, { messages: LONG, ...more }), headers);
 const said = (answer: Answer): unknown => answer.json().choices[0].message.content;
 
 describe('channels', () => {

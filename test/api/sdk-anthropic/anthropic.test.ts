@@ -14,7 +14,9 @@ import {
   anthropicMessage, anthropicStream, gated, insertAt, json, sse, sseReply,
 } from '../../support/provider-answers.ts';
 import { openConnections } from '../../support/api/connections.ts';
-import { anthropicClient, Books, caught, CLAUDE, collect, free, paid } from '../../support/api/sdk.ts';
+import {
+  Books, CLAUDE, TEN_TOKENS, anthropicClient, cancelManifest, caught, collect, free, paid,
+} from '../../support/api/sdk.ts';
 
 let world: World;
 let client: Anthropic;
@@ -61,12 +63,15 @@ describe('models', () => {
 
 describe('messages', () => {
   it('answer, with their id, their usage, and what they cost', async () => {
-    const usage = { input_tokens: 100, cache_read_input_tokens: 2000, cache_creation_input_tokens:
-      400, cache_creation: { ephemeral_5m_input_tokens: 300, ephemeral_1h_input_tokens: 100 }, output_tokens: 20 };
+    const usage = {
+      input_tokens: 100, cache_read_input_tokens: 2000, cache_creation_input_tokens: 400,
+      cache_creation: { ephemeral_5m_input_tokens: 300, ephemeral_1h_input_tokens: 100 }, output_tokens: 20,
+    };
     world.anthropic.script(anthropicMessage({ content: 'Good day.', usage }));
     const system = [
-      { type: 'text' as const, text:
-        'Be brief. '.repeat(300), cache_control: { type: 'ephemeral' as const, ttl: '1h' as const } },
+      { type: 'text' as const, text: 'Be brief. '.repeat(300), cache_control: {
+        type: 'ephemeral' as const, ttl: '1h' as const,
+      } },
       { type: 'text' as const, text: 'Be kind. '.repeat(300), cache_control: { type: 'ephemeral' as const } },
     ];
     const { data, response, request_id: id } = await client.messages.create({ ...HELLO, system }).withResponse();
@@ -166,9 +171,9 @@ describe('messages', () => {
 describe('streams', () => {
   it('tell their events in order, unknown ones and pings too', async () => {
     const reply = anthropicStream(['Hel', 'lo 🗼']);
-    world.anthropic.script(insertAt(reply, 2, sse({
-      event: 'ping', data: { type: 'ping' },
-    }), sse({ event: 'brand_new', data: { type: 'brand_new', x: 1 } })));
+    world.anthropic.script(insertAt(reply, 2, sse({ event: 'ping', data: { type: 'ping' } }), sse({
+      event: 'brand_new', data: { type: 'brand_new', x: 1 },
+    })));
     const { data: stream, request_id: id } = await client.messages.create({ ...HELLO, stream: true }).withResponse();
     const events = await collect(stream);
     assert.deepEqual(events.map(({ type }) => type as string),
@@ -180,10 +185,12 @@ describe('streams', () => {
     assert.equal(id, call?.request_id);
   });
   it('of the stream() helper add up to a message', async () => {
-    world.anthropic.script(anthropicStream(['Good ', 'day.'], { usage: { input_tokens:
-      50, cache_read_input_tokens: 1000, cache_creation_input_tokens: 0, output_tokens: 9 } }));
+    world.anthropic.script(anthropicStream(['Good ', 'day.'], { usage: {
+      input_tokens: 50, cache_read_input_tokens: 1000, cache_creation_input_tokens: 0, output_tokens: 9,
+    } }));
     const texts: string[] = [];
-    const stream = client.messages.stream(HELLO).on('text', (text) => texts.push(text));
+    const system = 'Be brief. '.repeat(100);
+    const stream = client.messages.stream({ ...HELLO, system }).on('text', (text) => texts.push(text));
     const message = await stream.finalMessage();
     assert.deepEqual(texts, ['Good ', 'day.']);
     assert.equal(await stream.finalText(), 'Good day.');
@@ -199,8 +206,10 @@ describe('streams', () => {
       ({ event: type, data: { type, ...more } });
     const signature = 'aB3+/='.repeat(80);
     world.anthropic.script(sseReply(
-      named('message_start', { message: { id: 'msg_1', type: 'message', role: 'assistant', model:
-        'm', content: [], stop_reason: null, stop_sequence: null, usage: { input_tokens: 20, output_tokens: 1 } } }),
+      named('message_start', { message: {
+        id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [], stop_reason: null,
+        stop_sequence: null, usage: { input_tokens: 20, output_tokens: 1 },
+      } }),
       named('content_block_start', { index: 0, content_block: { type: 'thinking', thinking: '', signature: '' } }),
       named('content_block_delta', { index: 0, delta: { type: 'thinking_delta', thinking: 'Hm, ' } }),
       named('content_block_delta', { index: 0, delta: { type: 'thinking_delta', thinking: 'yes.' } }),
@@ -221,12 +230,13 @@ describe('streams', () => {
     await books.check(paid(20n * CLAUDE.input + 40n * CLAUDE.output));
   });
   for (const leave of ['by breaking out of the loop', 'by abort()'] as const) {
-    it(`are left ${leave}: the provider is stopped, and what came is paid`, async () => {
+    it(`are left ${leave}: with Cancel the provider is stopped, and what came is paid`, async () => {
+      await world.gateway.write('cancel.yaml', cancelManifest('Anthropic', world.anthropic.url));
       const waiting = gate();
       world.anthropic.script(insertAt(
-        anthropicStream(['x'.repeat(40), 'never'], { usage: { input_tokens: 25, output_tokens: 99 } }), 3, waiting,
+        anthropicStream([TEN_TOKENS, 'never'], { usage: { input_tokens: 25, output_tokens: 99 } }), 3, waiting,
       ));
-      const stream = client.messages.stream(HELLO);
+      const stream = client.messages.stream({ ...HELLO, model: 'claude-cancel' });
       const failure = leave === 'by abort()' ? caught(stream.done(), Error) : undefined;
       try {
         for await (const event of stream) {
@@ -241,8 +251,9 @@ describe('streams', () => {
       const request = await world.anthropic.request(0);
       await request.over;
       assert.equal(request.clientGone, true);
-      // 40 bytes of output are ten tokens; the input was told at the start
+      // the input was told at the start
       await books.check({ status: 200, costNanoUsd: 25n * CLAUDE.input + 10n * CLAUDE.output, source: 'Partial' });
+      await world.gateway.write('cancel.yaml', '# nothing\n');
     });
   }
   it('and a call that does not stream, left by its user, is paid exactly', async () => {
@@ -260,18 +271,19 @@ describe('streams', () => {
 });
 
 describe('tools', () => {
-  const uses = [{
-    id: 'toolu_1', name: 'get_weather', input: { city: 'Oslo' },
-  }, { id: 'toolu_2', name: 'get_weather', input: { city: 'São Paulo' } }];
+  const uses = [{ id: 'toolu_1', name: 'get_weather', input: { city: 'Oslo' } }, {
+    id: 'toolu_2', name: 'get_weather', input: { city: 'São Paulo' },
+  }];
 
   it('reach the provider as they are; its calls come back; their results go on', async () => {
     world.anthropic.script(
       anthropicMessage({ content: 'Let me see.', toolUses: uses }), anthropicMessage({ content: 'Cold and warm.' }),
     );
     const messages: Anthropic.MessageParam[] = [{ role: 'user', content: 'Weather?' }];
-    const asks = { ...HELLO, messages, tools: [{
-      ...WEATHER, cache_control: { type: 'ephemeral' as const },
-    }], tool_choice: { type: 'auto' as const, disable_parallel_tool_use: false } };
+    const asks = {
+      ...HELLO, messages, tools: [{ ...WEATHER, cache_control: { type: 'ephemeral' as const } }],
+      tool_choice: { type: 'auto' as const, disable_parallel_tool_use: false },
+    };
     const first = await client.messages.create(asks);
     assert.deepEqual(
       (await world.anthropic.request(0)).json(), { ...asks, messages: [{ role: 'user', content: 'Weather?' }] },
@@ -280,8 +292,9 @@ describe('tools', () => {
     assert.deepEqual(first.content.slice(1), uses.map((use) => ({ type: 'tool_use', ...use })));
     messages.push({ role: 'assistant', content: first.content }, { role: 'user', content: [
       { type: 'tool_result', tool_use_id: 'toolu_1', content: '-3' },
-      { type:
-        'tool_result', tool_use_id: 'toolu_2', is_error: true, content: [{ type: 'text', text: 'no such city' }] },
+      {
+        type: 'tool_result', tool_use_id: 'toolu_2', is_error: true, content: [{ type: 'text', text: 'no such city' }],
+      },
     ] });
     assert.deepEqual((await client.messages.create(asks)).content, [{ type: 'text', text: 'Cold and warm.' }]);
     assert.deepEqual((await world.anthropic.request(1)).json()['messages'], messages);
@@ -315,9 +328,11 @@ describe('tools', () => {
         ? [anthropicStream([], { toolUses: [one!] }), anthropicStream(['It is ', 'cold.'])]
         : [anthropicMessage({ toolUses: [one!] }), anthropicMessage({ content: ['It is ', 'cold.'] })]));
       const asked: unknown[] = [];
-      const tool = betaTool({ name: 'get_weather', description: 'The weather.', inputSchema: {
-        type: 'object', properties: { city: { type: 'string' } }, required: ['city'],
-      }, run: (input) => { asked.push(input); return '-3'; } });
+      const tool = betaTool({
+        name: 'get_weather', description: 'The weather.',
+        inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+        run: (input) => { asked.push(input); return '-3'; },
+      });
       const runner = client.beta.messages.toolRunner({ ...HELLO, tools: [tool], stream });
       const message = await runner.runUntilDone();
       assert.deepEqual(message.content.map((block) => block.type === 'text' && block.text), ['It is cold.']);

@@ -11,7 +11,9 @@ import {
   gated, insertAt, json, openaiChat, openaiEmbeddings, openaiImages, openaiStream, sseReply,
 } from '../../support/provider-answers.ts';
 import { openConnections } from '../../support/api/connections.ts';
-import { Books, caught, collect, EMBEDDING_TOKEN, free, GPT, IMAGE, openaiClient, paid } from '../../support/api/sdk.ts';
+import {
+  Books, EMBEDDING_TOKEN, GPT, IMAGE, TEN_TOKENS, cancelManifest, caught, collect, free, openaiClient, paid,
+} from '../../support/api/sdk.ts';
 
 let world: World;
 let client: OpenAI;
@@ -69,8 +71,9 @@ describe('models', () => {
 
 describe('chat completions', () => {
   it('answer, with their id, their usage, and what they cost', async () => {
-    world.openai.script(openaiChat({ content: 'Good day.', usage: { prompt_tokens:
-      100, completion_tokens: 20, prompt_tokens_details: { cached_tokens: 40 } } }));
+    world.openai.script(openaiChat({ content: 'Good day.', usage: {
+      prompt_tokens: 100, completion_tokens: 20, prompt_tokens_details: { cached_tokens: 40 },
+    } }));
     const { data, response, request_id: id } = await client.chat.completions.create(HELLO).withResponse();
     assert.equal(data.choices[0]?.message.content, 'Good day.');
     assert.equal(data.usage?.prompt_tokens_details?.cached_tokens, 40);
@@ -163,11 +166,13 @@ describe('streams', () => {
     await books.check(paid(10n * GPT.input + 2n * GPT.output));
   });
   for (const leave of ['by breaking out of the loop', 'by its controller', 'by a signal'] as const) {
-    it(`are left ${leave}: the provider is stopped, and what came is paid`, async () => {
+    it(`are left ${leave}: with Cancel the provider is stopped, and what came is paid`, async () => {
+      await world.gateway.write('cancel.yaml', cancelManifest('OpenAI', world.openai.url));
+      const asks = { ...HELLO, model: 'gpt-cancel' };
       const waiting = gate();
-      world.openai.script(insertAt(openaiStream(['x'.repeat(40), 'never']), 2, waiting));
+      world.openai.script(insertAt(openaiStream([TEN_TOKENS, 'never']), 2, waiting));
       const leaving = new AbortController();
-      const stream = await client.chat.completions.create({ ...HELLO, stream: true }, { signal: leaving.signal });
+      const stream = await client.chat.completions.create({ ...asks, stream: true }, { signal: leaving.signal });
       for await (const chunk of stream) {
         if (!chunk.choices[0]?.delta.content) continue;
         if (leave === 'by breaking out of the loop') break;
@@ -177,10 +182,11 @@ describe('streams', () => {
       const request = await world.openai.request(0);
       await request.over;
       assert.equal(request.clientGone, true);
-      // "hello" in its wrapping is ceil(bytes / 4) + 3; 40 bytes of output are 10 tokens
-      const [call] = await books.check({ status: 200, costNanoUsd: estimated(HELLO) * GPT.input +
+      // "hello" in its wrapping is ceil(bytes / 4) + 3
+      const [call] = await books.check({ status: 200, costNanoUsd: estimated(asks) * GPT.input +
         10n * GPT.output, source: 'Partial' });
       assert.equal(call?.endpoint, 'chat_completions');
+      await world.gateway.write('cancel.yaml', '# nothing\n');
     });
   }
   it('and a call that does not stream, left by its user, is paid exactly', async () => {
@@ -207,9 +213,9 @@ function estimated(body: object): bigint {
 }
 
 describe('tools', () => {
-  const calls = [{
-    id: 'call_1', name: 'get_weather', arguments: '{"city": "Oslo"}',
-  }, { id: 'call_2', name: 'get_weather', arguments: '{"city":"São Paulo"}' }];
+  const calls = [{ id: 'call_1', name: 'get_weather', arguments: '{"city": "Oslo"}' }, {
+    id: 'call_2', name: 'get_weather', arguments: '{"city":"São Paulo"}',
+  }];
 
   it('reach the provider as they are; its calls come back; their results go on', async () => {
     world.openai.script(openaiChat({ toolCalls: calls }), openaiChat({ content: 'Cold and warm.' }));
@@ -233,8 +239,10 @@ describe('tools', () => {
     await books.check(paid(10n * GPT.input + 2n * GPT.output), paid(10n * GPT.input + GPT.output));
   });
   it('called within a stream, in interleaved fragments, come together', async () => {
-    const chunk = (delta: object, finish: string | null = null): { data: object } => ({ data: { id: 'c', object:
-      'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: finish }] } });
+    const chunk = (delta: object, finish: string | null = null): { data: object } => ({ data: {
+      id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm',
+      choices: [{ index: 0, delta, finish_reason: finish }],
+    } });
     const piece = (index: number, more: object): { data: object } => chunk({ tool_calls: [{ index, ...more }] });
     world.openai.script(sseReply(
       chunk({ role: 'assistant', content: null }),
@@ -245,8 +253,9 @@ describe('tools', () => {
       piece(0, { function: { arguments: 'ty": "Oslo"}' } }),
       piece(1, { function: { arguments: ' Paulo"}' } }),
       chunk({}, 'tool_calls'),
-      { data: { id: 'c', object: 'chat.completion.chunk', created:
-        1, model: 'm', choices: [], usage: { prompt_tokens: 50, completion_tokens: 30, total_tokens: 80 } } },
+      { data: { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [], usage: {
+        prompt_tokens: 50, completion_tokens: 30, total_tokens: 80,
+      } } },
       { data: '[DONE]' },
     ));
     const runner = client.chat.completions.stream({ ...HELLO, tools: [WEATHER] });
@@ -296,9 +305,10 @@ describe('images in messages', () => {
 });
 
 describe('structured output', () => {
-  const SCHEMA = { type: 'object', properties: {
-    city: { type: 'string' }, celsius: { type: 'number' },
-  }, required: ['city', 'celsius'], additionalProperties: false };
+  const SCHEMA = {
+    type: 'object', properties: { city: { type: 'string' }, celsius: { type: 'number' } },
+    required: ['city', 'celsius'], additionalProperties: false,
+  };
   const FORMAT = makeParseableResponseFormat(
     { type: 'json_schema' as const, json_schema: { name: 'weather', strict: true, schema: SCHEMA } },
     (text): { city: string; celsius: number } => JSON.parse(text),
@@ -322,9 +332,10 @@ describe('structured output', () => {
 describe('embeddings', () => {
   it('as the SDK asks for them by itself, in base64', async () => {
     const base64 = Buffer.from(new Float32Array([0.5, -2, 0.25]).buffer).toString('base64');
-    world.openai.script(json({ object: 'list', model: 'm', data: [{
-      object: 'embedding', index: 0, embedding: base64,
-    }], usage: { prompt_tokens: 1000, total_tokens: 1000 } }));
+    world.openai.script(json({
+      object: 'list', model: 'm', data: [{ object: 'embedding', index: 0, embedding: base64 }],
+      usage: { prompt_tokens: 1000, total_tokens: 1000 },
+    }));
     const { data } = await client.embeddings.create({ model: 'embed-model', input: 'hello '.repeat(200) });
     assert.deepEqual(data[0]?.embedding, [0.5, -2, 0.25]);
     assert.equal((await world.openai.request(0)).json()['encoding_format'], 'base64');
@@ -359,10 +370,12 @@ describe('images', () => {
   });
   it('stream with their drafts', async () => {
     world.openai.script(sseReply(
-      { event: 'image_generation.partial_image', data: { type:
-        'image_generation.partial_image', b64_json: 'AA==', partial_image_index: 0 } },
-      { event: 'image_generation.completed', data: { type: 'image_generation.completed', b64_json:
-        'AAA=', usage: { input_tokens: 5, output_tokens: 100, total_tokens: 105 } } },
+      { event: 'image_generation.partial_image', data: {
+        type: 'image_generation.partial_image', b64_json: 'AA==', partial_image_index: 0,
+      } },
+      { event: 'image_generation.completed', data: { type: 'image_generation.completed', b64_json: 'AAA=', usage: {
+        input_tokens: 5, output_tokens: 100, total_tokens: 105,
+      } } },
     ));
     const events = await collect(await client.images.generate({
       model: 'image-model', prompt: 'a cat', stream: true, partial_images: 1,

@@ -25,7 +25,8 @@ spec:
   - {name: text-to-image, endpoints: [Images]}
   - {name: any-to-image, endpoints: [Images], inputs: [Text, Image]}
   - {name: chat-text, contextTokens: 100000, maxOutputTokens: 100, allow: [FileReferences, ServerTools]}
-  - {name: chat-any, contextTokens: 100000, maxOutputTokens: 100, inputs: [Text, Image], allow: [FileReferences, ServerTools]}
+  - {name: chat-any, contextTokens: 100000, maxOutputTokens: 100, inputs: [Text, Image],
+      allow: [FileReferences, ServerTools]}
   channels: [{name: only, protocol: OpenAI, baseUrl: "${openaiUrl}/v1"}]
 ---
 apiVersion: modelgateway.dev/v1alpha1

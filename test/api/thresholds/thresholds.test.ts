@@ -47,7 +47,8 @@ spec: {allowedNamespaces: {from: All}, routes: [{routeRef: {name: narrow}}]}
 apiVersion: modelgateway.dev/v1alpha1
 kind: Group
 metadata: {name: capped}
-spec: {allowedNamespaces: {from: All}, routes: [{routeRef: {name: narrow}, maxConcurrency: ${LIMITS['group capped on a']}}]}
+spec: {allowedNamespaces: {from: All}, routes: [{routeRef: {name: narrow},
+  maxConcurrency: ${LIMITS['group capped on a']}}]}
 ---
 apiVersion: modelgateway.dev/v1alpha1
 kind: PriceCatalog

@@ -23,7 +23,8 @@ spec:
   models:
   - {name: film-model, endpoints: [Videos], inputs: [Text, Image]}
   channels:
-  - {name: ${channel}, protocol: OpenAI, baseUrl: "${urls.openaiUrl}/v1", maxConcurrency: ${threshold}, models: [{name: film-model, upstreamName: up}]}
+  - {name: ${channel}, protocol: OpenAI, baseUrl: "${urls.openaiUrl}/v1", maxConcurrency: ${threshold},
+      models: [{name: film-model, upstreamName: up}]}
 ---
 apiVersion: modelgateway.dev/v1alpha1
 kind: ModelRoute

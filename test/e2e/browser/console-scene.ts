@@ -43,8 +43,10 @@ spec:
   models:
   - {name: gpt-4o, vendor: OpenAI, quotaType: Token, modelRatio: "1.25", completionRatio: "4", cacheRatio: "0.5"}
   - {name: gpt-4o-mini, vendor: OpenAI, quotaType: Token, modelRatio: "0.075", completionRatio: "4", cacheRatio: "0.5"}
-  - {name: claude-sonnet-4-6, vendor: Anthropic, quotaType: Token, modelRatio: "1.5", completionRatio: "5", cacheRatio: "0.1"}
-  - {name: claude-haiku-4-5, vendor: Anthropic, quotaType: Token, modelRatio: "0.5", completionRatio: "5", cacheRatio: "0.1"}
+  - {name: claude-sonnet-4-6, vendor: Anthropic, quotaType: Token, modelRatio: "1.5", completionRatio: "5",
+      cacheRatio: "0.1"}
+  - {name: claude-haiku-4-5, vendor: Anthropic, quotaType: Token, modelRatio: "0.5", completionRatio: "5",
+      cacheRatio: "0.1"}
   - {name: text-embedding-3-small, vendor: OpenAI, quotaType: Token, modelRatio: "0.01"}
   - {name: flux-1.1-pro, vendor: BFL, quotaType: Request, requestUsd: "0.04"}
 ---

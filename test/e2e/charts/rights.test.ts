@@ -1,6 +1,6 @@
 /**
- * The operator's rights are those of docs/examples/kubernetes, with which test/e2e/cluster runs it and finds that it needs
- * no others; people's roles give tenants their keys and nothing of the platform's.
+ * The operator's rights are those of docs/examples/kubernetes, with which test/e2e/cluster runs it and finds that it
+ * needs no others; people's roles give tenants their keys and nothing of the platform's.
  */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';

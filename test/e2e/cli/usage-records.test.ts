@@ -73,7 +73,8 @@ async function whenThere(flags: readonly string[]): Promise<Line[]> {
 
 describe('mgw usage', () => {
   for (const place of ['a file', 'Valkey']) {
-    it.skipIf(place === 'Valkey' && valkey.skip)(`tells of each call in ${place}, also while it is in use, and filters`, async () => {
+    const skip = place === 'Valkey' && valkey.skip;
+    it.skipIf(skip)(`tells of each call in ${place}, also while it is in use, and filters`, async () => {
       const flags = places.find(({ name }) => name === place)?.flags ?? [];
       const lines = await whenThere(flags);
       assert.deepEqual(lines.map(({ id, cost_usd, created_at }) => [id, cost_usd, created_at]).toSorted((

@@ -242,8 +242,10 @@ describe.skipIf(missing)('conditions on a Kubernetes API server', () => {
   });
 
   it('tell of one model with other limits in another route, at both', async () => {
-    await cluster.apply('kind: ModelRoute\nmetadata: {name: resale, namespace: model-gateway}\nspec: {models: [{name: ' +
-      'gpt, contextTokens: 7, maxOutputTokens: 7}], channels: [{name: c, protocol: OpenAI, baseUrl: "https://r.test"}]}\n');
+    await cluster.apply('kind: ModelRoute\nmetadata: {name: resale, namespace: model-gateway}\nspec: {models: ' +
+      '[{name: ' +
+      'gpt, contextTokens: 7, maxOutputTokens: 7}], channels: [{name: c, protocol: OpenAI, baseUrl: ' +
+      '"https://r.test"}]}\n');
     await has('ModelRoute', 'openai', 'LimitsDiffer=True LimitsDiffer');
     await has('ModelRoute', 'resale', 'LimitsDiffer=True LimitsDiffer');
   });

@@ -134,7 +134,7 @@ describe.skipIf(missing)('mgw operator --console', () => {
     assert.ok(kept.length < 200 && !kept.includes(cluster.server.token), kept);
   });
 
-  it('speaks TLS with a certificate of its own; a Secret that holds no key is nobody\'s to replace, and keeps no replica from ending', async () => {
+  it('speaks TLS with its own certificate; a Secret without a key is left alone and blocks no shutdown', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'mgw-console-tls-'));
     const nowMs = Date.now();
     const authority = await createAuthority(nowMs, 86_400_000);

@@ -34,7 +34,12 @@ const ESCALATIONS: readonly OutgoingHttpHeaders[] = [
 ];
 
 interface Reply { readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string }
-interface Asked { readonly path: string; readonly cookie?: string; readonly headers?: OutgoingHttpHeaders; readonly form?: Readonly<Record<string, string>> }
+interface Asked {
+  readonly path: string;
+  readonly cookie?: string;
+  readonly headers?: OutgoingHttpHeaders;
+  readonly form?: Readonly<Record<string, string>>;
+}
 
 function withoutUnsaid(headers: OutgoingHttpHeaders): OutgoingHttpHeaders {
   return Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));

@@ -154,8 +154,13 @@ describe.skipIf(missing)('tenants at the console', () => {
         tellsNothing(reply, where);
       }
     }
-    for (const where of ['/keys', '/keys?q=key-of-a', '/keys?namespace=team-a', '/keys?account=team-a/purse-of-a', '/keys?account=purse-of-a', '/wallet', '/wallet?namespace=team-a', '/keys/new?namespace=team-a', '/prices',
-      '/wallet/team-b/purse-of-b?account=team-a/purse-of-a', '/wallet/team-b/purse-of-b/calls?account=team-a/purse-of-a&key=team-a/key-of-a', '/wallet/team-b/purse-of-b/calls.csv?accounts=team-a/purse-of-a']) {
+    for (const where of [
+      '/keys', '/keys?q=key-of-a', '/keys?namespace=team-a', '/keys?account=team-a/purse-of-a',
+      '/keys?account=purse-of-a', '/wallet', '/wallet?namespace=team-a', '/keys/new?namespace=team-a', '/prices',
+      '/wallet/team-b/purse-of-b?account=team-a/purse-of-a',
+      '/wallet/team-b/purse-of-b/calls?account=team-a/purse-of-a&key=team-a/key-of-a',
+      '/wallet/team-b/purse-of-b/calls.csv?accounts=team-a/purse-of-a',
+    ]) {
       const reply = await visit('ben', where);
       assert.ok([200, 403].includes(reply.status), `${where}: ${reply.status}`);
       tellsNothing(reply, where);

@@ -54,7 +54,12 @@ async function documentedRules(): Promise<readonly Rule[]> {
   return role.rules;
 }
 
-interface Rule { readonly verbs: readonly string[]; readonly resources: readonly string[]; readonly apiGroups: readonly string[]; readonly resourceNames?: readonly string[] }
+interface Rule {
+  readonly verbs: readonly string[];
+  readonly resources: readonly string[];
+  readonly apiGroups: readonly string[];
+  readonly resourceNames?: readonly string[];
+}
 
 describe.skipIf(missing)('the console in a cluster', () => {
   let cluster: Cluster;

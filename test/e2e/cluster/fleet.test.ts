@@ -111,7 +111,8 @@ describe.skipIf(skip)('a fleet of operators and proxies', { timeout: 180_000 }, 
     );
     await writeFile(kubeconfig, kubeconfigFor(cluster.server, token), { mode: 0o600 });
     return { xds, admin, process: mgw([
-      'operator', '--kubeconfig', kubeconfig, '--xds-listen', `127.0.0.1:${xds}`, '--xds-name', 'localhost', '--advertise', `127.0.0.1:${xds}`,
+      'operator', '--kubeconfig', kubeconfig, '--xds-listen', `127.0.0.1:${xds}`, '--xds-name', 'localhost',
+      '--advertise', `127.0.0.1:${xds}`,
       '--token-file', await tokenFile(
         'model-gateway', 'model-gateway-operator', 'model-gateway-xds',
       ), '--admin', `127.0.0.1:${admin}`, '--ledger', ledger.url,

@@ -221,7 +221,8 @@ kind: ModelRoute
 metadata: {name: openai, labels: {tier: standard}}
 spec:
   models: [{name: gpt, contextTokens: 1000, maxOutputTokens: 100}]
-  channels: [{name: direct, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1", auth: {type: ApiKey, secretRef: {name: openai, key: apiKey}}}]
+  channels: [{name: direct, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1",
+    auth: {type: ApiKey, secretRef: {name: openai, key: apiKey}}}]
 ---
 kind: PriceCatalog
 metadata: {name: prices}

@@ -57,8 +57,12 @@ describe.skipIf(missing ?? helm.skip)('the sidecar\'s webhook', () => {
     await cluster.apply([
       SCENE, teamManifest('strict'), teamManifest('elsewhere', 'gatewayNamespace: another'),
     ].join('---'));
-    operator = startMgw(['operator', '--kubeconfig', kubeconfig, '--namespace', 'model-gateway', '--insecure-xds', '--xds-listen', `127.0.0.1:${ports.xds}`, '--admin', `127.0.0.1:${ports.admin}`,
-      '--webhook-listen', `127.0.0.1:${ports.webhook}`, '--webhook-name', 'localhost', '--sidecar-settings', '{"image": "model-gateway:test"}']);
+    operator = startMgw([
+      'operator', '--kubeconfig', kubeconfig, '--namespace', 'model-gateway',
+      '--insecure-xds', '--xds-listen', `127.0.0.1:${ports.xds}`, '--admin', `127.0.0.1:${ports.admin}`,
+      '--webhook-listen', `127.0.0.1:${ports.webhook}`, '--webhook-name', 'localhost',
+      '--sidecar-settings', '{"image": "model-gateway:test"}',
+    ]);
     await until('the operator is ready', () => fetch(`http://127.0.0.1:${ports.admin}/readyz`).then(({ status }) =>
       status, () => 0), (status) => status === 200);
     await until('the API server trusts the webhook', bundle, (pem) => pem.includes('BEGIN CERTIFICATE'));

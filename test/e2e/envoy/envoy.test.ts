@@ -7,7 +7,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { snapshotOf } from '../../unit/dataplane/snapshot/objects.ts';
 import { needEnvoy, startEnvoy } from '../../support/envoy.ts';
-import { cluster, CLUSTER, endpoints, ENDPOINTS, listener, LISTENER, routes, ROUTES } from '../../unit/operator/xds/envoy-messages.ts';
+import {
+  cluster, CLUSTER, endpoints, ENDPOINTS, listener, LISTENER, routes, ROUTES,
+} from '../../unit/operator/xds/envoy-messages.ts';
 import { edgeBootstrap, eventually, portOf, upstream } from './envoy-support.ts';
 import { testDistribution, until } from '../../unit/operator/xds/support.ts';
 import type { TestDistribution } from '../../unit/operator/xds/support.ts';

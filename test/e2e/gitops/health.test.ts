@@ -41,7 +41,10 @@ interface State {
 function state(name: string, kind: Kind, findings: Partial<Findings> = {}, {
   progress = HELD, spent, warnings = [], seen = 2,
 }: {
-  readonly progress?: Parameters<typeof programmingOf>[0]; readonly spent?: true; readonly warnings?: readonly ConditionType[]; readonly seen?: number;
+  readonly progress?: Parameters<typeof programmingOf>[0];
+  readonly spent?: true;
+  readonly warnings?: readonly ConditionType[];
+  readonly seen?: number;
 } = {}): State {
   const all: Findings = {
     kind, namespace: 'team-a', name: 'it', uid: '1', generation: 2, fields: {}, published: true, ...findings,

@@ -30,7 +30,8 @@ const places = JSON.parse(process.argv[1]);
 const tried = places.map(([name, port]) => new Promise((resolve) => {
   const socket = require('node:net').connect({ host: name + '.model-gateway.svc', port, timeout: 3000 });
   const end = (word) => { socket.destroy(); resolve(word); };
-  socket.once('connect', () => end('connected')).once('timeout', () => end('ETIMEDOUT')).once('error', (error) => end(error.code));
+  socket.once('connect', () => end('connected')).once('timeout', () => end('ETIMEDOUT'))
+    .once('error', (error) => end(error.code));
 }));
 Promise.all(tried).then((words) => console.log(JSON.stringify(words)));`;
 const MODEL = 'gpt-4o-mini';

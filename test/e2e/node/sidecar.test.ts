@@ -19,14 +19,21 @@ const ONE_REPLICA = [
 
 /** An app: it says what it is answered, and whether it sees the key. */
 const CALL = `
-const key = await import('node:fs').then(({ existsSync }) => existsSync('/var/run/secrets/modelgateway.dev/key/apiKey'));
-const answer = await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', { method: 'POST', headers: { 'content-type': 'application/json', authorization: 'Bearer ' + process.env.OPENAI_API_KEY },
+const key = await import('node:fs').then(({ existsSync }) =>
+  existsSync('/var/run/secrets/modelgateway.dev/key/apiKey'));
+const answer = await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
+  method: 'POST',
+  headers: { 'content-type': 'application/json', authorization: 'Bearer ' + process.env.OPENAI_API_KEY },
   body: JSON.stringify({ model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'say: hello' }] }) });
 const { choices } = await answer.json();
-const message = await fetch(process.env.ANTHROPIC_BASE_URL + '/v1/messages', { method: 'POST', headers: { 'content-type': 'application/json', 'x-api-key': process.env.ANTHROPIC_API_KEY, 'anthropic-version': '2023-06-01' },
-  body: JSON.stringify({ model: 'gpt-4o-mini', max_tokens: 50, stream: true, messages: [{ role: 'user', content: 'say: hello' }] }) });
+const message = await fetch(process.env.ANTHROPIC_BASE_URL + '/v1/messages', {
+  method: 'POST', headers: {
+    'content-type': 'application/json', 'x-api-key': process.env.ANTHROPIC_API_KEY, 'anthropic-version': '2023-06-01' },
+  body: JSON.stringify({ model: 'gpt-4o-mini', max_tokens: 50, stream: true,
+    messages: [{ role: 'user', content: 'say: hello' }] }) });
 const events = await message.text();
-console.log(JSON.stringify({ status: answer.status, said: choices[0].message.content, cost: answer.headers.get('x-modelgateway-cost-usd') !== null, streamed: events.includes('message_stop'), key }));
+console.log(JSON.stringify({ status: answer.status, said: choices[0].message.content,
+  cost: answer.headers.get('x-modelgateway-cost-usd') !== null, streamed: events.includes('message_stop'), key }));
 `;
 const ASK_AGAIN = `
 process.on('SIGTERM', () => process.exit(0));

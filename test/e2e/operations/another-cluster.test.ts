@@ -40,7 +40,7 @@ describe.skipIf(missing)('another cluster', () => {
     assert.equal(status, 201, body.message);
   };
 
-  it('finds Secrets that were restored with label and annotations and without owner; others\' keys are made anew', async () => {
+  it('takes restored Secrets that have label and annotations but no owner; makes other keys anew', async () => {
     await cluster.apply(SCENE);
     await cluster.apply(OBJECTS);
     const label = { 'modelgateway.dev/api-key': 'given' };

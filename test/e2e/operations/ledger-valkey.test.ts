@@ -164,7 +164,7 @@ describe.skipIf(valkey.skip)('the bundled Valkey, by the commands of the documen
     await folder?.[Symbol.asyncDispose]();
   });
 
-  it('a snapshot is restored below gateways that live: they and the statuses put back what it lacks, and nothing is spent twice', async () => {
+  it('a snapshot restored below running gateways is completed by them, and nothing is spent twice', async () => {
     const known = { spent: 0n };
     const statuses: NonNullable<ValkeyLedgerOptions['refill']> = async () => ({
       accounts: [{ account: OTHER, spentNanoUsd: known.spent }],
@@ -211,7 +211,7 @@ describe.skipIf(valkey.skip)('the bundled Valkey, by the commands of the documen
     await closeAll();
   });
 
-  it('a snapshot that nobody remembers more of is what was spent, and calls under way are billed as far as they had come', async () => {
+  it('a snapshot alone is what was spent, and running calls are billed as far as they had come', async () => {
     await restore('snapshot');
     const { ledger } = await open('nobody', ALONE);
     await until('it is ready', () => isReady(ledger));

@@ -32,6 +32,30 @@ export const CLAUDE = { input: 3_000n, cached: 300n, write5m: 3_750n, write1h: 6
 export const EMBEDDING_TOKEN = 20n;
 export const IMAGE = 40_000_000n;
 
+/** A text of ten tokens of the tokenizer's vocabulary, by which a client that leaves is billed. */
+export const TEN_TOKENS = 'The quick brown fox jumps over the lazy dog.';
+
+/** A route that stops its provider when a client leaves, at the test prices: gpt-cancel or claude-cancel. */
+export function cancelManifest(protocol: 'OpenAI' | 'Anthropic', url: string): string {
+  const [name, baseUrl, price] = protocol === 'OpenAI'
+    ? ['gpt-cancel', `${url}/v1`, 'modelRatio: "1.25", completionRatio: "4"']
+    : ['claude-cancel', url, 'modelRatio: "1.5", completionRatio: "5"'];
+  return `
+apiVersion: modelgateway.dev/v1alpha1
+kind: ModelRoute
+metadata: {name: cancel}
+spec:
+  models: [{name: ${name}, contextTokens: 100000, maxOutputTokens: 4000}]
+  channels: [{name: only, protocol: ${protocol}, baseUrl: "${baseUrl}"}]
+  clientDisconnect: Cancel
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: PriceCatalog
+metadata: {name: cancel}
+spec: {models: [{name: ${name}, vendor: Test, quotaType: Token, ${price}}]}
+`;
+}
+
 /** One request as the gateway saw it. `source` is asked for where the call cost something; default Provider. */
 export interface Expected {
   /** Undefined: whether its status went out before the client left is a matter of chance. */

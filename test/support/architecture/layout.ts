@@ -92,12 +92,16 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/upstream': { may: [], packages: ['undici'] },
   'dataplane/state': { may: [
     'web/pricing/price-list.ts', 'web/pricing/price-rows.ts', 'dataplane/snapshot', 'dataplane/protocol/call-facts.ts',
-    'dataplane/protocol/providers.ts', 'dataplane/upstream/upstream.ts', ...LEDGER_CONTRACT,
+    'dataplane/protocol/providers.ts', 'dataplane/upstream/headers.ts', 'dataplane/upstream/upstream.ts',
+    ...LEDGER_CONTRACT,
   ] },
-  'dataplane/xds': { may: ['dataplane/clock.ts', 'dataplane/snapshot', 'dataplane/state'], packages: [
-    '@grpc/grpc-js', '@bufbuild/protobuf', 'pino',
-  ] },
-  'dataplane/telemetry': { may: ['dataplane/clock.ts', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino', 'prom-client'] },
+  'dataplane/xds': {
+    may: ['dataplane/clock.ts', 'dataplane/snapshot', 'dataplane/state'],
+    packages: ['@grpc/grpc-js', '@bufbuild/protobuf', 'pino'],
+  },
+  'dataplane/telemetry': {
+    may: ['dataplane/clock.ts', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino', 'prom-client'],
+  },
   'dataplane/admin': { may: ['dataplane/listen.ts'] },
   'dataplane/pipeline': {
     may: [
@@ -107,7 +111,8 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   },
   'dataplane/jobs': {
     may: [
-      'dataplane/clock.ts', 'dataplane/errors.ts', 'dataplane/state', 'dataplane/protocol', 'dataplane/upstream', 'dataplane/pipeline',
+      'dataplane/clock.ts', 'dataplane/errors.ts', 'dataplane/state', 'dataplane/protocol', 'dataplane/upstream',
+      'dataplane/pipeline',
       'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT,
     ],
   },
@@ -186,7 +191,8 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
 
 /** The composition roots, which put the parts together: only the command line and one another import them. */
 export const WIRING = [
-  'bin', 'operator/file.ts', 'operator/file-console.ts', 'operator/cluster.ts', 'dataplane/main.ts', 'dataplane/proxy.ts',
+  'bin', 'operator/file.ts', 'operator/file-console.ts', 'operator/cluster.ts', 'dataplane/main.ts',
+  'dataplane/proxy.ts',
   'dataplane/sidecar/main.ts',
 ] as const;
 

@@ -7,8 +7,10 @@ import { PURE, PURE_IMPORTS } from './layout.ts';
 
 /** Globals that reach outside, whatever is done with them. */
 const IMPURE = new Set([
-  'process', 'globalThis', 'console', 'performance', 'crypto', 'fetch', 'setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask', 'require',
-  'WebSocket', 'EventSource', 'BroadcastChannel', 'navigator', 'localStorage', 'sessionStorage', 'eval', 'Function', 'import.meta', 'Temporal', 'WeakRef',
+  'process', 'globalThis', 'console', 'performance', 'crypto', 'fetch', 'setTimeout', 'setInterval', 'setImmediate',
+  'queueMicrotask', 'require',
+  'WebSocket', 'EventSource', 'BroadcastChannel', 'navigator', 'localStorage', 'sessionStorage', 'eval', 'Function',
+  'import.meta', 'Temporal', 'WeakRef',
 ]);
 const IMPURE_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   Math: ['random'], Date: ['now'], AbortSignal: ['timeout'], Atomics: ['wait', 'waitAsync'],

@@ -22,7 +22,8 @@ interface Gathered {
 
 const FUNCTIONS = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']);
 const BRANCHES = new Set([
-  'IfStatement', 'ConditionalExpression', 'ForStatement', 'ForInStatement', 'ForOfStatement', 'WhileStatement', 'DoWhileStatement', 'LogicalExpression',
+  'IfStatement', 'ConditionalExpression', 'ForStatement', 'ForInStatement', 'ForOfStatement', 'WhileStatement',
+  'DoWhileStatement', 'LogicalExpression',
 ]);
 const LOGICAL_ASSIGNMENTS = new Set(['&&=', '||=', '??=']);
 

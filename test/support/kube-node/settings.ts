@@ -38,23 +38,27 @@ export function kubeconfig(place: Place): string {
 export function etcdArgs({ folder }: Place): string[] {
   const [client, peer] = ['http://127.0.0.1:2379', 'http://127.0.0.1:2380'];
   return [
-    `--data-dir=${folder}/etcd`, '--unsafe-no-fsync', `--listen-client-urls=${client}`, `--advertise-client-urls=${client}`,
+    `--data-dir=${folder}/etcd`, '--unsafe-no-fsync', `--listen-client-urls=${client}`,
+    `--advertise-client-urls=${client}`,
     `--listen-peer-urls=${peer}`, `--initial-advertise-peer-urls=${peer}`, `--initial-cluster=default=${peer}`,
   ];
 }
 
 export function apiserverArgs({ folder, network }: Place): string[] {
   return [
-    '--etcd-servers=http://127.0.0.1:2379', `--cert-dir=${folder}/pki`, `--secure-port=${API_PORT}`, `--advertise-address=${network.node}`, `--bind-address=${network.node}`,
+    '--etcd-servers=http://127.0.0.1:2379', `--cert-dir=${folder}/pki`, `--secure-port=${API_PORT}`,
+    `--advertise-address=${network.node}`, `--bind-address=${network.node}`,
     `--service-cluster-ip-range=${network.services}`, '--service-account-issuer=https://kubernetes.default.svc',
-    `--service-account-key-file=${folder}/sa.pub`, `--service-account-signing-key-file=${folder}/sa.key`, `--token-auth-file=${folder}/tokens.csv`,
+    `--service-account-key-file=${folder}/sa.pub`, `--service-account-signing-key-file=${folder}/sa.key`,
+    `--token-auth-file=${folder}/tokens.csv`,
     '--authorization-mode=Node,RBAC', '--kubelet-preferred-address-types=InternalIP',
   ];
 }
 
 export function controllerManagerArgs({ folder }: Place): string[] {
   return [
-    `--kubeconfig=${folder}/kubeconfig`, `--service-account-private-key-file=${folder}/sa.key`, `--root-ca-file=${folder}/pki/apiserver.crt`,
+    `--kubeconfig=${folder}/kubeconfig`, `--service-account-private-key-file=${folder}/sa.key`,
+    `--root-ca-file=${folder}/pki/apiserver.crt`,
     '--use-service-account-credentials', '--leader-elect=false', '--secure-port=0',
   ];
 }

@@ -12,7 +12,8 @@ const GONE_WITHIN_MS = 120_000;
 const POLL_MS = 500;
 /** Cluster-wide things that tests make, the ones that hold others last. */
 const KINDS = [
-  '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings', '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',
+  '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings',
+  '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',
   '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations',
   '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', '/apis/rbac.authorization.k8s.io/v1/clusterroles',
   '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', '/api/v1/namespaces',

@@ -7,7 +7,9 @@ import fc from 'fast-check';
 import { describe, it } from 'vitest';
 import type { ApiKey, ApiKeySpec } from '#crds/types.gen.ts';
 import { AccessError } from '../../../console/access/access.ts';
-import { formOfKey, newKeyForm, readKeyForm, specOfForm, timeOfInput, utcInput } from '../../../console/forms/api-key.ts';
+import {
+  formOfKey, newKeyForm, readKeyForm, specOfForm, timeOfInput, utcInput,
+} from '../../../console/forms/api-key.ts';
 import type { KeyForm } from '../../../console/forms/api-key.ts';
 import { mergeForms, patchOfForm, readBase, textsOfForm, writeBase } from '../../../console/forms/key-changes.ts';
 import { faultsOfRefusal } from '../../../console/forms/api-key.ts';
@@ -90,7 +92,7 @@ describe('moments', () => {
 });
 
 describe('an edit', () => {
-  it('that changes nothing patches nothing, whatever order the models come in and however fine the moment is written', () => {
+  it('that changes nothing patches nothing, whatever the order of models or the precision of times', () => {
     assert.deepEqual(patch(FORM), { value: undefined });
     assert.deepEqual(patch({ ...FORM, models: ['a', 'b'], expires: '2027-01-01T00:00:00' }), { value: undefined });
   });

@@ -6,7 +6,12 @@ import { createTtlCache } from '../../../console/access/ttl-cache.ts';
 import type { KubeRequest } from '../../../operator/kube/client.ts';
 import { KubeError, KubeUnreachable } from '../../../operator/kube/errors.ts';
 
-interface Rule { readonly verbs: readonly string[]; readonly apiGroups: readonly string[]; readonly resources: readonly string[]; readonly resourceNames?: readonly string[] }
+interface Rule {
+  readonly verbs: readonly string[];
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly resourceNames?: readonly string[];
+}
 
 interface Server {
   readsAll: boolean;

@@ -37,7 +37,7 @@ if (valkey.skip) {
   };
 
   describe('the book over a shared ledger', () => {
-    it('says what counting the records says, while they come and are refunded; also when it forgets accounts in between', async () => {
+    it('agrees with the records while they come, are refunded, and accounts are forgotten', async () => {
       const small = plannedCall.map((call) => ({ ...call, costNanoUsd: call.costNanoUsd % 1_000_000_000n }));
       const batch = fc.record({ calls: fc.array(small, { maxLength: 25 }), asked:
         fc.array(query, { minLength: 1, maxLength: 3 }), size: fc.integer({ min: 1, max: 20 }) });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, test } from 'vitest';
+import { networkInterfaces } from 'node:os';
+import { afterAll, beforeAll, describe, it, test } from 'vitest';
 import { createAdmin } from '../../../../dataplane/admin/server.ts';
 import type { ReadinessCheck } from '../../../../dataplane/admin/server.ts';
 import { Secret } from '../../../../dataplane/upstream/upstream.ts';
@@ -64,4 +65,38 @@ test('unknown paths and wrong methods', async () => {
   assert.deepEqual(await wrong.json(), { error: 'method not allowed' });
   const head = await fetch(`${base}/healthz`, { method: 'HEAD' });
   assert.equal(head.status, 200);
+});
+
+describe('the dump', () => {
+  it('never has a hash', async () => {
+    dump = () => ({ keys: [{ hashes: [{ sha256: 'abc' }] }], statuses: [{ keyHash: 'abc' }] });
+    assert.ok(!(await (await fetch(`${base}/config_dump`)).text()).includes('abc'));
+  });
+
+  const address = Object.values(networkInterfaces()).flat().find((each) => each?.family === 'IPv4' && !each.internal);
+  it.skipIf(!address)('is for this machine only, unless its reader may', async () => {
+    const allowed: string[] = [];
+    const sources = { metrics: { contentType: 'text/plain', metrics: () => Promise.resolve('') }, readiness: () => [] };
+    const closed = createAdmin({ ...sources, dump: () => 'shown' });
+    const guarded = createAdmin({
+      ...sources, dump: () => 'shown',
+      mayDump: (token) => {
+        allowed.push(token);
+        return Promise.resolve(token === 'reader');
+      },
+    });
+    const read = async (port: number, headers: Readonly<Record<string, string>> = {}): Promise<number> =>
+      (await fetch(`http://${address?.address}:${port}/config_dump`, { headers })).status;
+    try {
+      const [closedPort, port] = [await closed.listen('0.0.0.0', 0), await guarded.listen('0.0.0.0', 0)];
+      assert.equal(await read(closedPort), 403);
+      assert.equal((await fetch(`http://127.0.0.1:${closedPort}/config_dump`)).status, 200);
+      assert.equal(await read(port), 401);
+      assert.equal(await read(port, { authorization: 'Bearer stranger' }), 403);
+      assert.equal(await read(port, { authorization: 'Bearer reader' }), 200);
+      assert.deepEqual(allowed, ['stranger', 'reader']);
+    } finally {
+      await Promise.all([closed.close(), guarded.close()]);
+    }
+  });
 });

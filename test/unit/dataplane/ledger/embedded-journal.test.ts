@@ -221,13 +221,16 @@ describe('a file of the version before the journal', () => {
       month_start_ms INTEGER NOT NULL, month_spent_nano_usd INTEGER NOT NULL, total_spent_nano_usd INTEGER NOT NULL,
       last_used_ms INTEGER, past_windows TEXT NOT NULL) STRICT, WITHOUT ROWID;
     CREATE TABLE accounts (id TEXT PRIMARY KEY, spent_nano_usd INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-    CREATE TABLE holds (call_id TEXT PRIMARY KEY, key_uid TEXT NOT NULL, account TEXT NOT NULL, created_ms INTEGER NOT NULL,
+    CREATE TABLE holds (call_id TEXT PRIMARY KEY, key_uid TEXT NOT NULL, account TEXT NOT NULL,
+      created_ms INTEGER NOT NULL,
       group_name TEXT NOT NULL, model TEXT NOT NULL, channel TEXT NOT NULL, catalog TEXT NOT NULL,
       cost_nano_usd INTEGER NOT NULL, input INTEGER NOT NULL, cached INTEGER NOT NULL, cache_write_5m INTEGER NOT NULL,
-      cache_write_1h INTEGER NOT NULL, output INTEGER NOT NULL, usage_source TEXT NOT NULL, held_nano_usd INTEGER NOT NULL,
+      cache_write_1h INTEGER NOT NULL, output INTEGER NOT NULL, usage_source TEXT NOT NULL,
+      held_nano_usd INTEGER NOT NULL,
       day_start_ms INTEGER NOT NULL, month_start_ms INTEGER NOT NULL, key_limit_nano_usd INTEGER, period TEXT NOT NULL,
       credit_nano_usd INTEGER NOT NULL, renewed_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-    CREATE TABLE usage (seq INTEGER PRIMARY KEY, call_id TEXT NOT NULL UNIQUE, key_uid TEXT NOT NULL, account TEXT NOT NULL, created_ms INTEGER NOT NULL,
+    CREATE TABLE usage (seq INTEGER PRIMARY KEY, call_id TEXT NOT NULL UNIQUE, key_uid TEXT NOT NULL,
+      account TEXT NOT NULL, created_ms INTEGER NOT NULL,
       group_name TEXT NOT NULL, model TEXT NOT NULL, channel TEXT NOT NULL, catalog TEXT NOT NULL,
       cost_nano_usd INTEGER NOT NULL, input INTEGER NOT NULL, cached INTEGER NOT NULL, cache_write_5m INTEGER NOT NULL,
       cache_write_1h INTEGER NOT NULL, output INTEGER NOT NULL, usage_source TEXT NOT NULL, status TEXT NOT NULL,
@@ -244,10 +247,13 @@ describe('a file of the version before the journal', () => {
     const path = join(folder.path, 'ledger.db');
     const db = new DatabaseSync(path);
     db.exec(`PRAGMA journal_mode = WAL; ${VERSION_1}
-      INSERT INTO keys VALUES ('key-1', ${DAY}, 70, ${MONTH}, 90, 9000000000000000001, ${NOON_MS}, 'Day ${DAY - 86_400_000} 20');
+      INSERT INTO keys VALUES ('key-1', ${DAY}, 70, ${MONTH}, 90, 9000000000000000001, ${NOON_MS},
+        'Day ${DAY - 86_400_000} 20');
       INSERT INTO accounts VALUES ('team-a/team-a', 9000000000000000001);
-      INSERT INTO usage VALUES (1, 'old', ${CALL}, 70, 1, 2, 3, 4, 5, 'Provider', 'Succeeded', 6, 7, 90, NULL, ${NOON_MS});
-      INSERT INTO holds VALUES ('running', ${CALL}, 4, 1, 0, 0, 0, 2, 'Partial', 50, ${DAY}, ${MONTH}, 200, 'Daily', 9000000000000000100, ${NOON_MS + 500});`);
+      INSERT INTO usage VALUES (1, 'old', ${CALL}, 70, 1, 2, 3, 4, 5, 'Provider', 'Succeeded', 6, 7, 90, NULL,
+        ${NOON_MS});
+      INSERT INTO holds VALUES ('running', ${CALL}, 4, 1, 0, 0, 0, 2, 'Partial', 50, ${DAY}, ${MONTH}, 200,
+        'Daily', 9000000000000000100, ${NOON_MS + 500});`);
     db.close();
     const expected = async (): Promise<void> => {
       const ledger = await openEmbeddedLedger({ path, ...PATIENT, clock: () => NOON_MS });
@@ -280,7 +286,8 @@ describe('a file of the version before the journal', () => {
     const db = new DatabaseSync(path);
     db.exec(`PRAGMA journal_mode = WAL; ${VERSION_1}
       INSERT INTO accounts VALUES ('team-a/team-a', 10);
-      INSERT INTO holds VALUES ('running', ${CALL}, 4, 1, 0, 0, 0, 2, 'Partial', 50, ${DAY}, ${MONTH}, 200, 'Daily', 100, ${NOON_MS + 500});`);
+      INSERT INTO holds VALUES ('running', ${CALL}, 4, 1, 0, 0, 0, 2, 'Partial', 50, ${DAY}, ${MONTH}, 200,
+        'Daily', 100, ${NOON_MS + 500});`);
     db.close();
     const faults = new Int32Array(new SharedArrayBuffer(4)).fill(7);
     const ledger = await openEmbeddedLedger({ path, ...PATIENT, faults });

@@ -101,7 +101,7 @@ describe('the file', () => {
   }));
 });
 
-test('who reads spending again is told whose has changed, also once the file has it, and not by a closed ledger', () => inFolder(async (_path, open) => {
+test('a reader is told whose spending changed, but not by a closed ledger', () => inFolder(async (_path, open) => {
   const ledger = await open({ checkpointEveryMs: 1 });
   const first = await ledger.changesSince?.(undefined);
   assert.equal(first?.keys, undefined);

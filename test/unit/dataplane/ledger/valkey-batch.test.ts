@@ -34,10 +34,13 @@ const DUMP = `
       local members = redis.call('SMEMBERS', name)
       table.sort(members)
       text = table.concat(members, ',')
-    elseif kind == 'zset' then text = table.concat(redis.call('ZRANGEBYSCORE', name, ARGV[2], '+inf', 'WITHSCORES'), ',')
-    elseif kind == 'stream' then for _, entry in ipairs(redis.call('XRANGE', name, '-', '+')) do text = text .. entry[2][2] .. ';' end
+    elseif kind == 'zset' then
+      text = table.concat(redis.call('ZRANGEBYSCORE', name, ARGV[2], '+inf', 'WITHSCORES'), ',')
+    elseif kind == 'stream' then
+      for _, entry in ipairs(redis.call('XRANGE', name, '-', '+')) do text = text .. entry[2][2] .. ';' end
     elseif kind == 'hash' then text = redis.call('HGET', name, 'n') or '' end
-    text = string.gsub(string.gsub(text, '%d%d%d%d%d%d%d%d%d%d%d%d%d%-%d+', '#'), '[^ -~]', function(c) return string.format('<%d>', string.byte(c)) end)
+    text = string.gsub(string.gsub(text, '%d%d%d%d%d%d%d%d%d%d%d%d%d%-%d+', '#'), '[^ -~]',
+      function(c) return string.format('<%d>', string.byte(c)) end)
     if text ~= '' then lines[#lines + 1] = name .. (redis.call('PTTL', name) > 0 and ' ends ' or ' stays ') .. text end
   end
   table.sort(lines)
@@ -175,7 +178,7 @@ describe.skipIf(valkey.skip)('a batch', async () => {
     return { replies, store: store.replaceAll(base, '') };
   };
 
-  it('comes to what its operations come to one by one, and the usual call to what the general operations make of it', async () => {
+  it('gives what its operations give one by one, and the fast path what the general operations give', async () => {
     assert.notEqual(GENERAL, WHOLE);
     const words = new Set<string | undefined>();
     await fc.assert(fc.asyncProperty(histories, async (batches) => {

@@ -140,7 +140,9 @@ describe.skipIf(valkey.skip)('the ledger on Valkey, when things break', () => {
     const dataDir = await dataFolder();
     await mkdir(join(dataDir, 'ledger-journal'));
     const line = (id: string, cost: number, spent: number): string => JSON.stringify(['C', id, [
-      'settled', 'team-a/team-a', id, 'key-1', '1795176000000', '["auto-a","claude-sonnet-4-5","anthropic/direct","model-gateway/anthropic@1"]', '[10,1,2,3,30,"Provider"]', String(cost), '0', 'Succeeded', '1234',
+      'settled', 'team-a/team-a', id, 'key-1', '1795176000000',
+      '["auto-a","claude-sonnet-4-5","anthropic/direct","model-gateway/anthropic@1"]', '[10,1,2,3,30,"Provider"]',
+      String(cost), '0', 'Succeeded', '1234',
       String(spent), String(100 - spent), String(spent), String(spent), String(spent), '0', '0', '20777', '24322',
     ], ['', '0', 'anthropic/direct']]);
     await writeFile(join(dataDir, 'ledger-journal', 'current.jsonl'), `\n${line('a', 30, 30)}\n${line('b', 12, 42)}\n`);
@@ -159,7 +161,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey, when things break', () => {
     });
   });
 
-  test('a store that is emptied: nothing is admitted until all know it, and the balances are as they were', async () => {
+  test('an emptied store admits nothing until all processes know it; balances are as before', async () => {
     const server = await start();
     const over = { refillMs: REFILL_MS };
     const { ledger: first, events } = await open(server, { dataDir: await dataFolder(), over });
@@ -250,7 +252,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey, when things break', () => {
     assert.deepEqual(await second.hold(holdRequest('b', 41n, { limits })), SHORT('Key', 40n));
   });
 
-  test('a store that lost its end while nobody was there has what the journal of the next process says, and no more', async () => {
+  test('a store that lost its end while no process ran is refilled from the next process\'s journal only', async () => {
     const server = await start({ settings: [['dbfilename', 'dump.rdb']] });
     const dataDir = await dataFolder();
     const settle = async (ledger: Ledger, id: string, cost: bigint): Promise<void> => {
@@ -309,7 +311,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey, when things break', () => {
     assert.deepEqual(journal.undelivered, []);
   });
 
-  test('functions that the server has forgotten are loaded again; a user who may not have any uses the script', async () => {
+  test('functions that the server forgot are loaded again; a user without the right uses the script', async () => {
     const server = await start();
     const { ledger } = await open(server);
     await server.command('FUNCTION', 'FLUSH');

@@ -60,7 +60,7 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
     await second.close();
   });
 
-  test('a process that was reaped settles once afterwards, from what is free, and spends nothing that was given away', async () => {
+  test('a reaped process settles once afterwards, from what is free, and spends nothing given away', async () => {
     const place = newPlace();
     const [slow, other] = [randomUUID(), randomUUID()];
     const stopped = await open(place, { instance: slow });
@@ -158,7 +158,7 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
     await ledger.close();
   });
 
-  test('where processes count generations by themselves, an earlier one is refused only if its limits differ', async () => {
+  test('where processes count generations alone, an earlier one is refused only if its limits differ', async () => {
     const place = newPlace();
     const ledger = await open(place, { lenient: true });
     await ledger.hold(holdRequest(

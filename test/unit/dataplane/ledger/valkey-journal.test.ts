@@ -86,8 +86,14 @@ describe('the journal', () => {
   });
 
   test('reads what an older version wrote', async () => {
-    writeFileSync(join(folder, 'previous.jsonl'), '\n["C","req_1",["settled","team-a/team-a","req_1","key-1","1795176000000","[\\"auto-a\\",\\"m\\",\\"r/c\\",\\"ns/p@1\\"]","[10,1,2,3,30,\\"Provider\\"]","30","0","Succeeded","1234","30","70","1","30","30","30","30","20777","24322"],["","0","r/c"]]\n');
-    writeFileSync(join(folder, 'current.jsonl'), '\n["P",{"callId":"req_2","account":"team-a/team-a","adopt":{"name":"adopt","args":["req_2"]},"settle":{"name":"settle","args":["req_2","5"]}}]\n["P",{"callId":"req_3","account":"team-a/team-a","adopt":{"name":"adopt","args":[]},"settle":{"name":"settle","args":[]}}]\n["D","req_3"]\n');
+    writeFileSync(join(folder, 'previous.jsonl'),
+      '\n["C","req_1",["settled","team-a/team-a","req_1","key-1","1795176000000","[\\"auto-a\\",\\"m\\",' +
+      '\\"r/c\\",\\"ns/p@1\\"]","[10,1,2,3,30,\\"Provider\\"]","30","0","Succeeded","1234","30","70","1","30",' +
+      '"30","30","30","20777","24322"],["","0","r/c"]]\n');
+    writeFileSync(join(folder, 'current.jsonl'),
+      '\n["P",{"callId":"req_2","account":"team-a/team-a","adopt":{"name":"adopt","args":["req_2"]},' +
+      '"settle":{"name":"settle","args":["req_2","5"]}}]\n["P",{"callId":"req_3","account":"team-a/team-a",' +
+      '"adopt":{"name":"adopt","args":[]},"settle":{"name":"settle","args":[]}}]\n["D","req_3"]\n');
     const journal = await open();
     assert.deepEqual(journal.undelivered, [{
       callId: 'req_2', account: 'team-a/team-a', adopt: { name: 'adopt', args: ['req_2'] },
@@ -96,7 +102,8 @@ describe('the journal', () => {
     assert.deepEqual(await journal.refills(all), [{
       name: 'refill',
       args: [
-        'req_1', 'key-1', 'team-a/team-a', '1795176000000', '["auto-a","m","r/c","ns/p@1"]', '[10,1,2,3,30,"Provider"]', '30', '0', 'Succeeded', '1234', '30', '70', '1', '30', '30', '30', '30',
+        'req_1', 'key-1', 'team-a/team-a', '1795176000000', '["auto-a","m","r/c","ns/p@1"]', '[10,1,2,3,30,"Provider"]',
+        '30', '0', 'Succeeded', '1234', '30', '70', '1', '30', '30', '30', '30',
         '20777', '24322', '', '0', 'r/c', '',
       ],
     }]);

@@ -161,7 +161,8 @@ describe.skipIf(valkey.skip)('a short reply', async () => {
 
   const moved = origin('a', { group: 'vip', channel: 'other/backup', catalog: 'model-gateway/other@7' });
   const huge = 9_000_000_000n * 10n ** 9n;
-  const cases: readonly (readonly [name: string, limits: Partial<Limits>, heldNanoUsd: bigint, settled: Settlement])[] = [
+  type Case = readonly [name: string, limits: Partial<Limits>, heldNanoUsd: bigint, settled: Settlement];
+  const cases: readonly Case[] = [
     ['within its hold', { keyLimitNanoUsd: 100n }, 80n, settlement('a', 30n)],
     ['of a key without a limit', {}, 80n, settlement('a', 30n)],
     ['beyond its hold', { keyLimitNanoUsd: 100n }, 20n, settlement('a', 90n)],

@@ -24,7 +24,8 @@ const openssl = await need('openssl');
 async function certificates(folder: string): Promise<{ ca: string; cert: string; key: string }> {
   const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
   await promisify(execFile)(openssl.path, [
-    'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '1', '-subj', '/CN=ledger', '-addext', 'subjectAltName=IP:127.0.0.1',
+    'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '1', '-subj',
+    '/CN=ledger', '-addext', 'subjectAltName=IP:127.0.0.1',
     '-keyout', key, '-out', cert,
   ]);
   return { ca: cert, cert, key };

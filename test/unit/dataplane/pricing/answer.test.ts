@@ -82,20 +82,6 @@ describe('price list over HTTP', () => {
     assert.doesNotMatch(ask('/pricing', { search: '?sort=-model' }, changed).body.toString(), /sora-2/);
   });
 
-  test('only so many views are kept', () => {
-    const fresh = sampleState(REALISTIC);
-    const first = ask('/pricing', {}, fresh);
-    for (let index = 0; index < 20; index += 1) ask('/pricing', { search: `q=${index}` }, fresh);
-    assert.equal(ask('/pricing', {}, fresh).body, first.body, 'searches take no place');
-    for (const column of ['model', 'type', 'model_ratio', 'completion_ratio', 'cache_ratio', 'groups']) {
-      for (const search of [`sort=${column}`, `sort=-${column}`, `sort=${column}&type=token`])
-        ask('/pricing', { search }, fresh);
-    }
-    const again = ask('/pricing', {}, fresh);
-    assert.notEqual(again.body, first.body);
-    assert.deepEqual(again, first);
-  });
-
   test('the page names its assets relatively, and they are kept for ever', () => {
     const page = ask('/pricing').body.toString();
     assert.deepEqual([...pricingAssets.keys()].map((path) => path.replace(/[0-9a-f]{12}/, '*')),

@@ -2,7 +2,9 @@
  * Price lists for the tests: compiled from snapshots, as a proxy does it.
  */
 import { parseDecimal } from '../../../../dataplane/snapshot/decimal.ts';
-import { ClientDisconnect, Endpoint, Input, Protocol, QuotaType } from '../../../../dataplane/snapshot/snapshot.gen.ts';
+import {
+  ClientDisconnect, Endpoint, Input, OnTimeout, Protocol, QuotaType, Reasoning,
+} from '../../../../dataplane/snapshot/snapshot.gen.ts';
 import type { Group, Model, ModelRoute, Price, Snapshot } from '../../../../dataplane/snapshot/snapshot.gen.ts';
 import { compile } from '../../../../dataplane/state/compile.ts';
 import type { State } from '../../../../dataplane/state/state.ts';
@@ -88,7 +90,7 @@ function sampleModel(name: string): Model {
   return {
     name, endpoints: [Endpoint.CHAT], inputs: [Input.TEXT], contextTokens:
       200_000, maxOutputTokens: 64_000, imageTokens: 4096,
-    outputLimitField: 'max_completion_tokens', allow: [],
+    outputLimitField: 'max_completion_tokens', allow: [], reasoning: Reasoning.AUTO,
   };
 }
 
@@ -96,10 +98,11 @@ function sampleRoute(models: readonly Model[]): ModelRoute {
   return {
     namespace:
       NAMESPACE, name: 'all', generation: 1n, models, retryAttempts: 2, clientDisconnect: ClientDisconnect.CANCEL,
+    onTimeout: OnTimeout.BILL_NOTHING, allowedFields: [],
     channels: [{
       name: 'direct', protocol: Protocol.OPENAI, baseUrl:
         'https://provider.example/v1', apiKey: undefined, models: [], priority: 0, weight: 100,
-      timeouts: { connectMs: 5000, firstByteMs: 120_000, wholeMs: 600_000, idleMs: 120_000 },
+      timeouts: { connectMs: 5000, firstByteMs: 120_000, wholeMs: 600_000, idleMs: 120_000 }, allowedHeaders: [],
     }],
   };
 }
@@ -143,7 +146,8 @@ export const REALISTIC: Sample = {
       'Budget', priceRatio: '0.8', models: ['gpt-4o-mini', 'gpt-4.1-mini', 'gpt-5-mini', 'claude-haiku-4-5',
       'gemini-2.5-flash', 'deepseek-chat', 'mistral-small-latest', 'text-embedding-3-small'] },
     { name: 'smart', displayName: 'Smart', members: ['vip', 'auto-a'] },
-    { name: 'vip', displayName: 'VIP', priceRatio:
-      '1.5', models: [...ANTHROPIC.map(([name]) => name), 'gpt-5', 'gpt-4o', 'gemini-2.5-pro', 'flux-1.1-pro'] },
+    { name: 'vip', displayName: 'VIP', priceRatio: '1.5', models: [
+      ...ANTHROPIC.map(([name]) => name), 'gpt-5', 'gpt-4o', 'gemini-2.5-pro', 'flux-1.1-pro',
+    ] },
   ],
 };

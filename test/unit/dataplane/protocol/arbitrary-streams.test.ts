@@ -192,7 +192,7 @@ test('a place within the content is counted in UTF-16 units', () => {
   assert.match(sent, /"start_index":0,"end_index":11\b/);
 });
 
-test('thousands of events in one piece leave as one piece, with the usage chunk taken out and every event metered', () => {
+test('thousands of events in one chunk leave as one, without the usage chunk, and all are metered', () => {
   const events =
     Array.from({ length: 5000 }, (_none, index) => openaiChunk(`{"content":"word ${index}"}`, ',"usage":null'));
   const stop = openaiChunk('{}').replace('null', '"stop"');

@@ -31,7 +31,9 @@ const openaiShape = fc.record({
     (t: string) => `{"reasoning":"${t}","reasoning_content":"${t}"}`, (t: string) =>
       `{"reasoning":"b","reasoning_content":"${t}","content":"c"}`,
     (t: string) => `{"tool_calls":[{"index":0,"function":{"arguments":"${t}"}}]}`,
-    (t: string) => `{"tool_calls":[{"index":0,"id":"i","function":{"name":"n","arguments":"${t}"}},{"index":1,"function":{"arguments":"x"}}],"content":"${t}"}`,
+    (t: string) =>
+      `{"tool_calls":[{"index":0,"id":"i","function":{"name":"n","arguments":"${t}"}},{"index":1,` +
+      `"function":{"arguments":"x"}}],"content":"${t}"}`,
     (t: string) => `{"c\\u006fntent":"${t}"}`, (t: string) =>
       `{"content":"first","content":"${t}"}`, (t: string) => `{"content":[{"type":"text","text":"${t}"}]}`,
   ),

@@ -91,7 +91,9 @@ test('an event beyond reason fails the stream', () => {
 
 test('events that nest beyond reason break nothing, and pass through where nothing is converted', () => {
   const deep = '['.repeat(100_000) + ']'.repeat(100_000);
-  const start = `event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"n","input":{"a":${deep}}}}\n\n`;
+  const start =
+    'event: content_block_start\ndata: {"type":"content_block_start","index":0,' +
+    `"content_block":{"type":"tool_use","id":"t","name":"n","input":{"a":${deep}}}}\n\n`;
   const stop = 'event: content_block_stop\ndata: {"type":"content_block_stop","index":0}\n\n';
   const converted = run('OpenAI', 'Anthropic', start + stop);
   assert.ok(converted.outcome === 'Failed' || converted.sent.includes(deep));

@@ -215,7 +215,9 @@ test('an answer that is none is a SyntaxError', () => {
 });
 
 test('an answer without an id or a time takes the provider\'s', () => {
-  const completion = Buffer.from('{"id":"chatcmpl-9","model":"x","choices":[{"index":0,"message":{"role":"assistant","content":"a"},"finish_reason":"stop"}]}');
+  const completion = Buffer.from(
+    '{"id":"chatcmpl-9","model":"x","choices":[{"index":0,"message":{"role":"assistant","content":"a"},' +
+    '"finish_reason":"stop"}]}');
   assert.match(Buffer.from(converterFor('Anthropic', 'OpenAI').response(completion).body).toString(), /"id":"msg_9"/);
   const message = Buffer.from('{"id":"msg_8","model":"x","content":[],"stop_reason":"end_turn"}');
   assert.match(Buffer.from(converterFor('OpenAI', 'Anthropic')

@@ -67,7 +67,9 @@ test('images pass through, with figures where there are any', () => {
   const { body, meter } = imagesConverter.response(plain);
   assert.equal(body, plain);
   assert.deepEqual([meter.final, meter.reported.input, meter.reported.output], [true, 0, 0]);
-  const counted = imagesConverter.response(Buffer.from('{"created":1,"data":[{"b64_json":"AAAA"}],"usage":{"input_tokens":50,"output_tokens":4160,"total_tokens":4210,"input_tokens_details":{"text_tokens":50,"image_tokens":0}}}'));
+  const counted = imagesConverter.response(Buffer.from(
+    '{"created":1,"data":[{"b64_json":"AAAA"}],"usage":{"input_tokens":50,"output_tokens":4160,' +
+    '"total_tokens":4210,"input_tokens_details":{"text_tokens":50,"image_tokens":0}}}'));
   assert.deepEqual([counted.meter.reported.input, counted.meter.reported.output], [50, 4160]);
   assert.throws(() => imagesConverter.response(Buffer.from('{"error":"x"}')), SyntaxError);
 });
@@ -75,7 +77,9 @@ test('images pass through, with figures where there are any', () => {
 test('a stream of images holds the latest whole one back until it is over', () => {
   const partial = 'event: image_generation.partial_image\ndata: ' +
     '{"type":"image_generation.partial_image","partial_image_index":0,"b64_json":"AA"}\n\n';
-  const completed = (image: string): string => `event: image_generation.completed\ndata: {"type":"image_generation.completed","b64_json":"${image}","usage":{"input_tokens":5,"output_tokens":7,"total_tokens":12}}\n\n`;
+  const completed = (image: string): string =>
+    `event: image_generation.completed\ndata: {"type":"image_generation.completed","b64_json":"${image}",` +
+    '"usage":{"input_tokens":5,"output_tokens":7,"total_tokens":12}}\n\n';
   const bytes = Buffer.from(partial + completed('AAA') + partial + completed('BBB'));
   const open = () => imagesConverter.stream(STREAM_REQUEST);
   const whole = replay(open(), [bytes]);

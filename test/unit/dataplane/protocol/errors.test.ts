@@ -55,8 +55,10 @@ test('what says nothing readable is told by its status', () => {
 
 test('nothing that looks like a key, an account or an address is passed on', () => {
   for (const secret of [
-    'sk-proj-AbC123_x-yz', 'sk-ant-api03-abc', 'Bearer abc.def', 'gsk_abc123', 'xai-abc123', 'AIzaSyA-123456789', 'AKIAIOSFODNN7EXAMPLE', 'org-Ab12Cd34Ef56', 'proj_A1b2C3d4E5',
-    'https://api.openai.com/v1/chat?key=1', 'wss://x.internal/y', 'http://10.0.0.1:8080/', 'api.anthropic.com', 'my-llm.internal:9000', '10.1.2.3:443', 'eyJhbGciOi.eyJzdWIi.c2ln', 'a'.repeat(48), 'sk-...wxyz', 'sk-abcd****wxyz',
+    'sk-proj-AbC123_x-yz', 'sk-ant-api03-abc', 'Bearer abc.def', 'gsk_abc123', 'xai-abc123', 'AIzaSyA-123456789',
+    'AKIAIOSFODNN7EXAMPLE', 'org-Ab12Cd34Ef56', 'proj_A1b2C3d4E5',
+    'https://api.openai.com/v1/chat?key=1', 'wss://x.internal/y', 'http://10.0.0.1:8080/', 'api.anthropic.com',
+    'my-llm.internal:9000', '10.1.2.3:443', 'eyJhbGciOi.eyJzdWIi.c2ln', 'a'.repeat(48), 'sk-...wxyz', 'sk-abcd****wxyz',
   ]) {
     const { message } =
       readProviderError(401, Buffer.from(JSON.stringify({ error: { message: `Incorrect: ${secret}. Look it up.` } })));

@@ -324,7 +324,8 @@ test('every table of requests has examples', () => {
 /** Names of an interface's own members, out of a package's types. */
 function members(file: string, name: string): string[] {
   const text =
-    readFileSync(join(import.meta.dirname, '../../../../node_modules', file), 'utf8').replaceAll(/\/\*\*[^]*?\*\//g, '');
+    readFileSync(join(import.meta.dirname, '../../../../node_modules', file), 'utf8')
+      .replaceAll(/\/\*\*[^]*?\*\//g, '');
   const body = new RegExp(`^export interface ${name} (?:extends [^{]+)?\\{\n([^]*?)^\\}`, 'm').exec(text)?.[1];
   assert.ok(body !== undefined, `${name} in ${file}`);
   return [...body.matchAll(/^ {4}([a-z_]+)\??:/gm)].map(([, member]) => member ?? '');

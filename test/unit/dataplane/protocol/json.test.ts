@@ -160,7 +160,9 @@ test('nesting and sheer numbers are refused before they cost anything', () => {
 });
 
 test('numbers of any precision survive a conversion', () => {
-  const text = '{"id":12345678901234567890,"f":0.12345678901234567890123,"big":1e400,"tiny":1e-400,"plain":[1,2.5,-3,1000],"s":"1234567890123456789"}';
+  const text =
+    '{"id":12345678901234567890,"f":0.12345678901234567890123,"big":1e400,"tiny":1e-400,"plain":[1,2.5,-3,' +
+    '1000],"s":"1234567890123456789"}';
   assert.equal(writeJson(parseLossless(text)), text);
   assert.deepEqual(parseLossless('{"a":1.0,"b":1e3,"c":9007199254740991}'), { a: 1, b: 1000, c: 9007199254740991 });
   fc.assert(fc.property(fc.bigInt(), (id) => {
@@ -198,7 +200,7 @@ test('no body is taken for one with a member twice, and none with one is let thr
   }), { numRuns: 300 });
 });
 
-test('a name within a conversation that differs only by case is refused; the client\'s own data is called as it likes', () => {
+test('a name of the protocol that differs only by case is refused; names in the client\'s own data are not', () => {
   const read = (read: (body: Buffer, parsed: Readonly<Record<string, unknown>>) => unknown, fields: object):
     | string | undefined => {
     const body = Buffer.from(JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...fields }));

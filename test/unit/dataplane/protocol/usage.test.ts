@@ -9,7 +9,9 @@ import { MessageEventMeter } from '../../../../dataplane/protocol/anthropic/stre
 import type { ChatFacts } from '../../../../dataplane/protocol/call-facts.ts';
 import { boundInput, estimateInput, estimateOutputTokens } from '../../../../dataplane/protocol/estimate.ts';
 import { ChunkMeter } from '../../../../dataplane/protocol/openai/stream-meter.ts';
-import { readUsage as readOpenAi, toReportedUsage as reportOpenAi } from '../../../../dataplane/protocol/openai/usage.ts';
+import {
+  readUsage as readOpenAi, toReportedUsage as reportOpenAi,
+} from '../../../../dataplane/protocol/openai/usage.ts';
 import { mergeDefined, readTokenCount } from '../../../../dataplane/protocol/usage.ts';
 import { readUsageAtEnds } from '../../../../dataplane/protocol/usage-at-ends.ts';
 

@@ -2,7 +2,7 @@
  * Support: snapshot objects that are valid as they are, with what a test wants otherwise.
  */
 import {
-  ClientDisconnect, Endpoint, Input, Period, Protocol, QuotaType, WhenShort,
+  ClientDisconnect, Endpoint, Input, OnTimeout, Period, Protocol, QuotaType, Reasoning, WhenShort,
 } from '../../../../dataplane/snapshot/snapshot.gen.ts';
 import type {
   Account, Channel, Group, GroupRoute, Key, Model, ModelRoute, Price, PriceCatalog, Snapshot,
@@ -20,8 +20,9 @@ export function snapshotOf(changes: Partial<Snapshot> = {}): Snapshot {
 
 export function keyOf(name: string, changes: Partial<Key> = {}): Key {
   return {
-    uid: `uid-${name}`, namespace:
-      'team-a', name, generation: 1n, hashes: [{ sha256: hashOf(1) }], prefix: 'sk-abcd', enabled: true, refusal: '',
+    uid: `uid-${name}`, namespace: 'team-a', name, generation: 1n, hashes: [{ sha256: hashOf(
+      1,
+    ) }], prefix: 'sk-abcd', enabled: true, refusal: '',
     group: 'auto-a', account:
       'team-a/team-a', period: Period.NEVER, whenShort: WhenShort.LOWER, models: undefined, ...changes,
   };
@@ -36,8 +37,10 @@ export function routeEntry(route: string, changes: Partial<GroupRoute> = {}): Gr
 }
 
 export function directGroup(name: string, routes: readonly GroupRoute[], changes: Partial<Group> = {}): Group {
-  return { namespace: GATEWAY, name, generation:
-    1n, displayName: name, priceRatioE9: 1_000_000_000n, access: { $case: 'direct', value: { routes } }, ...changes };
+  return {
+    namespace: GATEWAY, name, generation: 1n, displayName: name, priceRatioE9: 1_000_000_000n,
+    access: { $case: 'direct', value: { routes } }, ...changes,
+  };
 }
 
 export function automaticGroup(name: string, members: readonly string[], changes: Partial<Group> = {}): Group {
@@ -48,7 +51,7 @@ export function modelOf(name: string, changes: Partial<Model> = {}): Model {
   return {
     name, endpoints: [Endpoint.CHAT], inputs: [Input.TEXT], contextTokens:
       200_000, maxOutputTokens: 64_000, imageTokens: 4096,
-    outputLimitField: 'max_completion_tokens', allow: [], ...changes,
+    outputLimitField: 'max_completion_tokens', allow: [], reasoning: Reasoning.AUTO, ...changes,
   };
 }
 
@@ -56,15 +59,17 @@ export function channelOf(name: string, changes: Partial<Channel> = {}): Channel
   return {
     name, protocol: Protocol.OPENAI, baseUrl:
       `https://${name}.example/v1`, apiKey: { value: `secret-of-${name}` }, models: [], priority: 0, weight: 100,
-    timeouts: { connectMs: 5000, firstByteMs: 120_000, wholeMs: 600_000, idleMs: 120_000 }, ...changes,
+    timeouts: { connectMs:
+      5000, firstByteMs: 120_000, wholeMs: 600_000, idleMs: 120_000 }, allowedHeaders: [], ...changes,
   };
 }
 
 export function routeOf(
   name: string, models: readonly Model[], channels: readonly Channel[], changes: Partial<ModelRoute> = {},
 ): ModelRoute {
-  return { namespace: GATEWAY, name, generation:
-    1n, models, channels, retryAttempts: 2, clientDisconnect: ClientDisconnect.CANCEL, ...changes };
+  return { namespace: GATEWAY, name, generation: 1n, models, channels, retryAttempts:
+    2, clientDisconnect: ClientDisconnect.CANCEL, onTimeout: OnTimeout.BILL_NOTHING,
+    allowedFields: [], ...changes };
 }
 
 export function priceOf(name: string, changes: Partial<Price> = {}): Price {

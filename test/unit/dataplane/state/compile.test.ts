@@ -9,7 +9,8 @@ import type { Snapshot } from '../../../../dataplane/snapshot/snapshot.gen.ts';
 import { compile } from '../../../../dataplane/state/compile.ts';
 import type { Candidate, Credential, Offer, State } from '../../../../dataplane/state/state.ts';
 import {
-  accountOf, automaticGroup, catalogOf, channelOf, completeSnapshot, directGroup, hashOf, keyOf, modelOf, priceOf, routeEntry, routeOf, snapshotOf,
+  accountOf, automaticGroup, catalogOf, channelOf, completeSnapshot, directGroup, hashOf, keyOf, modelOf, priceOf,
+  routeEntry, routeOf, snapshotOf,
 } from '../snapshot/objects.ts';
 
 function offerOf(state: State, group: string, model: string): Offer {

@@ -13,10 +13,10 @@ export function reportOf(changes: Partial<CallReport> = {}): CallReport {
     model: 'gpt-5', group: 'auto-a',
     attempts: [attemptOf('ok')],
     billing: {
-      status: 'Succeeded', usageSource: 'Provider',
+      channel: 'openai/direct', status: 'Succeeded', usageSource: 'Provider',
       tokens: { input: 1000, cached: 200, cacheWrite5m: 30, cacheWrite1h: 4, output: 101 },
       costNanoUsd: 33_750_000n, unbilledNanoUsd: 0n,
     },
-    durationMs: 1500.12345, firstByteMs: 500, ...changes,
+    timedOut: false, durationMs: 1500.12345, firstByteMs: 500, ...changes,
   };
 }

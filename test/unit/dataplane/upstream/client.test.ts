@@ -32,7 +32,7 @@ test('a whole answer: status, headers, body; the request carries credential, bod
   assert.equal(headers['x-api-key'], undefined);
 });
 
-test('a credential in another header; default headers that the client may override; no credential where there is none', async () => {
+test('a credential in another header; default headers that clients may override; no credential at all', async () => {
   const seen: Record<string, string | string[] | undefined>[] = [];
   const base = await startHttp((request, response) => { seen.push(request.headers); response.end('{}'); });
   const upstreams = startUpstreams();
@@ -159,7 +159,7 @@ test('redirects are answers, not followed', async () => {
   assert.equal(calls, 1);
 });
 
-test('the signal aborts before sending, before the head and within the body, and the provider sees its connection close', async () => {
+test('the signal aborts before sending, before the head and within the body, and closes the connection', async () => {
   const closed = Promise.withResolvers<void>();
   let connections = 0;
   const base = await startHttp((request, response) => {

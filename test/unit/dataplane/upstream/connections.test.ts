@@ -37,7 +37,7 @@ test('a kept connection that the provider has closed is replaced', async () => {
   for (let i = 0; i < 20; i++) assert.equal(await readAll((await upstreams.send(target, requestOf())).body), 'ok');
 });
 
-test('a kept connection that the provider closes on the next request: Reset, since the request may have been read', async () => {
+test('a kept connection that closes on the next request: Reset, since it may have been read', async () => {
   const answered = new Set<Socket>();
   const base = await startRaw((socket) => {
     if (answered.has(socket)) return void socket.destroy();
@@ -90,7 +90,7 @@ test('close waits for running calls and refuses new ones', async () => {
   await closing;
 });
 
-test('a request that was aborted is not followed by another on its connection, even where it may be sent twice', async () => {
+test('no request follows an aborted one on its connection, even where it may be sent twice', async () => {
   const connections: number[] = [];
   const arrived = Promise.withResolvers<void>();
   const base = await startRaw((socket, request, connection) => {
@@ -126,7 +126,7 @@ test('a signal that outlives its calls keeps no listeners of them, and warns of 
   assert.equal(getEventListeners(signal, 'abort').length, 0);
 });
 
-test('an idle connection is closed before its provider closes it, and not used again where no time is left', async () => {
+test('an idle connection closes before its provider closes it, and is not used where no time is left', async () => {
   const closed = Promise.withResolvers<void>();
   const connections = new Set<Socket>();
   const base = await startRaw((socket, request) => {

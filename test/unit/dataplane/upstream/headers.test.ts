@@ -1,17 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { requestHeaders, responseHeaders } from '../../../../dataplane/upstream/headers.ts';
+import { anthropic } from '../../../../dataplane/protocol/anthropic/provider.ts';
+import { openai } from '../../../../dataplane/protocol/openai/provider.ts';
+import { allowHeaders, requestHeaders, responseHeaders } from '../../../../dataplane/upstream/headers.ts';
 
 /** What the target of such a channel says. */
-const OPENAI = ['anthropic-'];
-const ANTHROPIC = ['openai-'];
+const OPENAI = allowHeaders(openai.clientHeaders);
+const ANTHROPIC = allowHeaders(anthropic.clientHeaders);
+/** What a channel allows whose team trusts its tenants. */
+const ALL = allowHeaders(['*']);
 
-test('to the provider: what may matter to it, and nothing of the connection, the credentials or the way it came', () => {
+test('to the provider: what its protocol needs, and nothing of the connection, the credentials or the way it came', () => {
   const kept = {
     'content-type':
       'application/json', accept: 'text/event-stream', 'user-agent': 'sdk/1', 'openai-beta': 'assistants=v2',
-    traceparent: '00-1-2-01', tracestate:
-      'a=b', 'idempotency-key': 'k', 'x-stainless-lang': 'js', 'x-own': '1', range: 'bytes=0-1',
+    traceparent: '00-1-2-01', tracestate: 'a=b', 'idempotency-key': 'k', 'x-stainless-lang': 'js', range: 'bytes=0-1',
   };
   const dropped = {
     connection: 'Keep-Alive, X-Named', 'keep-alive':
@@ -24,9 +27,26 @@ test('to the provider: what may matter to it, and nothing of the connection, the
       '10.0.0.1', 'x-forwarded-host': 'h', 'x-real-ip': '10.0.0.1', via: '1.1 a', 'cf-connecting-ip': '10.0.0.1',
     origin: 'https://page', referer:
       'https://page/', 'sec-fetch-mode': 'cors', 'x-modelgateway-anything': '1', 'x-envoy-attempt-count': '1',
-    'x-request-id': 'r', 'if-none-match': 'e', baggage: 'user=1', 'anthropic-beta': 'for the other protocol',
+    'x-request-id':
+      'r', 'if-none-match': 'e', baggage: 'user=1', 'anthropic-beta': 'for the other protocol', 'x-own': '1',
   };
   assert.deepEqual(requestHeaders({ ...kept, ...dropped }, OPENAI), kept);
+});
+
+test('and what its channel allows, but never what belongs to the connection or is a credential', () => {
+  const allowed = allowHeaders([
+    'x-own', 'x-team-*', 'authorization', 'x-api-key', 'host', 'x-forwarded-*', 'sec-*', 'content-*',
+    'x-modelgateway-*',
+  ]);
+  const headers = {
+    'x-own': '1', 'x-own-too': '1', 'x-team-a':
+      '1', 'x-team-': '1', 'x-team': '1', authorization: 'Bearer sk-x', 'x-api-key': 'sk-x', host: 'gateway',
+    'x-forwarded-for': '10.0.0.1', 'sec-fetch-mode':
+      'cors', 'content-length': '3', 'content-language': 'en', 'x-modelgateway-anything': '1',
+  };
+  assert.deepEqual(
+    requestHeaders(headers, allowed), { 'x-own': '1', 'x-team-a': '1', 'x-team-': '1', 'content-language': 'en' },
+  );
 });
 
 test('each protocol gets its own dialect\'s headers', () => {
@@ -36,8 +56,10 @@ test('each protocol gets its own dialect\'s headers', () => {
 });
 
 test('back to the client: nothing of the connection, the gateway\'s account or the provider\'s infrastructure', () => {
-  const kept = { 'content-type': 'text/event-stream', 'cache-control':
-    'no-cache', 'openai-processing-ms': '12', 'openai-version': '2020-10-01', 'x-own': '1' };
+  const kept = {
+    'content-type': 'text/event-stream', 'cache-control': 'no-cache', 'openai-processing-ms': '12',
+    'openai-version': '2020-10-01', 'x-own': '1',
+  };
   const dropped = {
     connection: 'x-named', 'x-named': '1', 'transfer-encoding':
       'chunked', 'content-length': '3', 'content-encoding': 'gzip', 'set-cookie': ['a=1', 'b=2'],
@@ -56,15 +78,17 @@ test('back to the client: nothing of the connection, the gateway\'s account or t
 test('a copy of the caller\'s key under any other name stays here', () => {
   const key = `sk-${'k'.repeat(48)}`;
   for (const shown of [{ authorization: `Bearer ${key}` }, { 'x-api-key': key }]) {
-    const copies = { 'x-forward-authorization':
-      `Bearer ${key}`, toauthorization: key, 'x-list': ['a', `b=${key};c`], 'x-debug': JSON.stringify({ key }) };
-    assert.deepEqual(requestHeaders({ ...shown, ...copies, 'x-own': '1', 'user-agent': 'sdk/1' }, OPENAI), {
+    const copies = {
+      'x-forward-authorization': `Bearer ${key}`, toauthorization: key, 'x-list': ['a', `b=${key};c`],
+      'x-debug': JSON.stringify({ key }),
+    };
+    assert.deepEqual(requestHeaders({ ...shown, ...copies, 'x-own': '1', 'user-agent': 'sdk/1' }, ALL), {
       'x-own': '1', 'user-agent': 'sdk/1',
     });
   }
   // what only looks like one is somebody's own
   assert.deepEqual(
-    requestHeaders({ authorization: 'Bearer sk-a', 'x-own': 'task-sk-a' }, OPENAI), { 'x-own': 'task-sk-a' },
+    requestHeaders({ authorization: 'Bearer sk-a', 'x-own': 'task-sk-a' }, ALL), { 'x-own': 'task-sk-a' },
   );
 });
 

@@ -8,6 +8,7 @@ import type { RequestListener, Server as HttpServer } from 'node:http';
 import { createServer as createTcp } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import { afterAll } from 'vitest';
+import { allowHeaders } from '../../../../dataplane/upstream/headers.ts';
 import { createUpstreams } from '../../../../dataplane/upstream/client.ts';
 import type { PooledUpstreams, UpstreamOptions } from '../../../../dataplane/upstream/client.ts';
 import { Secret, UpstreamFailure } from '../../../../dataplane/upstream/upstream.ts';
@@ -59,16 +60,19 @@ export function targetAt(baseUrl: string, changes: Partial<Omit<UpstreamTarget, 
   timeouts?: Partial<UpstreamTarget['timeouts']>;
 } = {}): UpstreamTarget {
   return {
-    id: 'route/channel', protocol:
-      'OpenAI', credential: { header: 'authorization', value: new Secret('Bearer provider-secret') },
-    defaultHeaders: {}, foreignHeaders: [], ...changes, baseUrl,
+    id: 'route/channel', protocol: 'OpenAI', credential: {
+      header: 'authorization', value: new Secret('Bearer provider-secret'),
+    },
+    defaultHeaders: {}, clientHeaders: allowHeaders([]), ...changes, baseUrl,
     timeouts: { ...TIMEOUTS, ...changes.timeouts },
   };
 }
 
 export function requestOf(changes: Partial<UpstreamRequest> = {}): UpstreamRequest {
-  return { method: 'POST', path: '/chat/completions', headers: { 'content-type': 'application/json' }, body:
-    Buffer.from('{}'), stream: false, signal: new AbortController().signal, ...changes };
+  return {
+    method: 'POST', path: '/chat/completions', headers: { 'content-type': 'application/json' }, body: Buffer.from('{}'),
+    stream: false, signal: new AbortController().signal, ...changes,
+  };
 }
 
 export async function readAll(body: AsyncIterable<Uint8Array>): Promise<string> {

@@ -61,7 +61,7 @@ describe('a proxy', { timeout: 60_000 }, () => {
     );
   });
 
-  it('refuses a bad object with all its faults, keeps its last good version, and takes the others of the same round', async () => {
+  it('refuses a bad object with all its faults, keeps its last good version, and takes the others', async () => {
     await using server = await testDistribution();
     await using proxy = await testProxy(server.port);
     const config = configOf([1]);
@@ -90,7 +90,7 @@ describe('a proxy', { timeout: 60_000 }, () => {
     assert.equal(proxy.client.figures().refused, 0);
   });
 
-  it('blames the newcomer of two that conflict, and takes it in, and says so, when the other one gives way', async () => {
+  it('blames the newer of two that conflict, and takes it, and says so, when the other gives way', async () => {
     await using server = await testDistribution();
     await using proxy = await testProxy(server.port);
     const config = configOf([1]);

@@ -40,7 +40,8 @@ describe('a kubeconfig', () => {
   it('with an exec plugin sends the token that the plugin prints', async () => {
     const plugin = join(folder, 'plugin');
     writeFileSync(plugin, `#!/bin/sh
-printf '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"%s-%s"}}' "$1" "$TENANT"\n`);
+printf '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"%s-%s"}}' \\
+  "$1" "$TENANT"\n`);
     chmodSync(plugin, 0o700);
     const exec = { apiVersion: 'client.authentication.k8s.io/v1', command:
       plugin, args: ['token'], env: [{ name: 'TENANT', value: 'a' }], interactiveMode: 'Never' };

@@ -46,7 +46,7 @@ test('a field of a newer schema is passed over', () => {
   assert.equal(snapshot.accounts[0]?.creditNanoUsd, 1_000_000_000n);
 });
 
-test('what cannot be used is refused as Invalid, with all that is wrong, and what refers to it is told the truth', () => {
+test('what cannot be used is Invalid, with all that is wrong, and what refers to it says so', () => {
   const result = translated(
     object(
       'Account', 'a', { grants: [{ name: 'g', usd: 'lots' }] },

@@ -12,7 +12,9 @@ import type { AuthenticationRefusal, Identity } from '../../../../operator/xds/a
 import { manageCertificates, LIFETIMES, renew } from '../../../../operator/xds/certificates.ts';
 import type { ManagedCertificates, StoredCertificates } from '../../../../operator/xds/certificates.ts';
 import type { DistributionSecurity } from '../../../../operator/xds/distribution.ts';
-import { validityOf, createAuthority, issueServing, dnsNamesOf } from '../../../../operator/xds/certificate-authority.ts';
+import {
+  validityOf, createAuthority, issueServing, dnsNamesOf,
+} from '../../../../operator/xds/certificate-authority.ts';
 import { configOf, testProxy } from '../../dataplane/xds/support.ts';
 import { tempFolder } from '../../../support/cli.ts';
 import { rawClient } from './raw-client.ts';

@@ -129,7 +129,8 @@ describe('price page', () => {
 });
 
 const HOSTILE = [
-  '<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', '\' onfocus=alert(1) x=\'', '</td></tr></table><h1>', '&lt;b&gt;', '&amp;',
+  '<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', '\' onfocus=alert(1) x=\'', '</td></tr></table><h1>',
+  '&lt;b&gt;', '&amp;',
   '{{7*7}}${7*7}`', '<!--', ']]>', '\u202Egnp.exe\u202C', 'مرحبا بالعالم', 'a\u0000b\u001F', 'x'.repeat(
     200,
   ), '\uD800', ' ', '🦊'.repeat(50),

@@ -23,7 +23,7 @@ export const parrot: Provider = {
   chat: { OpenAI: openaiToParrot, Anthropic: chain(anthropicToOpenai, openaiToParrot) },
   credential: (apiKey) => ['x-parrot-key', apiKey],
   defaultHeaders: { 'x-parrot-version': '1' },
-  foreignHeaders: ['anthropic-', 'openai-'],
+  clientHeaders: [],
   // any shape of error that has a message in it is understood
   readError: readProviderError,
 };
