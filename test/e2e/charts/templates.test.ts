@@ -63,7 +63,7 @@ describe.skipIf(helm.skip)('charts/model-gateway', () => {
       const own = ports.map(({ name }: { name: string }) => name);
       for (const hook of [readinessProbe, livenessProbe, startupProbe, lifecycle?.preStop]) {
         const port = hook?.httpGet?.port ?? hook?.tcpSocket?.port ?? 0;
-        assert.ok(typeof port === 'number' || own.includes(port), `${situation.name} ${owner} ${container.name}: ${port}`);
+        assert.ok(typeof port === 'number' || own.includes(port), `${situation.name} ${owner}: ${port}`);
       }
     }
   });

@@ -176,11 +176,13 @@ function podOf({ metadata, status }: KubeAnswer['body']): Pod {
   };
 }
 
-/** Runs what the chart's notes print, but for the port of this machine, which may be taken; resolves with the answer. */
+/** Runs what the chart's notes print, on a free port of this machine; resolves with the answer. */
 export async function makeFirstCall(world: World): Promise<unknown> {
   const commands = firstCallCommands(await world.helm('get', 'notes', RELEASE));
   const port = String(await freePort());
-  const said = await world.node.bash(commands.replace('8080:', `${port}:`).replace('127.0.0.1:8080', `127.0.0.1:${port}`));
+  const said = await world.node.bash(
+    commands.replace(' 8080:', ` ${port}:`).replace('127.0.0.1:8080', `127.0.0.1:${port}`),
+  );
   return JSON.parse(said.slice(said.lastIndexOf('\n{') + 1));
 }
 
