@@ -40,6 +40,8 @@ export interface KubeNode {
   readonly folder: string;
   /** Runs kubectl as somebody who may do everything; rejects with its words. */
   kubectl(...args: readonly string[]): Promise<string>;
+  /** Runs a script in bash, where kubectl is that of the node; rejects with its words. What it starts ends with it. */
+  bash(script: string): Promise<string>;
   /** kill -9 of a container, by the id in its pod's status: `containerd://…`. */
   killContainer(containerId: string): Promise<void>;
   /** A folder of the node that a pod of this user may write, for volumes. */
@@ -203,11 +205,18 @@ class Node implements KubeNode {
     );
   }
 
-  async kubectl(...args: readonly string[]): Promise<string> {
-    const { stdout } = await run(join(this.#programs.folder, 'kubectl'), args, {
-      maxBuffer:
-        64 * 2 ** 20, env: { PATH: process.env['PATH'], HOME: this.#sandbox.folder, KUBECONFIG: this.kubeconfig },
-    });
+  kubectl(...args: readonly string[]): Promise<string> {
+    return this.#asUser(join(this.#programs.folder, 'kubectl'), args);
+  }
+
+  bash(script: string): Promise<string> {
+    return this.#asUser('bash', ['-c', `set -euo pipefail\ntrap 'kill $(jobs -p)' EXIT\n${script}`]);
+  }
+
+  async #asUser(program: string, args: readonly string[]): Promise<string> {
+    const { stdout } = await run(program, args, { maxBuffer: 64 * 2 ** 20, env: {
+      PATH: `${this.#programs.folder}:${process.env['PATH']}`, HOME: this.#sandbox.folder, KUBECONFIG: this.kubeconfig,
+    } });
     return stdout;
   }
 

@@ -10,15 +10,17 @@
 {{- define "gateway.ledgerEnv" -}}
 {{- $external := .Values.ledger.external -}}
 {{- $folder := include "gateway.ledgerFolder" . -}}
+{{- $parameters := list }}
+{{- /* only where it is not the program's own default: an external URL may say it itself */}}
+{{- if ne (int .Values.ledger.timeoutMs) 200 }}{{ $parameters = append $parameters (printf "timeout-ms=%d" (int .Values.ledger.timeoutMs)) }}{{ end }}
 - name: MGW_LEDGER
 {{- if eq .Values.ledger.type "Bundled" }}
-  value: valkey://{{ include "gateway.component" (list . "valkey") }}.{{ .Release.Namespace }}.svc:6379/0?password-file={{ $folder }}/password
+  value: valkey://{{ include "gateway.component" (list . "valkey") }}.{{ .Release.Namespace }}.svc:6379/0?{{ prepend $parameters (printf "password-file=%s/password" $folder) | join "&" }}
 {{- else if $external.urlSecretName }}
   valueFrom:
     secretKeyRef: {name: {{ $external.urlSecretName }}, key: {{ $external.urlSecretKey }}}
 {{- else }}
 {{- $url := required "ledger.external.url or ledger.external.urlSecretName must say where the ledger is (ledger.type is External)" $external.url }}
-{{- $parameters := list }}
 {{- if $external.passwordSecretName }}{{ $parameters = append $parameters (printf "password-file=%s/password" $folder) }}{{ end }}
 {{- if $external.caSecretName }}{{ $parameters = append $parameters (printf "ca-file=%s/ca.crt" $folder) }}{{ end }}
   value: {{ $url }}{{ if $parameters }}{{ contains "?" $url | ternary "&" "?" }}{{ join "&" $parameters }}{{ end }}

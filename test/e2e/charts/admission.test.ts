@@ -236,6 +236,51 @@ describe.skipIf(missing)('admission', () => {
     });
   });
 
+  describe('an Account with ApiKeys', () => {
+    const deletion = (client: KubeClient, name: string): Promise<KubeAnswer> =>
+      client.call('DELETE', at('team-b', 'accounts', name));
+
+    it('is not deleted by accident, and the refusal says what to do', async () => {
+      await post(as('platform'), at('team-b', 'accounts'), account('team'));
+      await post(as('platform'), at('team-b', 'apikeys'), key('spender', 'standard'));
+      const refused = await until('the API server knows the key', () =>
+        as('platform').call('DELETE', `${at('team-b', 'accounts', 'team')}?dryRun=All`), ({ status }) =>
+        status === FORBIDDEN);
+      for (const words of [
+        'the Account team pays for the ApiKey spender, whose calls would all be refused without it',
+        'kubectl annotate account team --namespace team-b modelgateway.dev/allow-deletion=true',
+      ]) assert.ok(refused.body.message.includes(words), refused.body.message);
+      assert.equal((await deletion(as('platform'), 'team')).status, FORBIDDEN);
+    });
+
+    it('keeps no other one from being deleted', async () => {
+      await post(as('platform'), at('team-b', 'accounts'), account('unused'));
+      assert.equal((await deletion(as('platform'), 'unused')).status, 200);
+    });
+
+    it('is deleted by who says so in an annotation', async () => {
+      const metadata = { annotations: { 'modelgateway.dev/allow-deletion': 'true' } };
+      assert.equal(
+        (await as('platform').call('PATCH', at('team-b', 'accounts', 'team'), { metadata }, MERGE)).status, 200,
+      );
+      assert.equal((await deletion(as('platform'), 'team')).status, 200);
+    });
+
+    it('is deleted once its ApiKeys are', async () => {
+      await post(as('platform'), at('team-b', 'accounts'), account('team'));
+      assert.equal((await deletion(as('platform'), 'team')).status, FORBIDDEN);
+      assert.equal((await as('team-b').call('DELETE', at('team-b', 'apikeys', 'spender'))).status, 200);
+      await until('the API server knows it', () =>
+        deletion(as('platform'), 'team'), ({ status }) => status === 200);
+    });
+
+    it('of another gateway is not this one\'s affair', async () => {
+      await post(admin, at('other', 'accounts'), account('team', { gatewayNamespace: 'other' }));
+      await post(admin, at('other', 'apikeys'), key('spender', 'standard', {}, { gatewayNamespace: 'other' }));
+      assert.equal((await admin.call('DELETE', at('other', 'accounts', 'team'))).status, 200);
+    });
+  });
+
   it('a namespace goes with its Accounts: who may delete everywhere may delete here', async () => {
     const rules = [{ apiGroups: ['*'], resources: ['*'], verbs: ['delete', 'deletecollection', 'get', 'list'] }];
     await person('collector', NAMESPACE, []);
@@ -245,7 +290,11 @@ describe.skipIf(missing)('admission', () => {
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'collector' },
       subjects: [{ kind: 'ServiceAccount', name: 'collector', namespace: NAMESPACE }],
     });
-    const { status, body } = await as('collector').call('DELETE', at('team-a', 'accounts'));
+    // its ApiKeys are still there: only a namespace that ends takes Accounts along before them
+    assert.equal((await as('collector').call('DELETE', at('team-a', 'accounts'))).status, FORBIDDEN);
+    assert.equal((await admin.call('DELETE', '/api/v1/namespaces/team-a')).body.status.phase, 'Terminating');
+    const { status, body } = await until('the API server knows that it ends', () =>
+      as('collector').call('DELETE', at('team-a', 'accounts')), (answer) => answer.status !== FORBIDDEN);
     assert.equal(status, 200, body.message);
     assert.deepEqual((await admin.call('GET', at('team-a', 'accounts'))).body.items, []);
   });

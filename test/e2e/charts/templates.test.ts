@@ -55,6 +55,19 @@ describe.skipIf(helm.skip)('charts/model-gateway', () => {
     }
   });
 
+  it('names in probes and hooks only ports of the same container, where the kubelet looks for them', async () => {
+    for (const situation of situations) for (const { owner, template } of podTemplates(
+      await renderAll(helm, situation),
+    )) for (const container of template.spec.containers) {
+      const { ports = [], readinessProbe, livenessProbe, startupProbe, lifecycle } = container;
+      const own = ports.map(({ name }: { name: string }) => name);
+      for (const hook of [readinessProbe, livenessProbe, startupProbe, lifecycle?.preStop]) {
+        const port = hook?.httpGet?.port ?? hook?.tcpSocket?.port ?? 0;
+        assert.ok(typeof port === 'number' || own.includes(port), `${situation.name} ${owner}: ${port}`);
+      }
+    }
+  });
+
   it('names no object twice, and nothing of another gateway in the same cluster', async () => {
     const render = async (namespace: string) => renderedObjects(await runHelm(
       helm, 'template', 'gw', CHART, '--namespace', namespace,
@@ -76,6 +89,7 @@ const REFUSED: readonly [what: string, args: readonly string[], because: RegExp]
     'ledger.type=External', 'ledger.external.url=valkey://user:secret@host:6379',
   ], /ledger/],
   ['an external ledger without an address', ['ledger.type=External'], /ledger\.external\.url/],
+  ['an answer of the ledger that may take longer than its leases', ['ledger.timeoutMs=2001'], /timeoutMs/],
   ['a namespace that can be none', ['operator.watchNamespaces={Team_A}'], /watchNamespaces/],
   ['a port that is none', ['service.port=70000'], /port/],
   ['a size that is none', ['dataplane.maxBody=64 apples'], /maxBody/],
@@ -118,7 +132,7 @@ describe.skipIf(helm.skip)('docs/helm.md', async () => {
       each.flatMap((value) => [value.path.join('.'), ...paths(value.children)]);
     const all = paths(values);
     const inherited = all.flatMap((path) =>
-      ['operator', 'dataplane', 'valkey', 'edge', 'test'].map((name) => path.replace(/^workload\b/, name)));
+      ['operator', 'dataplane', 'valkey', 'edge', 'demo', 'test'].map((name) => path.replace(/^workload\b/, name)));
     const tops = values.map(({ path }) => path[0]);
     const named = [...page.matchAll(/`([a-z]\w*(?:\.\w+)+)(?:: \w+)?`/g)].map(([, name = '']) => name).filter((name) =>
       tops.includes(name.split('.')[0] ?? ''));

@@ -15,7 +15,7 @@ import { readBooks, reconcile } from './books.ts';
 import { failures, isSpent, startTraffic } from './traffic.ts';
 import type { Traffic } from './traffic.ts';
 import {
-  applyQuickstart, ENTRANCES, eventually, installDefinitions, openWorld, RELEASE, VALUES, worldMissing,
+  ENTRANCES, eventually, installDefinitions, makeFirstCall, openWorld, RELEASE, VALUES, worldMissing,
 } from './world.ts';
 import type { Pod, World } from './world.ts';
 
@@ -50,7 +50,7 @@ describe.skipIf(missing)('a release on a node', () => {
     await world.install();
     const pods = await world.pods();
     assert.deepEqual(pods.map(({ component }) => component).sort(), [
-      'dataplane', 'dataplane', 'dataplane', 'edge', 'edge', 'operator', 'operator', 'valkey',
+      'dataplane', 'dataplane', 'dataplane', 'demo', 'edge', 'edge', 'operator', 'operator', 'valkey',
     ]);
     for (const { name, restarts, readyAfterSeconds } of pods) {
       console.info(`${name}: ready after ${readyAfterSeconds} s`);
@@ -58,8 +58,13 @@ describe.skipIf(missing)('a release on a node', () => {
     }
   });
 
-  it('serves the quickstart to the official SDKs', async () => {
-    await applyQuickstart(world);
+  it('answers the first call that helm prints', async () => {
+    const { choices, model } = await makeFirstCall(world) as OpenAI.ChatCompletion;
+    assert.equal(model, MODEL);
+    assert.match(choices[0]?.message.content ?? '', /^Hello there! .*I am the demo provider/);
+  });
+
+  it('serves the official SDKs', async () => {
     const [urls, apiKey] = [await world.urls(), await world.key('first')];
     for (const entrance of ENTRANCES) {
       const openai = new OpenAI({ apiKey, baseURL: `${urls[entrance]}/v1`, organization: null, project: null });
@@ -81,10 +86,10 @@ describe.skipIf(missing)('a release on a node', () => {
     assert.match(said, /ok {4}every proxy is ready: 3 of 3/);
   });
 
-  it('lets strangers reach the gateway, and neither its ledger nor its operator', async () => {
+  it('lets strangers reach the gateway, and neither its ledger nor its operator nor its demo', async () => {
     const places = [[
       'model-gateway', 80,
-    ], ['model-gateway-fleet', 8080], ['model-gateway-valkey', 6379], ['model-gateway-operator', 18000]] as const;
+    ], ['model-gateway-fleet', 8080], ['model-gateway-valkey', 6379], ['model-gateway-operator', 18000], ['model-gateway-demo', 4010]] as const;
     await world.node.kubectl(
       'run', 'stranger', '--namespace', 'team-a', '--image', 'model-gateway:0.1.0', '--image-pull-policy', 'Never',
       '--restart', 'Never', '--command', '--', 'node', '--eval', CONNECT, JSON.stringify(places),
@@ -94,7 +99,7 @@ describe.skipIf(missing)('a release on a node', () => {
     );
     const said = await world.node.kubectl('logs', 'stranger', '--namespace', 'team-a');
     // with Envoys before them, the proxies are for these alone
-    assert.deepEqual(JSON.parse(said), ['connected', 'ETIMEDOUT', 'ETIMEDOUT', 'ETIMEDOUT']);
+    assert.deepEqual(JSON.parse(said), ['connected', 'ETIMEDOUT', 'ETIMEDOUT', 'ETIMEDOUT', 'ETIMEDOUT']);
   });
 
   it('serves a Job without a key by its sidecar, with the SDK', async () => {
@@ -206,7 +211,7 @@ describe.skipIf(missing)('a release on a node', () => {
       const books = await eventually('nothing is held', () =>
         readBooks(world, 'team-k/team-k', uids), ({ account }) => account.heldNanoUsd === 0n);
       const asked = (await world.node.kubectl(
-        'logs', 'deployment/demo-provider', '--namespace', NAMESPACE, '--tail=-1',
+        'logs', 'deployment/model-gateway-demo', '--namespace', NAMESPACE, '--tail=-1',
       )).split('\n').filter((line) => line.startsWith('POST')).length;
       assert.deepEqual(reconcile(books, calls, asked), []);
       console.info(`${calls.length} calls, ${books.records.length} in the books, ${failures(calls).length} failed`);
@@ -241,7 +246,7 @@ describe.skipIf(missing)('a release on a node', () => {
     const before = await readBooks(world, 'team-k/team-k', [uid]);
     await world.helm('uninstall', RELEASE, '--wait', '--timeout', '120s');
     await eventually('all pods are gone', () =>
-      world.pods(), (pods) => pods.every(({ component }) => ['demo-provider', 'test'].includes(component)));
+      world.pods(), (pods) => pods.every(({ component }) => component === 'test'));
     await world.install();
     const after_ = await readBooks(world, 'team-k/team-k', [uid]);
     assert.deepEqual(after_.account, before.account);

@@ -8,7 +8,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { CHART, NAMESPACE } from '../charts/situations.ts';
-import { applyQuickstart, eventually, installDefinitions, openWorld, RELEASE, VALUES, worldMissing } from './world.ts';
+import { eventually, installDefinitions, makeFirstCall, openWorld, RELEASE, VALUES, worldMissing } from './world.ts';
 import type { World } from './world.ts';
 
 const missing = await worldMissing();
@@ -74,7 +74,7 @@ describe.skipIf(missing)('sidecars on a node', () => {
         .map((args) => world.node.kubectl(...args, '--namespace', NAMESPACE).catch(String)));
       throw new Error([String(error), ...said].join('\n'), { cause: error });
     });
-    await applyQuickstart(world);
+    await makeFirstCall(world);
     await world.node.kubectl('label', 'namespace', 'team-a', 'pod-security.kubernetes.io/enforce=restricted');
   });
   afterAll(async () => {

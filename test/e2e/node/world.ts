@@ -1,9 +1,10 @@
 /** A node with a release of the chart on it, and what the tests ask of both. */
-import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { CHART, CRDS_CHART, NAMESPACE, ROOT } from '../charts/situations.ts';
+import { CHART, CRDS_CHART, NAMESPACE } from '../charts/situations.ts';
 import { needEnvoy } from '../../support/envoy.ts';
+import { firstCallCommands } from '../../support/first-call.ts';
+import { freePort } from '../../support/free-port.ts';
 import { needHelm, runHelmAt } from '../../support/helm.ts';
 import type { Image } from '../../support/image/archive.ts';
 import { makeGatewayImage } from '../../support/image/gateway-image.ts';
@@ -15,7 +16,6 @@ import { need } from '../../support/needs.ts';
 
 export const RELEASE = 'model-gateway';
 export const VALUES = join(import.meta.dirname, 'values.yaml');
-const EXAMPLES = join(ROOT, 'docs/examples/kubernetes');
 /** Of the official image, which the chart's values name. */
 const VALKEY_USER = 999;
 /** Known beforehand, so that its pod need not wait for a second look of the scheduler's. */
@@ -169,26 +169,21 @@ function podOf({ metadata, status }: KubeAnswer['body']): Pod {
   const [container] = status.containerStatuses ?? [];
   const ready = status.conditions?.find(({ type }: { type: string }) => type === 'Ready');
   return {
-    name: metadata.name, component: metadata.labels['app.kubernetes.io/component'] ?? metadata.labels.app ??
-      '', containerId: container?.containerID ?? '',
+    name: metadata.name, component: metadata.labels['app.kubernetes.io/component'] ?? '', containerId: container?.containerID ?? '',
     ready: ready?.status === 'True', restarts: container?.restartCount ??
       0, ending: metadata.deletionTimestamp !== undefined,
     readyAfterSeconds: (Date.parse(ready?.lastTransitionTime) - Date.parse(metadata.creationTimestamp)) / 1000,
   };
 }
 
-/** The manifests of docs/kubernetes.md's first call, as it says to use them in a cluster. */
-export async function applyQuickstart({ node }: World): Promise<void> {
-  const platform = await readFile(join(EXAMPLES, 'first-call/platform.yaml'), 'utf8');
-  const edited = join(node.folder, 'platform.yaml');
-  await writeFile(edited, platform.replace('http://127.0.0.1:4010/v1"', 'http://demo-provider:4010/v1"'));
-  await node.kubectl(
-    'apply', '-f', join(EXAMPLES, 'demo-provider.yaml'), '-f', edited, '-f', join(EXAMPLES, 'first-call/team-a.yaml'),
+/** Runs what the chart's notes print, on a free port of this machine; resolves with the answer. */
+export async function makeFirstCall(world: World): Promise<unknown> {
+  const commands = firstCallCommands(await world.helm('get', 'notes', RELEASE));
+  const port = String(await freePort());
+  const said = await world.node.bash(
+    commands.replace(' 8080:', ` ${port}:`).replace('127.0.0.1:8080', `127.0.0.1:${port}`),
   );
-  await node.kubectl(
-    'wait', '--for', 'condition=Available', 'deployment/demo-provider', '--namespace', NAMESPACE, '--timeout=60s',
-  );
-  await node.kubectl('wait', '--for', 'condition=Ready', 'apikey/first', '--namespace', 'team-a', '--timeout=60s');
+  return JSON.parse(said.slice(said.lastIndexOf('\n{') + 1));
 }
 
 export async function installDefinitions(world: World): Promise<void> {

@@ -90,11 +90,14 @@ describe.skipIf(valkey.skip || openssl.skip)('a server with TLS and users', asyn
 
 describe('a ledger\'s URL', () => {
   test('says where, who and how', () => {
-    const { hosts, tls, cluster, username, password, database, prefix, wait, records } =
-      parseValkeyUrl('valkeys://me:p%40ss%2Fword@[::1]:7000/3?prefix=prod&wait=1&records=5');
-    assert.deepEqual({ hosts, tls, cluster, username, password, database, prefix, wait, records },
-      { hosts: [{ host: '::1', port: 7000 }], tls: true, cluster:
-        false, username: 'me', password: 'p@ss/word', database: 3, prefix: 'prod', wait: 1, records: 5 });
+    const { passwordFile, caFile, ...said } =
+      parseValkeyUrl('valkeys://me:p%40ss%2Fword@[::1]:7000/3?prefix=prod&wait=1&records=5&timeout-ms=800');
+    assert.deepEqual(said, {
+      hosts: [{ host: '::1', port: 7000 }], tls: true, cluster: false, username: 'me', password: 'p@ss/word',
+      database: 3, prefix: 'prod', wait: 1, records: 5, timeoutMs: 800,
+    });
+    assert.deepEqual([passwordFile, caFile], [undefined, undefined]);
+    assert.equal(parseValkeyUrl('redis://host').timeoutMs, 200);
     assert.deepEqual(parseValkeyUrl('redis://host').hosts, [{ host: 'host', port: 6379 }]);
     assert.equal(parseValkeyUrl('valkey://a:1,b:2').cluster, true);
     assert.equal(parseValkeyUrl('valkey://a:1?cluster=true').cluster, true);
@@ -106,7 +109,8 @@ describe('a ledger\'s URL', () => {
   test('with a mistake in it is refused, with words', () => {
     for (const url of [
       'valkey://', 'valkey://host:port', 'valkey://host:99999', 'valkey://host/x', 'valkey://host?cluster=true&what=1',
-      'valkey://a,b/1', 'valkey://host?prefix={x}', 'valkey://host?wait=-1',
+      'valkey://a,b/1', 'valkey://host?prefix={x}', 'valkey://host?wait=-1', 'valkey://host?timeout-ms=49',
+      'valkey://host?timeout-ms=2001', 'valkey://host?timeout-ms=1s',
     ])
       assert.throws(() => parseValkeyUrl(url), (error: Error) => error.message.length > 20 &&
         !(error instanceof TypeError), url);
