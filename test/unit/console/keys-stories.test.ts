@@ -126,7 +126,7 @@ describe('creating a key', () => {
     assert.match((await anna.get('/keys/team-a/bot/rotate')).markup, /id="provided"/);
   });
   it('of a folder of manifests speaks of folders', async () => {
-    const { browser, world } = keysStand({ place: 'Files' });
+    const { browser, world } = keysStand({ backend: 'Files' });
     const anna = await browser(ANNA);
     const made = await create(anna);
     world.mint('team-a', 'bot');
