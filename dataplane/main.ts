@@ -60,6 +60,8 @@ export interface DataplaneOptions {
   readonly process?: ProcessFigures;
   /** Called when a provider refuses the gateway's credential or model name. */
   readonly onRouteWarning?: (warning: RouteWarning) => void;
+  /** Where people find the console, without a path; it may become known later. */
+  readonly consoleUrl?: () => string | undefined;
   /** For the metrics, where the configuration comes over the network. */
   readonly distribution?: () => DistributionFigures;
   /** Further parts of /config_dump, by name; they must hold no secret. */
@@ -106,7 +108,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
 
   const deps: PipelineDeps = {
     state: current, ledger, leases, upstreams, telemetry, clock, running: new CallMap(),
-    withTimeout: timers.withTimeout,
+    withTimeout: timers.withTimeout, consoleUrl: options.consoleUrl,
     random: Math.random,
     warn: (warning) => {
       log.warn({ ...warning }, warning.connectError === undefined

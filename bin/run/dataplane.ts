@@ -38,6 +38,7 @@ export interface DataplaneFlags {
   readonly nodeId?: string;
   readonly maxBody: number;
   readonly maxBuffered?: number;
+  readonly consoleUrl?: string;
   readonly drainDelay: number;
   readonly logLevel: NonNullable<LogOptions['level']>;
 }
@@ -78,7 +79,7 @@ async function start(flags: DataplaneFlags, log: Log): Promise<Parts> {
     const proxy = await startProxy({
       listen: flags.listen, admin: flags.admin, ...await tlsOf(flags), ledger, log, version: VERSION, process,
       maxBodyBytes: flags.maxBody, ...flags.maxBuffered !== undefined && { maxBufferedBytes: flags.maxBuffered },
-      xds: xdsOf(flags),
+      consoleUrl: () => flags.consoleUrl, xds: xdsOf(flags),
     });
     started.move();
     return { ledger, proxy };

@@ -46,6 +46,8 @@ export const PERIODS = ['Never', 'Daily', 'Monthly'] as const satisfies readonly
 export const WHEN_SHORT = ['Lower', 'Refuse'] as const satisfies readonly ApiKeyQuota['whenShort'][];
 const KEY_TYPES = ['Generated', 'Provided'] as const satisfies readonly ApiKeySpec['key']['type'][];
 export const UNLIMITED = 'Unlimited';
+/** The API's default: the form does not ask for it, and an edit leaves it as it is. */
+const DEFAULT_MIN_OUTPUT_TOKENS = 16;
 
 /** A new key's form, before anything is typed. */
 export function newKeyForm(namespace: string): KeyForm {
@@ -120,7 +122,7 @@ export function specOfForm(form: KeyForm, gatewayNamespace: string): Parsed<ApiK
       enabled: form.enabled,
       groupRef: { name: form.group },
       accountRef: { name: form.account },
-      quota: { limitUsd: limit.value, ...quota.value },
+      quota: { limitUsd: limit.value, ...quota.value, minOutputTokens: DEFAULT_MIN_OUTPUT_TOKENS },
       ...(form.expires === '' ? {} : { expirationTime: timeOfInput(form.expires) }),
       ...(form.restricted ? { models: form.models } : {}),
       ...(concurrency.value === undefined ? {} : { maxConcurrency: concurrency.value }),
@@ -138,7 +140,7 @@ export function limitOf({ limited, limitUsd }: KeyForm): Parsed<string> {
 }
 
 /** Period and whenShort: only what the lists offer. */
-export function quotaOf(form: KeyForm): Parsed<Omit<ApiKeyQuota, 'limitUsd'>> {
+export function quotaOf(form: KeyForm): Parsed<Pick<ApiKeyQuota, 'period' | 'whenShort'>> {
   const period = chosen(PERIODS, form.period, 'period');
   const whenShort = chosen(WHEN_SHORT, form.whenShort, 'whenShort');
   if (period.errors) return period;

@@ -48,6 +48,8 @@ export interface PipelineDeps {
   readonly withTimeout: <T>(ms: number, work: Promise<T>) => Promise<T>;
   /** Warns the ModelRoute's owner: a provider refused the gateway's credential or model name, or is unreachable. */
   readonly warn: (warning: RouteWarning) => void;
+  /** Where people find the console, for refusals; without a path. Undefined: it is not known. */
+  readonly consoleUrl?: (() => string | undefined) | undefined;
   /** Reports an error that no stage throws on purpose. */
   readonly defect: (requestId: string, error: unknown) => void;
 }

@@ -232,8 +232,14 @@ describe('money that does not reach', () => {
     }
   });
   it('the account\'s balance: 402', async () => {
-    for (const [path, model] of [['/v1/chat/completions', 'gpt-model'], ['/v1/messages', 'claude-model']] as const)
-      assertError(await post(world, path, BODIES[path]!(model, { max_tokens: 4000 }), { 'x-api-key': KEYS.poor }), path,
+    // with tools, the output limit is not lowered to what could be paid
+    for (const [path, model, tool] of [
+      ['/v1/chat/completions', 'gpt-model', { type: 'function', function: { name: 'f' } }],
+      ['/v1/messages', 'claude-model', { name: 'f', input_schema: { type: 'object' } }],
+    ] as const)
+      assertError(await post(world, path, BODIES[path]!(model, { max_tokens: 4000, tools: [tool] }), {
+        'x-api-key': KEYS.poor,
+      }), path,
         { status: 402, openai: ['insufficient_quota', 'credit_balance_exhausted'], anthropic: 'billing_error' });
   });
   it('leaves nothing behind, and asks no provider', async () => {

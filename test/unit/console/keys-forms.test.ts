@@ -14,7 +14,7 @@ import { errorsOfRefusal } from '../../../console/forms/api-key.ts';
 
 const SPEC: ApiKeySpec = {
   gatewayNamespace: 'model-gateway', enabled: true, groupRef: { name: 'auto-a' }, accountRef: { name: 'team-a' },
-  quota: { limitUsd: '25.00', period: 'Monthly', whenShort: 'Lower' }, expirationTime:
+  quota: { limitUsd: '25.00', period: 'Monthly', whenShort: 'Lower', minOutputTokens: 16 }, expirationTime:
     '2027-01-01T01:00:00+01:00', models: ['b', 'a'], maxConcurrency: 8,
   key: { type: 'Generated', rotation: 3, overlapSeconds: 60, secretRef: { name: 'own' } },
 };
@@ -39,7 +39,7 @@ describe('the form of a new key', () => {
     assert.equal(readKeyForm(typed).name, 'ci');
     assert.deepEqual(specOf({}).value, {
       gatewayNamespace: 'gw', enabled: true, groupRef: { name: 'auto-a' }, accountRef: { name: 'team-a' }, quota: {
-        limitUsd: 'Unlimited', period: 'Never', whenShort: 'Lower',
+        limitUsd: 'Unlimited', period: 'Never', whenShort: 'Lower', minOutputTokens: 16,
       },
       key: { type: 'Generated', rotation: 1, overlapSeconds: 0 },
     });
@@ -67,7 +67,7 @@ describe('the form of a new key', () => {
   });
   it('has an empty form to begin with', () => {
     assert.deepEqual(specOfForm({ ...newKeyForm('team-a'), group: 'g', account: 'a' }, 'gw').value?.quota, {
-      limitUsd: 'Unlimited', period: 'Never', whenShort: 'Lower',
+      limitUsd: 'Unlimited', period: 'Never', whenShort: 'Lower', minOutputTokens: 16,
     });
   });
 });

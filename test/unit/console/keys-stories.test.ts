@@ -28,7 +28,7 @@ describe('creating a key', () => {
     );
     assert.deepEqual(world.apiKey('team-a', 'bot').spec, {
       gatewayNamespace: 'model-gateway', enabled: true, groupRef: { name:
-        'auto-a' }, accountRef: { name: 'team-a' }, quota: { limitUsd: '12.50', period: 'Daily', whenShort: 'Lower' },
+        'auto-a' }, accountRef: { name: 'team-a' }, quota: { limitUsd: '12.50', period: 'Daily', whenShort: 'Lower', minOutputTokens: 16 },
       expirationTime: '2027-03-01T08:30:00Z', models: ['gpt-5', 'gpt-5-mini'], maxConcurrency:
         3, key: { type: 'Generated', rotation: 1, overlapSeconds: 0 },
     });
