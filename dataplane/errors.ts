@@ -27,6 +27,11 @@ export const ERRORS = {
     anthropicType: 'not_found_error',
     when: 'the model is not in the catalog, or not for this key\'s group',
   },
+  wrong_endpoint: {
+    status: 400, openaiType: 'invalid_request_error', openaiCode: 'wrong_endpoint',
+    anthropicType: 'invalid_request_error',
+    when: 'a model of this key on an endpoint that is not its own; the message names the right one',
+  },
   not_found: {
     status: 404, openaiType: 'invalid_request_error', openaiCode: 'not_found',
     anthropicType: 'not_found_error',

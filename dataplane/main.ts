@@ -62,6 +62,8 @@ export interface DataplaneOptions {
   readonly process?: ProcessFigures;
   /** Called when a provider refuses the gateway's credential or model name. */
   readonly onRouteWarning?: (warning: RouteWarning) => void;
+  /** Where people find the console, without a path; it may become known later. */
+  readonly consoleUrl?: () => string | undefined;
   /** For the metrics, where the configuration comes over the network. */
   readonly distribution?: () => DistributionFigures;
   /** Whether the configuration is too old to be trusted: calls are refused then. */
@@ -111,7 +113,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   const tokenizer = openTokenizer(log);
   const deps: PipelineDeps = {
     state: current, ledger, leases, upstreams, telemetry, tokenizer, clock, running: new CallMap(),
-    withTimeout: timers.withTimeout,
+    withTimeout: timers.withTimeout, consoleUrl: options.consoleUrl,
     random: Math.random,
     warn: (warning) => warnOfRoute(options, warning),
     defect: (requestId, error) => log.error({ requestId, err: error }, 'a call met a defect of the gateway'),

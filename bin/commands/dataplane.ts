@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import type { DataplaneFlags } from '../run/dataplane.ts';
 import {
-  flag, logLevelFlag, paragraphs, parseAddress, parseBytes, parseHostPorts, parseLedger, parseOrigins,
+  flag, logLevelFlag, paragraphs, parseAddress, parseBytes, parseHostPorts, parseLedger, parseOrigin, parseOrigins,
   parseSeconds,
 } from '../options.ts';
 
@@ -49,6 +49,8 @@ export function dataplaneCommand(ended: (exitCode: number) => void): Command {
       'is refused with 503 (default: 256MiB, or two of the largest bodies)').argParser(parseBytes))
     .addOption(flag('--cors-origins <ORIGINS>', 'origins whose pages may call from a browser, separated by commas; * ' +
       'for any (default: none)').argParser(parseOrigins))
+    .addOption(flag('--console-url <URL>', 'where people open the console, for the links in refusals and on pages')
+      .argParser(parseOrigin))
     .addOption(flag('--drain-delay <SECONDS>', 'so long after SIGTERM new calls are still taken, each answer closing ' +
       'its connection: until load balancers know').default(0).argParser(parseSeconds))
     .addOption(logLevelFlag())

@@ -2,7 +2,8 @@
 import { Command, Option } from 'commander';
 import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';
 import {
-  flag, logLevelFlag, paragraphs, parseAddress, parseBytes, parseConsole, parseLedger, parseNamespace, parseOrigins,
+  flag, logLevelFlag, paragraphs, parseAddress, parseBytes, parseConsole, parseLedger, parseNamespace, parseOrigin,
+  parseOrigins,
 } from '../options.ts';
 import type { RunFlags } from '../run/run.ts';
 
@@ -24,6 +25,8 @@ export function runCommand(ended: (exitCode: number) => void): Command {
     .addOption(flag('--console <ADDRESS>', 'where people see and change keys and credit in a browser, or "off" ' +
       '(default: 127.0.0.1:8081, and nowhere if that is in use)').argParser(parseConsole))
     .addOption(new Option('--no-console', 'the same as --console off'))
+    .addOption(flag('--console-url <URL>', 'where people open the console, for the links in refusals and on pages ' +
+      '(default: the address of --console)').argParser(parseOrigin))
     .addOption(flag('--data <DIR>', 'folder for the ledger and generated keys (default: the folder of manifests with ' +
       '.mgw-data added to its name)'))
     .addOption(flag('--ledger <URL>', 'the ledger: file:PATH (default: ledger.db in the data folder), or ' +

@@ -24,6 +24,8 @@ export interface GatewayOptions {
   readonly maxBodyBytes: number;
   readonly maxBufferedBytes?: number;
   readonly corsOrigins?: readonly string[];
+  /** Where people find the console; it may become known after the start. */
+  readonly consoleUrl?: () => string | undefined;
   /** Perhaps still being opened: the manifests are read meanwhile. */
   readonly ledger: Ledger | Promise<Ledger>;
   readonly log: Logger;

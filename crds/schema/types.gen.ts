@@ -159,9 +159,11 @@ export interface ApiKeyQuota {
   readonly period: 'Never' | 'Daily' | 'Monthly';
   /**
    * What happens when less is left than a call may cost at most. Lower lowers the call's output limit to what can be paid, not
-   * below 256 tokens; Refuse refuses the call.
+   * below minOutputTokens; Refuse refuses the call.
    */
   readonly whenShort: 'Lower' | 'Refuse';
+  /** The lowest output limit that whenShort Lower sends to a provider, in tokens. A call that cannot pay for it is refused. */
+  readonly minOutputTokens: number;
 }
 
 /** Where the key comes from and where it is kept. */

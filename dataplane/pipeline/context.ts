@@ -50,6 +50,8 @@ export interface PipelineDeps {
   readonly withTimeout: <T>(ms: number, work: Promise<T>) => Promise<T>;
   /** Warns the ModelRoute's owner that a provider refused the credential or model name, or cannot be reached. */
   readonly warn: (warning: RouteWarning) => void;
+  /** Where people find the console, for refusals; without a path. Undefined: it is not known. */
+  readonly consoleUrl?: (() => string | undefined) | undefined;
   /** Reports an error that no stage throws on purpose. */
   readonly defect: (requestId: string, error: unknown) => void;
 }

@@ -526,7 +526,11 @@ export interface Key {
   readonly whenShort: WhenShort;
   readonly expirationMs?: bigint | undefined;
   readonly models: NameFilter | undefined;
-  readonly maxConcurrency?: number | undefined;
+  readonly maxConcurrency?:
+    | number
+    | undefined;
+  /** of WHEN_SHORT_LOWER; 0: 16 */
+  readonly minOutputTokens: number;
 }
 
 /** The SHA-256 of one key string, as 64 lower-case hex digits; not_after_ms ends a rotated key's overlap. */
@@ -869,6 +873,7 @@ function createBaseKey(): Key {
     expirationMs: undefined,
     models: undefined,
     maxConcurrency: undefined,
+    minOutputTokens: 0,
   };
 }
 
@@ -930,6 +935,9 @@ export const Key: MessageFns<Key> = {
     }
     if (message.maxConcurrency !== undefined) {
       writer.uint32(128).uint32(message.maxConcurrency);
+    }
+    if (message.minOutputTokens !== 0) {
+      writer.uint32(136).uint32(message.minOutputTokens);
     }
     return writer;
   },
@@ -1073,6 +1081,14 @@ export const Key: MessageFns<Key> = {
             }
 
             message.maxConcurrency = reader.uint32();
+            continue;
+          }
+          case 17: {
+            if (tag !== 136) {
+              break;
+            }
+
+            message.minOutputTokens = reader.uint32();
             continue;
           }
         }

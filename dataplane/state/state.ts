@@ -29,6 +29,8 @@ export interface KeyState {
   readonly limitNanoUsd: bigint | null;
   readonly period: QuotaPeriod;
   readonly whenShort: 'Lower' | 'Refuse';
+  /** The lowest output limit that Lower sends, in tokens. */
+  readonly minOutputTokens: number;
   /** Undefined: all of the group's. */
   readonly models: ReadonlySet<string> | undefined;
   /** The key's own threshold, if it has one. */

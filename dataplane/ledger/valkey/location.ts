@@ -79,6 +79,13 @@ function parseCredentials(text: string | undefined): Pick<ValkeyLocation, 'usern
   return { username: decoded(username), password: decoded(rest.join(':')) };
 }
 
+function parseTimeout(parameters: ReadonlyMap<string, string>): number {
+  const timeoutMs = parseCount(parameters, 'timeout-ms', TIMEOUT_MS.default);
+  if (timeoutMs < TIMEOUT_MS.least || timeoutMs > TIMEOUT_MS.most)
+    throw new Error(`The parameter timeout-ms of the ledger's URL must be ${TIMEOUT_MS.least} to ${TIMEOUT_MS.most}.`);
+  return timeoutMs;
+}
+
 function parseCount(parameters: ReadonlyMap<string, string>, name: string, otherwise: number): number {
   const text = parameters.get(name);
   if (text === undefined) return otherwise;

@@ -151,7 +151,7 @@ describe('BadRequestError', () => {
 describe('money that does not reach', () => {
   it('of the key: RateLimitError, and one request only', async () => {
     const poor = anthropicClient(world, { apiKey: KEYS.refuse });
-    const expected = { status: 429, type: 'rate_limit_error', message: /quota of this API key/ };
+    const expected = { status: 429, type: 'rate_limit_error', message: /this key's quota of \$0\.01/ };
     const error =
       await assertRaises(poor.messages.create({ ...HELLO, max_tokens: 4000 }), Anthropic.RateLimitError, expected);
     assert.equal(error.headers?.get('x-should-retry'), 'false');
@@ -165,7 +165,7 @@ describe('money that does not reach', () => {
     await assertRaises(anthropicClient(world, { apiKey: KEYS.poor }).messages.create({
       ...HELLO, max_tokens: 4000,
     }), Anthropic.PaymentRequiredError,
-      { status: 402, type: 'billing_error', message: /balance of this key's account/ });
+      { status: 402, type: 'billing_error', message: /balance of its account team\/poor/ });
     await books.check(free(402));
   });
 });

@@ -156,7 +156,7 @@ describe('money that does not reach', () => {
   it('of the key: RateLimitError with insufficient_quota, and one request only', async () => {
     const poor = openaiClient(world, { apiKey: KEYS.refuse });
     const expected = {
-      status: 429, type: 'insufficient_quota', code: 'insufficient_quota', message: /quota of this API key/,
+      status: 429, type: 'insufficient_quota', code: 'insufficient_quota', message: /this key's quota of \$0\.01/,
     };
     const error = await assertRaises(poor.chat.completions.create(HELLO), OpenAI.RateLimitError, expected);
     assert.equal(error.headers?.get('retry-after'), null);
@@ -173,7 +173,8 @@ describe('money that does not reach', () => {
       ...HELLO, max_tokens: 4000, tools: [{ type: 'function', function: { name: 'f' } }],
     }), OpenAI.APIError,
       { status:
-        402, type: 'insufficient_quota', code: 'credit_balance_exhausted', message: /balance of this key's account/ });
+        402, type:
+          'insufficient_quota', code: 'credit_balance_exhausted', message: /balance of its account team\/poor/ });
     await books.check(free(402));
   });
 });

@@ -24,7 +24,8 @@ export function keyOf(name: string, changes: Partial<Key> = {}): Key {
       1,
     ) }], prefix: 'sk-abcd', enabled: true, refusal: '',
     group: 'auto-a', account:
-      'team-a/team-a', period: Period.NEVER, whenShort: WhenShort.LOWER, models: undefined, ...changes,
+      'team-a/team-a', period: Period.NEVER, whenShort: WhenShort.LOWER, minOutputTokens: 16,
+    models: undefined, ...changes,
   };
 }
 

@@ -3,9 +3,9 @@ import { statSync } from 'node:fs';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { openUsageFile } from '#ledger/usage-file.ts';
 import type { UsageFile } from '#ledger/usage-file.ts';
-import { openSqlBook } from './sql-book.ts';
-import type { UsageSource } from './sql-book.ts';
-import type { UsageBook } from './usage.ts';
+import { openSqlUsageStore } from './sql-store.ts';
+import type { UsageSource } from './sql-store.ts';
+import type { UsageStore } from './usage.ts';
 
 interface OpenFile {
   readonly file: UsageFile;
@@ -17,8 +17,8 @@ interface OpenFile {
 }
 
 /** Opens the file when something is asked for, which may be before the gateway has made it. */
-export function openFileUsageBook(path: string): UsageBook {
-  return { ...openSqlBook(fileSource(path)), prepare: () => undefined }; // the file has its sums already
+export function openFileUsageStore(path: string): UsageStore {
+  return { ...openSqlUsageStore(fileSource(path)), prepare: () => undefined }; // the file has its sums already
 }
 
 function fileSource(path: string): UsageSource {

@@ -1,7 +1,7 @@
 /** What the API server refuses, in words for the person who asked. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
-import { accessErrorOf } from '../../../console/access/kube-faults.ts';
+import { accessErrorOf } from '../../../console/access/kube-errors.ts';
 import { KubeError, KubeUnreachable } from '../../../operator/kube/errors.ts';
 
 interface Case {
@@ -58,7 +58,7 @@ describe('what the API server refuses', () => {
     it(`${name}: ${says[0]}`, () => {
       const error =
         accessErrorOf(new KubeError(`PATCH /apis/x: ${status} ${words}`, { status, reason, words, causes }));
-      assert.deepEqual([error.fault, ...error.fields.map(({ path, message: each }) => `${path}: ${each}`)], says);
+      assert.deepEqual([error.reason, ...error.fields.map(({ path, message: each }) => `${path}: ${each}`)], says);
       assert.match(error.message, message);
       assert.doesNotMatch(error.message, /\/apis\//);
     });
@@ -69,7 +69,7 @@ describe('what the API server refuses', () => {
       new KubeUnreachable('GET /apis/x: connect ECONNREFUSED 10.0.0.1:6443'), new TypeError('x is not a function'),
     ]) {
       const error = accessErrorOf(cause);
-      assert.deepEqual([error.fault, error.cause], ['Unavailable', cause]);
+      assert.deepEqual([error.reason, error.cause], ['Unavailable', cause]);
       assert.doesNotMatch(error.message, /10\.0\.0\.1|function/);
     }
     const known = accessErrorOf(new KubeUnreachable('x'));

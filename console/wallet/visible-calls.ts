@@ -1,6 +1,6 @@
 /**
- * Whose calls a person may see: an account's, who may read the account; a key's alone, who may read only the key. The
- * API decides by what it lets the person read; what the address says is only what is asked.
+ * Which calls a person may see: those of an account that the person may read, or else those of one key. The API server
+ * decides; the address only says what is asked for.
  */
 import type { Account, ApiKey } from '#crds/types.gen.ts';
 import { AccessError } from '../access/access.ts';
@@ -10,7 +10,7 @@ import type { CallQuery } from '../usage/usage.ts';
 
 export const WALLET_FILES = { scripts: ['moments.js'], styles: ['wallet.css'] } as const;
 
-export interface Scope {
+export interface VisibleCalls {
   readonly ref: ObjectRef;
   /** undefined: the person may not read it, and sees only `key`. */
   readonly account: Account | undefined;
@@ -21,7 +21,7 @@ export interface Scope {
 }
 
 /** The account of the path, with the key of `?key=`. Rejects with AccessError where the person may read neither. */
-export async function readScope(request: PageRequest): Promise<Scope> {
+export async function readVisibleCalls(request: PageRequest): Promise<VisibleCalls> {
   const { params, query } = request;
   const ref = { namespace: params['namespace'] ?? '', name: params['name'] ?? '' };
   const keyName = (query.get('key') ?? '').trim();
@@ -38,7 +38,7 @@ async function readAccount(ref: ObjectRef, {
   try {
     account = await person.get('Account', ref);
   } catch (error) {
-    if (seesKey && error instanceof AccessError && error.fault === 'Forbidden') return undefined;
+    if (seesKey && error instanceof AccessError && error.reason === 'Forbidden') return undefined;
     throw error;
   }
   if (account?.spec.gatewayNamespace === deps.gatewayNamespace) return account;
@@ -54,13 +54,13 @@ async function readKeyOf(account: ObjectRef, name: string, {
     return key && key.spec.accountRef.name === account.name &&
       key.spec.gatewayNamespace === deps.gatewayNamespace ? key : undefined;
   } catch (error) {
-    if (error instanceof AccessError && (error.fault === 'Forbidden' || error.fault === 'NotFound')) return undefined;
+    if (error instanceof AccessError && (error.reason === 'Forbidden' || error.reason === 'NotFound')) return undefined;
     throw error;
   }
 }
 
 /** Which calls these are. A person who sees only a key never asks for more than that key's. */
-export function callsOf({ ref, account, key, unknownKey }: Scope, uid = ''): CallQuery {
+export function callQueryOf({ ref, account, key, unknownKey }: VisibleCalls, uid = ''): CallQuery {
   const accounts = [`${ref.namespace}/${ref.name}`];
   if (key) return { accounts, keyUid: key.metadata.uid ?? NOBODY };
   if (!account || unknownKey !== undefined) return { accounts, keyUid: NOBODY };
@@ -73,7 +73,7 @@ const NOBODY = '\u0000';
 /** The names of an account's keys by their identity, as far as the person may see them. */
 export async function keyNames({
   ref, account, key,
-}: Scope, { person }: Pick<PageRequest, 'person'>): Promise<Map<string, string>> {
+}: VisibleCalls, { person }: Pick<PageRequest, 'person'>): Promise<Map<string, string>> {
   if (!account) return new Map(key ? [[key.metadata.uid ?? NOBODY, key.metadata.name]] : []);
   const { objects } = await person.list('ApiKey');
   return new Map(objects.filter(({ metadata, spec }) => metadata.namespace === ref.namespace &&

@@ -1,12 +1,12 @@
 /**
- * [P] What went wrong, as a page says it: a status, a title and a message that tells what to do. Of a defect the page
- * tells the request's id alone.
+ * [P] Maps a thrown error to an error page: status, title and a message that says what to do. For an unexpected error
+ * the page shows only the request id.
  */
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { AccessError } from './access/access.ts';
-import type { AccessFault, FieldFault } from './access/access.ts';
+import type { AccessErrorReason, FieldError } from './access/access.ts';
 
-/** A request that the console itself refuses, before any page. */
+/** A request that the console refuses before it reaches a page. */
 export class RequestRefused extends Error {
   override readonly name = 'RequestRefused';
   readonly status: number;
@@ -27,13 +27,13 @@ interface ErrorDescription {
   readonly status: number;
   readonly title: string;
   readonly message: string;
-  readonly fields: readonly FieldFault[];
+  readonly fields: readonly FieldError[];
   readonly headers: Readonly<Record<string, string>>;
-  /** A defect: the log has the error, and the page shows the request's id. */
+  /** An unexpected error: it is logged, and the page shows the request id. */
   readonly unforeseen: boolean;
 }
 
-const ACCESS: Readonly<Record<AccessFault, readonly [status: number, title: string]>> = {
+const ACCESS: Readonly<Record<AccessErrorReason, readonly [status: number, title: string]>> = {
   SignedOut: [401, 'You are signed out'],
   Forbidden: [403, 'You may not do this'],
   NotFound: [404, 'There is no such object'],
@@ -44,13 +44,13 @@ const ACCESS: Readonly<Record<AccessFault, readonly [status: number, title: stri
 };
 const RETRY_SECONDS = '5';
 
-/** What a page says of anything that was thrown. */
+/** Describes any thrown value for an error page. */
 export function describeError(error: unknown): ErrorDescription {
   const plain = { fields: [], headers: {}, unforeseen: false };
   if (error instanceof RequestRefused)
     return { ...plain, status: error.status, title: error.title, message: error.message, headers: error.headers };
   if (error instanceof AccessError) {
-    const [status, title] = ACCESS[error.fault];
+    const [status, title] = ACCESS[error.reason];
     return { ...plain, status, title, message:
       error.message, fields: error.fields, headers: status === 503 ? { 'retry-after': RETRY_SECONDS } : {} };
   }

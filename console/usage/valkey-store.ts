@@ -1,7 +1,7 @@
 /**
- * A usage book over the fleet's shared ledger. It copies the streams of accounts into a mirror, a batch at a time, in
- * the background from the start and again before each question. The mirror's file survives a restart; records of another
- * epoch of the store are dropped and copied again.
+ * A usage store over the fleet's shared ledger. It copies the streams of accounts into a mirror, a batch at a time, in
+ * the background from the start and again before each query. The mirror's file survives a restart; records of another
+ * epoch of the ledger are dropped and copied again.
  */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { isDamaged, openUsageMirror, removeUsageMirror } from '#ledger/usage-mirror.ts';
@@ -9,21 +9,21 @@ import type { MirroredStream, UsageMirror } from '#ledger/usage-mirror.ts';
 import { STREAM_START } from '#ledger/valkey-reader.ts';
 import type { StreamId, ValkeyReader } from '#ledger/valkey-reader.ts';
 import { createMutex } from '../../operator/store/mutex.ts';
-import { openSqlBook } from './sql-book.ts';
-import type { UsageSource, UsageWork } from './sql-book.ts';
-import type { UsageBook } from './usage.ts';
+import { openSqlUsageStore } from './sql-store.ts';
+import type { UsageSource, UsageQuery } from './sql-store.ts';
+import type { UsageStore } from './usage.ts';
 
 type RecordReader = Pick<ValkeyReader, 'accounts' | 'recordsAfter' | 'extent' | 'close'>;
 
 /** A row takes about four hundred bytes of disk. */
 export interface MirrorBounds {
-  /** Of all accounts. Beyond it, the accounts that were asked for longest ago are dropped, and copied again on demand. */
+  /** Of all accounts. Beyond it, the least recently used accounts are dropped, and copied again on demand. */
   readonly maxRows: number;
   /** The latest of one account. */
   readonly maxRowsPerAccount: number;
 }
 
-export interface ValkeyBookOptions extends Partial<MirrorBounds> {
+export interface ValkeyUsageStoreOptions extends Partial<MirrorBounds> {
   /** The mirror's file. Without it the mirror is temporary. */
   readonly path?: string | undefined;
   /** The pause between two rounds of the background copy. Default 5000. */
@@ -47,12 +47,12 @@ interface FollowedAccount {
 }
 
 /** The book owns the reader. */
-export function valkeyUsageBook(reader: RecordReader, options: ValkeyBookOptions = {}): UsageBook {
+export function openValkeyUsageStore(reader: RecordReader, options: ValkeyUsageStoreOptions = {}): UsageStore {
   const { path, followEveryMs = FOLLOW_MS, ...bounds } = options;
   const source = new ValkeySource(reader, { ...DEFAULT_BOUNDS, ...bounds }, path);
   void source.follow(followEveryMs);
   return {
-    ...openSqlBook(source),
+    ...openSqlUsageStore(source),
     prepare(accounts) {
       if (accounts.length === 0 || accounts.length > MAX_PREPARED) return;
       // the question that follows reports what fails
@@ -111,7 +111,7 @@ class ValkeySource implements UsageSource {
   }
 
   /** Questions about one account wait for each other, so that no rows are dropped under one of them. */
-  async use<R>(wanted: readonly string[], work: UsageWork<R>): Promise<R> {
+  async use<R>(wanted: readonly string[], work: UsageQuery<R>): Promise<R> {
     this.#openMirror();
     const all = wanted.toSorted().map((account) => this.#begin(account)); // in one order, which excludes deadlocks
     for (const each of all) each.users++;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { AccessError } from '../../../console/access/access.ts';
 import { localState } from '../../../console/access/shared-state.ts';
-import { claimShowing, wasShown } from '../../../console/keys/shown-keys.ts';
+import { claimReveal, isRevealed } from '../../../console/keys/key-reveal.ts';
 import { ANNA, PLATFORM, TENANTS, keysStand } from './keys-stand.ts';
 import { createWorld } from '../../support/console-access.ts';
 
@@ -64,23 +64,23 @@ describe('a key that was made', () => {
 describe('what is remembered of keys that were shown', () => {
   it('is claimed once, and forgotten when no page can show it any more', async () => {
     const state = localState();
-    assert.ok(!wasShown(state, hashOf(1)));
+    assert.ok(!isRevealed(state, hashOf(1)));
     assert.deepEqual(
-      await Promise.all([1, 1, 2].map((key) => claimShowing(state, hashOf(key), NOW_MS))), [true, false, true],
+      await Promise.all([1, 1, 2].map((key) => claimReveal(state, hashOf(key), NOW_MS))), [true, false, true],
     );
-    assert.ok(wasShown(state, hashOf(1)) && !wasShown(state, hashOf(3)));
-    assert.ok(await claimShowing(state, hashOf(3), NOW_MS + 1_300_000));
-    assert.deepEqual([1, 2, 3].map((key) => wasShown(state, hashOf(key))), [false, false, true]);
+    assert.ok(isRevealed(state, hashOf(1)) && !isRevealed(state, hashOf(3)));
+    assert.ok(await claimReveal(state, hashOf(3), NOW_MS + 1_300_000));
+    assert.deepEqual([1, 2, 3].map((key) => isRevealed(state, hashOf(key))), [false, false, true]);
   });
 
   it('is bounded, and anything else in its place counts for nothing', async () => {
     const state = localState();
     await state.change('shownKeys', () => '["x"]');
-    assert.ok(await claimShowing(state, hashOf(0), NOW_MS));
+    assert.ok(await claimReveal(state, hashOf(0), NOW_MS));
     await state.change('shownKeys', () => JSON.stringify(Object.fromEntries(Array.from({ length: 2_000 }, (_, key) =>
       [hashOf(key).slice(0, 32), NOW_MS + key]))));
-    assert.ok(await claimShowing(state, hashOf(9_999), NOW_MS));
-    assert.deepEqual([0, 1, 1_999, 9_999].map((key) => wasShown(state, hashOf(key))), [false, true, true, true]);
+    assert.ok(await claimReveal(state, hashOf(9_999), NOW_MS));
+    assert.deepEqual([0, 1, 1_999, 9_999].map((key) => isRevealed(state, hashOf(key))), [false, true, true, true]);
     assert.ok(state.read('shownKeys').length < 200_000);
   });
 });

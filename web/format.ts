@@ -1,6 +1,6 @@
 /**
- * [P] Figures as people read them: money, counts, moments. What is shown is rounded; the exact figure stands in the
- * title and in the element's value. No float takes part in money.
+ * [P] Formats money, counts and times for people. The text is rounded; the exact amount is in the title and in the
+ * element's value. Money is never a float.
  */
 import { formatDecimal, ONE_E9 } from './decimal.ts';
 import { html } from './html.ts';
@@ -24,17 +24,16 @@ export function formatExactUsd(nanoUsd: bigint): string {
 }
 
 /**
- * Money in a page. Without `places`: cents from a dollar on, up to hundredths of a cent below it, and "< $0.0001" below
- * those.
+ * Renders money. Without `places`: cents from one dollar, hundredths of a cent below it, and "< $0.0001" below those.
  */
-export function money(nanoUsd: bigint, places?: number): Html {
+export function renderUsd(nanoUsd: bigint, places?: number): Html {
   return html`<data class="money" value="${formatDecimal(
     nanoUsd, 2,
-  )}" title="${formatExactUsd(nanoUsd)}">${shownUsd(nanoUsd, places)}</data>`;
+  )}" title="${formatExactUsd(nanoUsd)}">${formatShortUsd(nanoUsd, places)}</data>`;
 }
 
-/** The words of `money`. */
-export function shownUsd(nanoUsd: bigint, places?: number): string {
+/** The text of `renderUsd`. */
+export function formatShortUsd(nanoUsd: bigint, places?: number): string {
   if (places !== undefined) return formatUsd(nanoUsd, places);
   const magnitude = nanoUsd < 0n ? -nanoUsd : nanoUsd;
   if (magnitude >= ONE_E9) return formatUsd(nanoUsd, 2);
@@ -48,15 +47,12 @@ export function formatCount(count: number | bigint): string {
 }
 
 /** "1 call", "1,234 calls". */
-export function counted(count: number, one: string, many = `${one}s`): string {
+export function pluralize(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`;
 }
 
-/**
- * A moment as UTC, "2026-11-21 10:53:21 UTC"; a script writes it in the reader's own zone (the attribute says to which
- * unit).
- */
-export function moment(ms: number, unit: 'second' | 'minute' | 'day' = 'second'): Html {
+/** Renders a time as UTC, "2026-11-21 10:53:21 UTC"; a script shows it in the reader's time zone, to the given unit. */
+export function renderTime(ms: number, unit: 'second' | 'minute' | 'day' = 'second'): Html {
   const iso = new Date(ms).toISOString();
   const shown = { second: `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`, minute:
     `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`, day: iso.slice(0, 10) }[unit];

@@ -1,25 +1,25 @@
 /**
- * Which keys were shown lately, for all replicas together: of several that want to show a key exactly one does, and it
- * notes so before it shows the key. A key is told by its hash, which its status has as well.
+ * Reveals each key once. All replicas share the list of revealed keys: of several that want to show a key exactly one
+ * may, and it records that before it shows the key. Keys are identified by their hash.
  */
 import { isJsonObject, parseJson } from '#crds/json.ts';
 import type { SharedState } from '../access/shared-state.ts';
 
-/** So long after it was made a key can be shown. */
-export const SHOWN_FOR_MS = 600_000;
-/** By whatever clock. */
-const KEPT_MS = 2 * SHOWN_FOR_MS;
-/** Beyond it the ones that were shown first are forgotten, a little early. */
+/** How long after it was made a key can be shown. */
+export const REVEAL_WINDOW_MS = 600_000;
+/** Entries are kept longer, because clocks differ. */
+const KEPT_MS = 2 * REVEAL_WINDOW_MS;
+/** Beyond this number the oldest entries are dropped early. */
 const MAX_SHOWN = 2_000;
 const ID_CHARACTERS = 32;
 
-/** Whether it was shown, as far as is known here. */
-export function wasShown(state: SharedState, keyHash: string): boolean {
+/** Whether this replica knows that the key has been shown. */
+export function isRevealed(state: SharedState, keyHash: string): boolean {
   return parse(state.read('shownKeys')).has(idOf(keyHash));
 }
 
-/** Resolves to whether the caller is the one to show it. Rejects with AccessError where nobody can tell. */
-export async function claimShowing(state: SharedState, keyHash: string, nowMs: number): Promise<boolean> {
+/** Resolves to whether the caller may show the key. Rejects with AccessError if the shared state is unavailable. */
+export async function claimReveal(state: SharedState, keyHash: string, nowMs: number): Promise<boolean> {
   const id = idOf(keyHash);
   let mine = false;
   await state.change('shownKeys', (text) => {

@@ -5,8 +5,8 @@ import { renderBar } from '#web/theme/bar.ts';
 import { renderColumns } from '#web/theme/columns.ts';
 import { formatDecimal } from '#web/decimal.ts';
 import {
-  counted, formatCount, formatDuration, formatExactUsd, formatUsd, moment, money, shownUsd,
-} from '#web/figures.ts';
+  pluralize, formatCount, formatDuration, formatExactUsd, formatUsd, renderTime, renderUsd, formatShortUsd,
+} from '#web/format.ts';
 import { html } from '#web/html.ts';
 import { formatDecimal as formatContractDecimal } from '#snapshot/decimal.ts';
 
@@ -36,19 +36,19 @@ describe('money', () => {
   });
 
   test('shows small amounts as more than nothing', () => {
-    assert.equal(shownUsd(0n), '$0.00');
-    assert.equal(shownUsd(20_400_000n), '$0.0204');
-    assert.equal(shownUsd(250_000_000n), '$0.25');
-    assert.equal(shownUsd(125_000_000n), '$0.125');
-    assert.equal(shownUsd(100_000_000n), '$0.10');
-    assert.equal(shownUsd(99_999n), '< $0.0001');
-    assert.equal(shownUsd(-99_999n), '−< $0.0001');
-    assert.equal(shownUsd(1_234_560_000_000n), '$1,234.56');
-    assert.equal(shownUsd(999_999_999n), '$1.00');
+    assert.equal(formatShortUsd(0n), '$0.00');
+    assert.equal(formatShortUsd(20_400_000n), '$0.0204');
+    assert.equal(formatShortUsd(250_000_000n), '$0.25');
+    assert.equal(formatShortUsd(125_000_000n), '$0.125');
+    assert.equal(formatShortUsd(100_000_000n), '$0.10');
+    assert.equal(formatShortUsd(99_999n), '< $0.0001');
+    assert.equal(formatShortUsd(-99_999n), '−< $0.0001');
+    assert.equal(formatShortUsd(1_234_560_000_000n), '$1,234.56');
+    assert.equal(formatShortUsd(999_999_999n), '$1.00');
   });
 
   test('carries the exact amount', () => {
-    assert.equal(money(1_234_567_890_123n).markup, '<data class="money" value="1234.567890123" ' +
+    assert.equal(renderUsd(1_234_567_890_123n).markup, '<data class="money" value="1234.567890123" ' +
       'title="$1,234.567890123">$1,234.57</data>');
   });
 
@@ -67,11 +67,11 @@ describe('money', () => {
 describe('counts, moments and durations', () => {
   test('read as people write them', () => {
     assert.equal(formatCount(1_234_567), '1,234,567');
-    assert.equal(counted(1, 'call'), '1 call');
-    assert.equal(counted(1200, 'key'), '1,200 keys');
-    assert.equal(moment(Date.UTC(2026, 10, 21, 10, 53, 21)).markup, '<time datetime="2026-11-21T10:53:21Z" ' +
+    assert.equal(pluralize(1, 'call'), '1 call');
+    assert.equal(pluralize(1200, 'key'), '1,200 keys');
+    assert.equal(renderTime(Date.UTC(2026, 10, 21, 10, 53, 21)).markup, '<time datetime="2026-11-21T10:53:21Z" ' +
       'data-unit="second">2026-11-21 10:53:21 UTC</time>');
-    assert.match(moment(0, 'day').markup, />1970-01-01</);
+    assert.match(renderTime(0, 'day').markup, />1970-01-01</);
     assert.deepEqual([0, 840, 1000, 12_490, 59_999, 200_000, 7_260_000].map(formatDuration), [
       '0 ms', '840 ms', '1.0 s', '12.4 s', '59.9 s', '3 min 20 s', '2 h 1 min',
     ]);

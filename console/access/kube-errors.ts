@@ -4,14 +4,18 @@
  */
 import { KubeError } from '../../operator/kube/errors.ts';
 import { AccessError } from './access.ts';
-import type { AccessFault, FieldFault } from './access.ts';
+import type { AccessErrorReason, FieldError } from './access.ts';
 
-const FAULTS: Readonly<Record<number, AccessFault>> = { 400: 'Invalid', 401:
+const FAULTS: Readonly<Record<number, AccessErrorReason>> = { 400: 'Invalid', 401:
   'SignedOut', 403: 'Forbidden', 404: 'NotFound', 409: 'Conflict', 410: 'NotFound', 413: 'Invalid', 422: 'Invalid' };
 const SIGNED_OUT = 'The cluster does not know this token, or knows it no more. Sign in again.';
 const NO_ANSWER = 'The Kubernetes API server does not answer. Try again in a moment.';
 /** What a denial says before its own words; which of the two HTTP statuses it comes with is its author's choice. */
-const DENIAL = /(?:ValidatingAdmissionPolicy '[^']*' with binding '[^']*' denied request: |admission webhook "[^"]*" denied the request(?:: | without explanation))/;
+const DENIALS = [
+  "ValidatingAdmissionPolicy '[^']*' with binding '[^']*' denied request: ",
+  'admission webhook "[^"]*" denied the request(?:: | without explanation)',
+];
+const DENIAL = new RegExp(`(?:${DENIALS.join('|')})`);
 /** The value is in the form's field: only what is wrong with it is said beside it. */
 const VERDICT = /^(?:Invalid value: (?:"(?:[^"\\]|\\.)*"|[-\w.]+)|Forbidden): /;
 
@@ -19,13 +23,13 @@ const VERDICT = /^(?:Invalid value: (?:"(?:[^"\\]|\\.)*"|[-\w.]+)|Forbidden): /;
 export function accessErrorOf(error: unknown): AccessError {
   if (error instanceof AccessError) return error;
   if (!(error instanceof KubeError)) return new AccessError('Unavailable', NO_ANSWER, { cause: error });
-  const fault = faultOf(error);
-  if (fault === 'SignedOut') return new AccessError(fault, SIGNED_OUT, { cause: error });
-  if (fault === 'Unavailable') return new AccessError(fault, busyMessage(error), { cause: error });
-  return new AccessError(fault, error.words, { cause: error, ...fault === 'Invalid' && { fields: fieldsOf(error) } });
+  const reason = reasonOf(error);
+  if (reason === 'SignedOut') return new AccessError(reason, SIGNED_OUT, { cause: error });
+  if (reason === 'Unavailable') return new AccessError(reason, busyMessage(error), { cause: error });
+  return new AccessError(reason, error.words, { cause: error, ...reason === 'Invalid' && { fields: fieldsOf(error) } });
 }
 
-function faultOf({ status, reason, words }: KubeError): AccessFault {
+function reasonOf({ status, reason, words }: KubeError): AccessErrorReason {
   if (status === 409 && reason === 'AlreadyExists') return 'AlreadyExists';
   if (status >= 400 && status < 500 && status !== 401 && DENIAL.test(words)) return 'Invalid';
   return FAULTS[status] ?? 'Unavailable';
@@ -37,7 +41,7 @@ function busyMessage({ status, words }: KubeError): string {
     : `The Kubernetes API server could not do it: ${words}`;
 }
 
-function fieldsOf({ words, causes }: KubeError): FieldFault[] {
+function fieldsOf({ words, causes }: KubeError): FieldError[] {
   if (DENIAL.test(words))
     return [{ path: '', message: words.slice(words.search(DENIAL)).replace(DENIAL, '').trim() || words }];
   const unknown = unknownField(words);

@@ -1,20 +1,20 @@
-/** [P] The page that says what went wrong, and what to do. */
+/** [P] The error page: what went wrong and what to do. */
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
-import type { FieldFault } from '../access/access.ts';
+import type { FieldError } from '../access/access.ts';
 
 interface FaultFacts {
   readonly title: string;
   readonly message: string;
-  readonly fields: readonly FieldFault[];
-  /** Shown where nobody foresaw the fault. */
+  readonly fields: readonly FieldError[];
+  /** Shown for unexpected errors. */
   readonly requestId: string | undefined;
   /** Where to go on, with a label. */
   readonly next: { readonly path: string; readonly label: string };
 }
 
 /** The content of <main>. */
-export function faultView({ title, message, fields, requestId, next }: FaultFacts): Html {
+export function errorPage({ title, message, fields, requestId, next }: FaultFacts): Html {
   return html`<h1>${title}</h1>
 <p class="lede">${message}</p>
 ${fields.length === 0 ? NOTHING : html`<ul class="wrap">${fields.map(fieldItem)}</ul>
@@ -22,6 +22,6 @@ ${fields.length === 0 ? NOTHING : html`<ul class="wrap">${fields.map(fieldItem)}
 `}<p class="actions"><a class="button" href="${next.path}">${next.label}</a></p>`;
 }
 
-function fieldItem({ path, message }: FieldFault): Html {
+function fieldItem({ path, message }: FieldError): Html {
   return html`<li>${path === '' ? NOTHING : html`<code>${path}</code>: `}${message}</li>`;
 }

@@ -17,7 +17,7 @@ const NOT_KEPT = 'It could not be written to the data folder. Nothing was change
   + 'try again when the folder can be written.';
 
 /** One process writes there at a time. Rejects where the folder cannot be used. */
-export async function openFileMemory(dataDir: string): Promise<SharedState> {
+export async function openFileState(dataDir: string): Promise<SharedState> {
   const folder = join(dataDir, FOLDER);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const texts = new Map<StateEntry, string>();

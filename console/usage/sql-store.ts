@@ -3,17 +3,17 @@ import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { UsageRecord } from '#ledger/usage-record.ts';
 import type { CallPosition, DaySum, UsageTables } from '#ledger/usage-tables.ts';
 import { comparePositions, findCalls, rangeAfter, rangeBefore, searchOf, sumCalls } from './call-search.ts';
-import type { CallQuery, CallPage, SpendingSum, SpendingSums, UsageBook } from './usage.ts';
+import type { CallQuery, CallPage, SpendingSum, SpendingSums, UsageStore } from './usage.ts';
 
 /** Where the tables of some accounts are. */
 export interface UsageSource {
   /** Works with tables that are up to date, and open until the work has ended. Rejects where there are none. */
-  use<R>(accounts: readonly string[], work: UsageWork<R>): Promise<R>;
+  use<R>(accounts: readonly string[], work: UsageQuery<R>): Promise<R>;
   close(): void;
 }
 
 /** `wholeSinceMs`: what was admitted before this moment may be missing in the tables; 0: nothing is. */
-export type UsageWork<R> = (tables: UsageTables, wholeSinceMs: number) => Promise<R>;
+export type UsageQuery<R> = (tables: UsageTables, wholeSinceMs: number) => Promise<R>;
 
 /** Of an export. */
 const BATCH_RECORDS = 1_000;
@@ -21,10 +21,10 @@ const DAY_MS = 86_400_000;
 const NO_CALLS: SpendingSum = { calls: 0, costNanoUsd: 0n, inputTokens: 0, outputTokens: 0 };
 
 /** The source is the book's from here on. */
-export function openSqlBook(source: UsageSource): Omit<UsageBook, 'prepare'> {
+export function openSqlUsageStore(source: UsageSource): Omit<UsageStore, 'prepare'> {
   let closed = false;
 
-  async function ask<R>(query: CallQuery, work: UsageWork<R>): Promise<R> {
+  async function ask<R>(query: CallQuery, work: UsageQuery<R>): Promise<R> {
     if (closed) throw new LedgerUnavailable('the ledger is closed');
     try {
       return await source.use([...new Set(query.accounts)], work);
