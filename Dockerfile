@@ -6,7 +6,13 @@
 # Node.js runs the TypeScript. It is the Node.js that package-lock.json pins, so that the image runs on what the tests run on.
 # The last stage has no shell and no package manager; its root may be read-only.
 
-FROM node:26-trixie-slim AS modules
+# The bases, which releases pin: the digest of the day they were looked up (.github/workflows/release.yml). For a build of your own:
+#   docker buildx imagetools inspect node:26-trixie-slim --format '{{.Manifest.Digest}}'
+#   docker build --build-arg NODE_BASE=node:26-trixie-slim@sha256:… --build-arg RUNTIME_BASE=…@sha256:… .
+ARG NODE_BASE=node:26-trixie-slim
+ARG RUNTIME_BASE=gcr.io/distroless/cc-debian13:nonroot
+
+FROM ${NODE_BASE} AS modules
 WORKDIR /app
 # what Node.js needs and the last stage's base lacks; any version of Debian's will do
 # hadolint ignore=DL3008
@@ -44,7 +50,7 @@ RUN mkdir node_modules/.cache \
     'import { globSync } from "node:fs"; for (const file of globSync("/app/{bin,console,crds,dataplane,demo,operator,web}/**/*.ts")) if (!file.endsWith("/embedded/worker.ts")) await import(file)' \
  && chown --recursive root:root node_modules/.cache
 
-FROM gcr.io/distroless/cc-debian13:nonroot
+FROM ${RUNTIME_BASE}
 LABEL org.opencontainers.image.title="Model Gateway" \
       org.opencontainers.image.description="The gateway for model APIs: exact money, live configuration, any provider" \
       org.opencontainers.image.licenses="Apache-2.0" \

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { cp, glob, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { cp, glob, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -97,6 +97,21 @@ describe('a release', () => {
     assert.deepEqual(await read(join(folder, 'charts/model-gateway/values.yaml')), {
       ...before, image: { ...before.image, repository: 'registry.example.com/team/model-gateway', digest },
     });
+  });
+
+  it('is built from bases that are named by their digests', async () => {
+    const script = stepsOf('release.yml').find(({ name }) => name === 'Pin the bases by digest')?.run;
+    const build = stepsOf('release.yml').find(({ name }) => name === 'Build and push the image')?.run ?? '';
+    assert.ok(script !== undefined);
+    // stands in for Docker: the digest of any image is sha256:0
+    await mkdir(join(folder, 'bin'));
+    await writeFile(join(folder, 'bin/docker'), '#!/bin/sh\necho sha256:0\n', { mode: 0o755 });
+    await cp(join(ROOT, 'Dockerfile'), join(folder, 'Dockerfile'));
+    const env = { PATH: `${join(folder, 'bin')}:${process.env['PATH']}`, GITHUB_ENV: join(folder, 'env') };
+    await run('bash', ['-euc', script], { cwd: folder, env });
+    const pinned = await readFile(join(folder, 'env'), 'utf8');
+    assert.match(pinned, /^NODE_BASE=node:26-\S+@sha256:0\nRUNTIME_BASE=\S+:nonroot@sha256:0\n$/);
+    for (const name of ['NODE_BASE', 'RUNTIME_BASE']) assert.ok(build.includes(`--build-arg "${name}=$${name}"`));
   });
 
   it('comes with a list of what is in the image, and of nothing that only builds it', async () => {
