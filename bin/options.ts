@@ -62,6 +62,15 @@ export function parseHostPorts(text: string, earlier: readonly string[] = []): r
   return [...earlier, ...addresses];
 }
 
+/** Origins such as https://app.example, separated by commas, or `*`. */
+export function parseOrigins(text: string): readonly string[] {
+  const origins = text.split(',').map((each) => each.trim()).filter((each) => each !== '');
+  const wrong = origins.find((each) => each !== '*' && URL.parse(each)?.origin !== each);
+  if (wrong !== undefined) throw new InvalidArgumentError(`"${wrong}" is not an origin: a scheme, a host and perhaps ` +
+    'a port, such as https://app.example.');
+  return origins;
+}
+
 /** Whether a "host:port" is this machine itself. */
 export function isLoopback(hostPort: string): boolean {
   return /^(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost):\d+$/.test(hostPort);

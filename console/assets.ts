@@ -1,6 +1,6 @@
 /**
- * Styles, scripts and icons, each under an address with its content's hash, so that browsers keep them for ever. They
- * are read once, when the process starts: the console's own, and those that it shares with the price page.
+ * Styles, scripts and icons, addressed by content hash so that browsers cache them for ever. They are read once at
+ * start: the console's own, and those shared with the price page.
  */
 import { hash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';

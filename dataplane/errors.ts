@@ -19,13 +19,18 @@ export interface ErrorRow {
 export const ERRORS = {
   invalid_api_key: {
     status: 401, openaiType: 'invalid_request_error', openaiCode: 'invalid_api_key',
-    anthropicType: 'authentication_error',
+    anthropicType: 'authentication_error', retry: false,
     when: 'no key, or one that is malformed, unknown, disabled, expired or not accepted',
   },
   model_not_found: {
     status: 404, openaiType: 'invalid_request_error', openaiCode: 'model_not_found',
     anthropicType: 'not_found_error',
     when: 'the model is not in the catalog, or not for this key\'s group',
+  },
+  wrong_endpoint: {
+    status: 400, openaiType: 'invalid_request_error', openaiCode: 'wrong_endpoint',
+    anthropicType: 'invalid_request_error',
+    when: 'a model of this key on an endpoint that is not its own; the message names the right one',
   },
   not_found: {
     status: 404, openaiType: 'invalid_request_error', openaiCode: 'not_found',
@@ -44,7 +49,7 @@ export const ERRORS = {
   },
   credit_balance_exhausted: {
     status: 402, openaiType: 'insufficient_quota', openaiCode: 'credit_balance_exhausted',
-    anthropicType: 'billing_error',
+    anthropicType: 'billing_error', retry: false,
     when: 'the account\'s balance is used up, or too small for this call',
   },
   rate_limit_exceeded: {

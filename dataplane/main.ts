@@ -55,11 +55,15 @@ export interface DataplaneOptions {
   readonly maxBufferedBytes?: number;
   /** Connections of clients at a time. Default: 32,768. */
   readonly maxConnections?: number;
+  /** Origins whose pages may call the API from a browser; `*`: any. Default: none. */
+  readonly corsOrigins?: readonly string[];
   readonly version: string;
   /** Node's `process`, for its memory and CPU in the metrics. */
   readonly process?: ProcessFigures;
   /** Called when a provider refuses the gateway's credential or model name. */
   readonly onRouteWarning?: (warning: RouteWarning) => void;
+  /** Where people find the console, without a path; it may become known later. */
+  readonly consoleUrl?: () => string | undefined;
   /** For the metrics, where the configuration comes over the network. */
   readonly distribution?: () => DistributionFigures;
   /** Whether the configuration is too old to be trusted: calls are refused then. */
@@ -109,14 +113,14 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   const tokenizer = openTokenizer(log);
   const deps: PipelineDeps = {
     state: current, ledger, leases, upstreams, telemetry, tokenizer, clock, running: new CallMap(),
-    withTimeout: timers.withTimeout,
+    withTimeout: timers.withTimeout, consoleUrl: options.consoleUrl,
     random: Math.random,
     warn: (warning) => warnOfRoute(options, warning),
     defect: (requestId, error) => log.error({ requestId, err: error }, 'a call met a defect of the gateway'),
   };
   const bodyWorker = createBodyWorker({ onFault: (error) => log.error({ err: error }, 'the body thread failed') });
   const configured = (): boolean => applied !== undefined && !options.configExpired?.();
-  const server = buildServer({ ...deps, ...limitsOf(options), bodyWorker, shutdown, inFlight, configured });
+  const server = buildServer({ ...deps, ...edgeOptions(options), bodyWorker, shutdown, inFlight, configured });
   const admin = createAdmin({
     metrics: metrics.registry,
     readiness: () => [
@@ -262,10 +266,13 @@ const MAX_CONNECTIONS = 32_768;
 const MAX_LAG_SECONDS = 1;
 const BUFFERED_BYTES = 256 * 1024 * 1024;
 
-function limitsOf(options: DataplaneOptions): BodyLimits & { readonly maxConnections: number } {
-  const { maxBodyBytes, maxBufferedBytes, maxConnections = MAX_CONNECTIONS } = options;
+type EdgeOptions = BodyLimits & Required<Pick<DataplaneOptions, 'maxConnections' | 'corsOrigins'>>;
+
+function edgeOptions(options: DataplaneOptions): EdgeOptions {
+  const { maxBodyBytes, maxBufferedBytes, maxConnections = MAX_CONNECTIONS, corsOrigins = [] } = options;
   return {
     maxBodyBytes, maxBufferedBytes: maxBufferedBytes ?? Math.max(BUFFERED_BYTES, 2 * maxBodyBytes), maxConnections,
+    corsOrigins,
   };
 }
 

@@ -44,8 +44,15 @@ export function parseAnthropic(body: Json): Prompt {
     images:
       messages.flatMap((message) => objectsIn(message['content'])).filter((block) => block['type'] === 'image').length,
     tools: objectsIn(body['tools']).map((tool) => ({ name: textIn(tool['name']), schema: tool['input_schema'] })),
+    toolTexts: objectsIn(body['tools']).map((tool) => JSON.stringify(tool)),
+    answerSchema: answerSchema(body),
     forcedTool: forcedTool(body['tool_choice']),
   };
+}
+
+function answerSchema({ output_config: config, output_format: format }: Json): unknown {
+  const given = format ?? (isObject(config) ? config['format'] : undefined);
+  return isObject(given) ? given['schema'] : undefined;
 }
 
 function forcedTool(choice: unknown): string | undefined {
@@ -55,11 +62,11 @@ function forcedTool(choice: unknown): string | undefined {
 }
 
 /** Blocks of system and messages in order; what stands before the last one that is marked is cached. */
-function input(body: Json, { texts, images }: Prompt, cache: PromptCache): InputUsage {
+function input(body: Json, { texts, images, toolTexts }: Prompt, cache: PromptCache): InputUsage {
   const blocks =
     [...objectsIn(body['system']), ...requiredMessages(body).flatMap((message) => objectsIn(message['content']))];
   const last = blocks.findLastIndex((block) => isObject(block['cache_control']));
-  const total = countTokens(texts, images);
+  const total = countTokens([...texts, ...toolTexts], images);
   if (last < 0) return { uncached: total, cached: 0, cacheWrite5m: 0, cacheWrite1h: 0 };
   const beginning = blocks.slice(0, last + 1).map((block) => textIn(block['text']));
   const marked = Math.min(countTokens(beginning), total - 1);

@@ -41,6 +41,8 @@ function parse(body: Json): Prompt {
     images: messages.flatMap((message) => objectsIn(message['content'])).filter((block) =>
       block['type'] === 'image_url').length,
     tools: objectsIn(body['tools']).flatMap(toolOf),
+    toolTexts: objectsIn(body['tools']).map((tool) => JSON.stringify(tool['function'] ?? tool)),
+    answerSchema: answerSchema(body['response_format']),
     forcedTool: forcedTool(body['tool_choice']),
   };
 }
@@ -50,15 +52,22 @@ function toolOf(tool: Json): Tool[] {
   return isObject(declared) ? [{ name: textIn(declared['name']), schema: declared['parameters'] }] : [];
 }
 
+/** JSON mode asks for any object. */
+function answerSchema(format: unknown): unknown {
+  if (!isObject(format)) return undefined;
+  if (format['type'] === 'json_object') return { type: 'object', properties: { answer: { type: 'string' } } };
+  return isObject(format['json_schema']) ? format['json_schema']['schema'] : undefined;
+}
+
 function forcedTool(choice: unknown): string | undefined {
   if (choice === 'required') return '';
   const named = isObject(choice) ? choice['function'] : undefined;
   return isObject(named) ? textIn(named['name']) : undefined;
 }
 
-function input(_body: Json, { texts, images }: Prompt, cache: PromptCache): InputUsage {
+function input(_body: Json, { texts, images, toolTexts }: Prompt, cache: PromptCache): InputUsage {
   const beginning = texts.slice(0, -1);
-  const total = countTokens(texts, images);
+  const total = countTokens([...texts, ...toolTexts], images);
   const repeatable = Math.floor(countTokens(beginning) / CACHE_STEP) * CACHE_STEP;
   const cached = repeatable > 0 && cache.seen(beginning) ? repeatable : 0;
   return { uncached: total - cached, cached, cacheWrite5m: 0, cacheWrite1h: 0 };

@@ -9,6 +9,9 @@ import { countTokens } from './tokens.ts';
 const CREATED_SECONDS = 1_735_689_600;
 const DIMENSIONS = 64;
 const MOST_IMAGES = 10;
+const MOST_PARTIAL_IMAGES = 3;
+/** What one picture counts as. */
+const IMAGE_TOKENS = 256;
 const MODELS =
   ['gpt-4o', 'gpt-4o-mini', 'claude-sonnet-4-6', 'claude-haiku-4-5', 'text-embedding-3-small', 'flux-1.1-pro'] as const;
 
@@ -52,12 +55,33 @@ export function images(body: Json, ownUrl: string): unknown {
   const count = optionalCount(body, 'n') ?? 1;
   if (count > MOST_IMAGES) throw new BadRequest('n', `n must be at most ${MOST_IMAGES}`);
   const data = Array.from({ length: count }, (_, index) => {
-    const seed = createHash('sha256').update(`${index}:${prompt}`).digest('hex').slice(0, 16);
+    const seed = seedOf(prompt, index);
     return body['response_format'] === 'url'
       ? { url: `${ownUrl}/pictures/${seed}.png` }
       : { b64_json: picture(seed).toString('base64') };
   });
   return { created: CREATED_SECONDS, data };
+}
+
+/** The same as a stream: partial pictures as many as asked for, and the whole one. */
+export function imageEvents(body: Json): readonly string[] {
+  const prompt = requiredText(body, 'prompt');
+  const b64 = picture(seedOf(prompt, 0)).toString('base64');
+  const event = (type: string, fields: Json): string =>
+    `event: ${type}\ndata: ${JSON.stringify({ type, b64_json: b64, created_at: CREATED_SECONDS, ...fields })}\n\n`;
+  const partial = Math.min(Number(body['partial_images'] ?? 0), MOST_PARTIAL_IMAGES);
+  const tokens = countTokens([prompt]);
+  return [
+    ...Array.from({ length: partial }, (_, index) =>
+      event('image_generation.partial_image', { partial_image_index: index })),
+    event('image_generation.completed', {
+      usage: { input_tokens: tokens, output_tokens: IMAGE_TOKENS, total_tokens: tokens + IMAGE_TOKENS },
+    }),
+  ];
+}
+
+function seedOf(prompt: string, index: number): string {
+  return createHash('sha256').update(`${index}:${prompt}`).digest('hex').slice(0, 16);
 }
 
 /** GET /v1/models, in the shape of the protocol that asks. */
@@ -72,6 +96,6 @@ export function models(forAnthropic: boolean): unknown {
 
 /** POST /v1/messages/count_tokens. */
 export function countedTokens(body: Json): unknown {
-  const { texts, images: pictures } = parseAnthropic(body);
-  return { input_tokens: countTokens(texts, pictures) };
+  const { texts, images: pictures, toolTexts } = parseAnthropic(body);
+  return { input_tokens: countTokens([...texts, ...toolTexts], pictures) };
 }

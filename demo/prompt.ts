@@ -19,6 +19,10 @@ export interface Prompt {
   readonly toolResult: string | undefined;
   readonly images: number;
   readonly tools: readonly Tool[];
+  /** The tools as they were declared, for counting their tokens. */
+  readonly toolTexts: readonly string[];
+  /** The JSON schema that the answer must fit; undefined: any text. */
+  readonly answerSchema: unknown;
   /** The caller insists on a tool: on this one, or on any (""). */
   readonly forcedTool: string | undefined;
 }

@@ -12,7 +12,7 @@ import { answerTo } from './answer.ts';
 import type { Dialect, Exchange } from './dialect.ts';
 import { openai } from './openai.ts';
 import { picture } from './picture.ts';
-import { countedTokens, embeddings, images, models } from './plain-endpoints.ts';
+import { countedTokens, embeddings, imageEvents, images, models } from './plain-endpoints.ts';
 import { BadRequest, isObject } from './prompt.ts';
 import type { Json } from './prompt.ts';
 import { responses } from './responses.ts';
@@ -143,7 +143,7 @@ const ROUTES: Readonly<Record<string, (call: Call) => unknown>> = {
   'POST /v1/responses': async (call) => chat(call, await readJson(call.req)),
   'POST /v1/messages/count_tokens': async (call) => send(call, countedTokens(await readJson(call.req))),
   'POST /v1/embeddings': async (call) => send(call, embeddings(await readJson(call.req))),
-  'POST /v1/images/generations': async (call) => send(call, images(await readJson(call.req), call.context.url())),
+  'POST /v1/images/generations': async (call) => makeImages(call, await readJson(call.req)),
   'POST /v1/videos': async (call) => makeVideo(call, await readFields(call.req)),
 };
 
@@ -154,6 +154,14 @@ async function readFields(req: IncomingMessage): Promise<Json> {
   const form =
     await new Response(Buffer.concat(await Array.fromAsync(req)), { headers: { 'content-type': type } }).formData();
   return Object.fromEntries(form);
+}
+
+async function makeImages(call: Call, body: Json): Promise<void> {
+  if (body['stream'] !== true) return send(call, images(body, call.context.url()));
+  const events = imageEvents(body);
+  call.res.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', ...call.dialect.headers(call.id) });
+  for (const event of events) await write(call.res, event);
+  call.res.end();
 }
 
 function makeVideo(call: Call, fields: Json): void {

@@ -27,6 +27,8 @@ function parse(body: Json): Prompt {
       part['type'] === 'input_image').length,
     tools: objectsIn(body['tools']).filter((tool) => tool['type'] === 'function').map((tool) =>
       ({ name: textIn(tool['name']), schema: tool['parameters'] })),
+    toolTexts: objectsIn(body['tools']).map((tool) => JSON.stringify(tool)),
+    answerSchema: answerSchema(body['text']),
     forcedTool: forcedTool(body['tool_choice']),
   };
 }
@@ -39,13 +41,18 @@ function itemsOf(body: Json): Json[] {
   return items;
 }
 
+function answerSchema(text: unknown): unknown {
+  const format = isObject(text) ? text['format'] : undefined;
+  return isObject(format) ? format['schema'] : undefined;
+}
+
 function forcedTool(choice: unknown): string | undefined {
   if (choice === 'required') return '';
   return isObject(choice) && choice['type'] === 'function' ? textIn(choice['name']) : undefined;
 }
 
-function input(_body: Json, { texts, images }: Prompt): InputUsage {
-  return { uncached: countTokens(texts, images), cached: 0, cacheWrite5m: 0, cacheWrite1h: 0 };
+function input(_body: Json, { texts, images, toolTexts }: Prompt): InputUsage {
+  return { uncached: countTokens([...texts, ...toolTexts], images), cached: 0, cacheWrite5m: 0, cacheWrite1h: 0 };
 }
 
 function whole(exchange: Exchange): Json {

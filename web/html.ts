@@ -1,7 +1,4 @@
-/**
- * [P] HTML that cannot be broken out of: `html` escapes every value put into it, unless the value is itself made by
- * `html`.
- */
+/** [P] HTML without injection: `html` escapes every value, unless `html` made it. */
 
 const NAMED: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 

@@ -2,7 +2,8 @@
 import { Command } from 'commander';
 import type { DataplaneFlags } from '../run/dataplane.ts';
 import {
-  flag, logLevelFlag, paragraphs, parseAddress, parseBytes, parseHostPorts, parseLedger, parseSeconds,
+  flag, logLevelFlag, paragraphs, parseAddress, parseBytes, parseHostPorts, parseLedger, parseOrigin, parseOrigins,
+  parseSeconds,
 } from '../options.ts';
 
 export function dataplaneCommand(ended: (exitCode: number) => void): Command {
@@ -46,6 +47,10 @@ export function dataplaneCommand(ended: (exitCode: number) => void): Command {
     .addOption(flag('--max-body <SIZE>', 'largest request body').default(64 * 2 ** 20, '64MiB').argParser(parseBytes))
     .addOption(flag('--max-buffered <SIZE>', 'what all request bodies together may hold at a time; a call beyond it ' +
       'is refused with 503 (default: 256MiB, or two of the largest bodies)').argParser(parseBytes))
+    .addOption(flag('--cors-origins <ORIGINS>', 'origins whose pages may call from a browser, separated by commas; * ' +
+      'for any (default: none)').argParser(parseOrigins))
+    .addOption(flag('--console-url <URL>', 'where people open the console, for the links in refusals and on pages')
+      .argParser(parseOrigin))
     .addOption(flag('--drain-delay <SECONDS>', 'so long after SIGTERM new calls are still taken, each answer closing ' +
       'its connection: until load balancers know').default(0).argParser(parseSeconds))
     .addOption(logLevelFlag())

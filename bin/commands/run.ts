@@ -2,7 +2,8 @@
 import { Command, Option } from 'commander';
 import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';
 import {
-  flag, logLevelFlag, paragraphs, parseAddress, parseBytes, parseConsole, parseLedger, parseNamespace,
+  flag, logLevelFlag, paragraphs, parseAddress, parseBytes, parseConsole, parseLedger, parseNamespace, parseOrigin,
+  parseOrigins,
 } from '../options.ts';
 import type { RunFlags } from '../run/run.ts';
 
@@ -24,6 +25,8 @@ export function runCommand(ended: (exitCode: number) => void): Command {
     .addOption(flag('--console <ADDRESS>', 'where people see and change keys and credit in a browser, or "off" ' +
       '(default: 127.0.0.1:8081, and nowhere if that is in use)').argParser(parseConsole))
     .addOption(new Option('--no-console', 'the same as --console off'))
+    .addOption(flag('--console-url <URL>', 'where people open the console, for the links in refusals and on pages ' +
+      '(default: the address of --console)').argParser(parseOrigin))
     .addOption(flag('--data <DIR>', 'folder for the ledger and generated keys (default: the folder of manifests with ' +
       '.mgw-data added to its name)'))
     .addOption(flag('--ledger <URL>', 'the ledger: file:PATH (default: ledger.db in the data folder), or ' +
@@ -33,6 +36,8 @@ export function runCommand(ended: (exitCode: number) => void): Command {
     .addOption(flag('--max-body <SIZE>', 'largest request body').default(64 * 2 ** 20, '64MiB').argParser(parseBytes))
     .addOption(flag('--max-buffered <SIZE>', 'what all request bodies together may hold at a time; a call beyond it ' +
       'is refused with 503 (default: 256MiB, or two of the largest bodies)').argParser(parseBytes))
+    .addOption(flag('--cors-origins <ORIGINS>', 'origins whose pages may call from a browser, separated by commas; * ' +
+      'for any (default: none)').argParser(parseOrigins))
     .addOption(flag('--gateway-namespace <NAME>', 'namespace of the gateway, and of objects that name none')
       .default(DEFAULT_GATEWAY_NAMESPACE).argParser(parseNamespace))
     .addOption(logLevelFlag())

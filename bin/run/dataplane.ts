@@ -39,6 +39,8 @@ export interface DataplaneFlags {
   readonly nodeId?: string;
   readonly maxBody: number;
   readonly maxBuffered?: number;
+  readonly corsOrigins?: readonly string[];
+  readonly consoleUrl?: string;
   readonly drainDelay: number;
   readonly logLevel: NonNullable<LogOptions['level']>;
 }
@@ -79,6 +81,7 @@ async function start(flags: DataplaneFlags, log: Log): Promise<Parts> {
     const proxy = await startProxy({
       listen: flags.listen, admin: flags.admin, ...await tlsOf(flags), ledger, log, version: VERSION, process,
       maxBodyBytes: flags.maxBody, ...flags.maxBuffered !== undefined && { maxBufferedBytes: flags.maxBuffered },
+      ...flags.corsOrigins && { corsOrigins: flags.corsOrigins }, consoleUrl: () => flags.consoleUrl,
       xds: xdsOf(flags), maxConfigAgeMs: flags.maxConfigAge * 1000,
     });
     started.move();

@@ -23,6 +23,9 @@ export interface GatewayOptions {
   readonly admin: Address;
   readonly maxBodyBytes: number;
   readonly maxBufferedBytes?: number;
+  readonly corsOrigins?: readonly string[];
+  /** Where people find the console; it may become known after the start. */
+  readonly consoleUrl?: () => string | undefined;
   /** Perhaps still being opened: the manifests are read meanwhile. */
   readonly ledger: Ledger | Promise<Ledger>;
   readonly log: Logger;

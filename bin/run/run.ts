@@ -36,6 +36,8 @@ export interface RunFlags {
   readonly ledgerSync: 'normal' | 'full';
   readonly maxBody: number;
   readonly maxBuffered?: number;
+  readonly corsOrigins?: readonly string[];
+  readonly consoleUrl?: string;
   readonly gatewayNamespace: string;
   readonly logLevel: NonNullable<LogOptions['level']>;
   /** True: at its own address. */
@@ -79,6 +81,7 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
   const dataDir = dataFolder(flags);
   const minted = new Set<string>();
   let answering = false;
+  let { consoleUrl } = flags;
   try {
     assertFolder('--config', flags.config);
     prepareDataFolder(dataDir);
@@ -90,6 +93,8 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
       configDir: flags.config, dataDir, ledger: opening, log,
       gatewayNamespace: flags.gatewayNamespace, listen: flags.listen, admin: flags.admin, maxBodyBytes: flags.maxBody,
       ...flags.maxBuffered !== undefined && { maxBufferedBytes: flags.maxBuffered },
+      ...flags.corsOrigins && { corsOrigins: flags.corsOrigins },
+      consoleUrl: () => consoleUrl,
       print: (line) => process.stderr.write(`${line}\n`),
       onMinted(made) {
         if (flags.hello && !answering) minted.add(made.key);
@@ -97,6 +102,7 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
       },
     }), (each) => each.stop());
     const console = started.adopt(await openConsole(flags, { gateway, dataDir, log }), (each) => each?.close());
+    consoleUrl ??= console?.url;
     answering = true;
     started.move();
     return { gateway, ledger: await opening, demo, console, minted };

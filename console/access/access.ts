@@ -1,6 +1,6 @@
 /**
- * What a signed-in person may see and change, whatever keeps the objects: a cluster's API server, asked with the
- * person's own token so that its rights decide, or a folder of manifests. Pages and forms know only this.
+ * What a signed-in person may see and change, whatever stores the objects: a cluster's API server, called with the
+ * person's own token so that RBAC decides, or a folder of manifests. Pages and forms know only this interface.
  */
 import type { Kind, Resource } from '#crds/types.gen.ts';
 
@@ -65,34 +65,34 @@ export interface PersonAccess {
 
 /** Signs people in. */
 export interface ConsoleAccess {
-  /** Where people come from: it decides what the sign-in page says. */
-  readonly place: 'Kubernetes' | 'Files';
+  /** Where the objects are stored; it decides what the sign-in page says. */
+  readonly backend: 'Kubernetes' | 'Files';
   /** undefined: nobody is known by this credential. Rejects with AccessError (Unavailable) where nobody can tell. */
   signIn(credential: Credential): Promise<PersonAccess | undefined>;
 }
 
-export type AccessFault =
+export type AccessErrorReason =
   | 'SignedOut' | 'Forbidden' | 'NotFound' | 'Conflict' | 'AlreadyExists' | 'Invalid' | 'Unavailable';
 
-/** One thing that the API refuses, in its own words. */
-export interface FieldFault {
+/** One error of the API about a field, in its own words. */
+export interface FieldError {
   /** "spec.quota.limitUsd"; empty: the object as a whole. */
   readonly path: string;
   readonly message: string;
 }
 
-/** Why something cannot be done, in words for the person who asked. Holds no secret. */
+/** Why something cannot be done, worded for the person who asked. Holds no secret. */
 export class AccessError extends Error {
   override readonly name = 'AccessError';
-  readonly fault: AccessFault;
+  readonly reason: AccessErrorReason;
   /** Where it is Invalid. */
-  readonly fields: readonly FieldFault[];
+  readonly fields: readonly FieldError[];
 
-  constructor(fault: AccessFault, message: string, {
+  constructor(reason: AccessErrorReason, message: string, {
     fields = [], cause,
-  }: { readonly fields?: readonly FieldFault[]; readonly cause?: unknown } = {}) {
+  }: { readonly fields?: readonly FieldError[]; readonly cause?: unknown } = {}) {
     super(message, cause === undefined ? undefined : { cause });
-    this.fault = fault;
+    this.reason = reason;
     this.fields = fields;
   }
 }

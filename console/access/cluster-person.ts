@@ -14,8 +14,8 @@ import { namespacedName } from '../../operator/store/resources.ts';
 import type { ClusterCache } from '../../operator/store/cluster-cache.ts';
 import { AccessError } from './access.ts';
 import type { ObjectChange, ObjectOf, ObjectRef, PersonAccess } from './access.ts';
-import { accessErrorOf } from './kube-faults.ts';
-import type { Rights, Scope } from './rights.ts';
+import { accessErrorOf } from './kube-errors.ts';
+import type { Rights, ReadableObjects } from './rights.ts';
 
 interface ClusterPersonOptions {
   readonly name: string;
@@ -45,10 +45,10 @@ export function clusterPerson(options: ClusterPersonOptions): PersonAccess {
     list: (kind) => asAccessErrors(async () => {
       if (!cache.isComplete)
         throw new AccessError('Unavailable', 'The gateway is still reading the cluster. Try again in a moment.');
-      const scope = await rights.scope(kind, () => cache.namespaces());
+      const readable = await rights.readable(kind, () => cache.namespaces());
       const objects =
-        cache.list(kind).filter((object) => isOfGateway(object, gatewayNamespace) && isWithin(object, scope));
-      return { objects, allowed: scope === 'All' || scope.namespaces.size + scope.named.size > 0 };
+        cache.list(kind).filter((object) => isOfGateway(object, gatewayNamespace) && isWithin(object, readable));
+      return { objects, allowed: readable === 'All' || readable.namespaces.size + readable.named.size > 0 };
     }),
     get: (kind, ref) => asAccessErrors(() => read(client, kind, ref)),
     create: (kind, { namespace, name: objectName }, spec) => asAccessErrors(async () => {
@@ -86,7 +86,7 @@ async function withAccessErrors<R>(
     return await work();
   } catch (error) {
     const refusal = accessErrorOf(error);
-    if (refusal.fault === 'SignedOut') {
+    if (refusal.reason === 'SignedOut') {
       rights.forget();
       onSignedOut();
     }
@@ -172,8 +172,9 @@ function isKind<K extends Kind>(resource: Resource, kind: K): resource is Object
   return resource.kind === kind;
 }
 
-function isWithin({ metadata }: Resource, scope: Scope): boolean {
-  return scope === 'All' || scope.namespaces.has(metadata.namespace) || scope.named.has(namespacedName(metadata));
+function isWithin({ metadata }: Resource, readable: ReadableObjects): boolean {
+  return readable === 'All' || readable.namespaces.has(metadata.namespace) ||
+    readable.named.has(namespacedName(metadata));
 }
 
 /** A cluster may hold several gateways, each with a console of its own. */

@@ -1,6 +1,6 @@
 /**
- * Signs people in to a cluster. A person is who the API server says that their bearer token belongs to; the operator's
- * own credentials are never used for them. Of tokens only hashes are kept here, for as long as somebody comes back.
+ * Signs people in to a cluster. The API server says whose bearer token it is; the operator's own credentials are never
+ * used for people. Only hashes of tokens are kept, as cache keys.
  */
 import { createHash } from 'node:crypto';
 import type { SharedAccess } from '../../operator/kube/access.ts';
@@ -11,8 +11,8 @@ import type { ClusterCache } from '../../operator/store/cluster-cache.ts';
 import { AccessError } from './access.ts';
 import type { ConsoleAccess, PersonAccess } from './access.ts';
 import { clusterPerson } from './cluster-person.ts';
-import { accessErrorOf } from './kube-faults.ts';
-import { askRights } from './rights.ts';
+import { accessErrorOf } from './kube-errors.ts';
+import { createRights } from './rights.ts';
 import type { Rights } from './rights.ts';
 
 interface ClusterAccessOptions {
@@ -25,14 +25,14 @@ interface ClusterAccessOptions {
   readonly nowMs: () => number;
 }
 
-/** Whose token it is, is asked again so often: a token that was revoked opens nothing for longer. */
+/** A token's review is cached for this long: a revoked token works no longer than that. */
 const KNOWN_MS = 10_000;
 const MAX_PEOPLE = 1_000;
 /** Bearer tokens as RFC 6750 has them, and no longer than a cookie may be. Nothing else becomes part of a header. */
 const TOKEN = /^[A-Za-z0-9\-._~+/]{1,8192}=*$/;
 const ANONYMOUS = 'system:anonymous';
 
-/** What is remembered of one token. */
+/** The cached review of one token. */
 interface Known {
   readonly person: Promise<PersonAccess | undefined>;
   readonly rights: Rights;
@@ -41,13 +41,13 @@ interface Known {
 
 export function openClusterAccess(options: ClusterAccessOptions): ConsoleAccess {
   const { nowMs } = options;
-  /** By the token's hash, who came last last. */
+  /** By token hash, least recently used first. */
   const people = new Map<string, Known>();
 
   function know(token: string, hash: string, before: Known | undefined): Known {
     const client =
       createKubeClient({ access: options.access.as(token), userAgent: options.userAgent, meter: options.meter });
-    const rights = before?.rights ?? askRights({ client, nowMs });
+    const rights = before?.rights ?? createRights({ client, nowMs });
     const onSignedOut = (): void => void people.delete(hash);
     const person = nameOf(client).then((name) =>
       (name === undefined ? undefined : clusterPerson({ ...options, name, client, rights, onSignedOut })));
@@ -55,7 +55,7 @@ export function openClusterAccess(options: ClusterAccessOptions): ConsoleAccess 
   }
 
   return {
-    place: 'Kubernetes',
+    backend: 'Kubernetes',
     async signIn({ token }) {
       if (!TOKEN.test(token)) return undefined;
       const hash = createHash('sha256').update(token).digest('base64');

@@ -1,4 +1,4 @@
-/** Copy buttons: there only where copying works. */
+/** Copy buttons. They stay hidden where the clipboard is not available. */
 if (navigator.clipboard) {
   for (const button of document.querySelectorAll('button[data-copy]')) button.hidden = false;
 }

@@ -1,7 +1,4 @@
-/**
- * The key's form: what the typed moment is in the reader's zone, only the chosen group's models, and no accidental
- * leaving.
- */
+/** The key form: shows the expiry in the reader's time zone and only the chosen group's models. */
 const form = document.getElementById('key-form');
 const expires = document.getElementById('f-expires');
 const here = document.getElementById('expires-here');

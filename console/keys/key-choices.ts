@@ -1,6 +1,4 @@
-/**
- * [P] What a key's form offers: groups with their models and ratios, and accounts as far as the person may see them.
- */
+/** [P] The options of a key form: groups with their models and ratios, and the accounts that the person may see. */
 import type { Account, Group, PriceCatalog } from '#crds/types.gen.ts';
 import { formatDecimal, ONE_E9, parseDecimal } from '#snapshot/decimal.ts';
 import type { Resources } from '../../operator/store/resources.ts';

@@ -1,7 +1,7 @@
 /** [P] What a key's status says, as figures, marks and a list of facts. */
 import type { ApiKey, Condition } from '#crds/types.gen.ts';
 import { parseDecimal } from '#snapshot/decimal.ts';
-import { moment, money } from '#web/figures.ts';
+import { renderTime, renderUsd } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { renderBar } from '#web/theme/bar.ts';
@@ -104,7 +104,7 @@ const REASON_LABELS: Readonly<Record<string, string>> = {
 };
 
 /** One mark; with a message it can be opened. */
-export function readyMark({ state, reason, message, underWay }: Readiness): Html {
+export function renderReadiness({ state, reason, message, underWay }: Readiness): Html {
   if (state === 'Ready') return html`<span class="dot good">Ready</span>`;
   const tone = markTone(reason, underWay);
   const mark = html`<span class="dot ${tone}">${REASON_LABELS[reason] ?? reason}</span>`;
@@ -119,7 +119,7 @@ function markTone(reason: string, underWay: boolean): string {
 }
 
 /** As the conditions QuotaLow and QuotaExhausted have it: from 80 % on, and at the limit. */
-export function toneOf(spentNanoUsd: bigint, limitNanoUsd: bigint): BarTone {
+export function barToneOf(spentNanoUsd: bigint, limitNanoUsd: bigint): BarTone {
   if (spentNanoUsd >= limitNanoUsd) return 'bad';
   return spentNanoUsd * 5n >= limitNanoUsd * 4n ? 'warn' : 'plain';
 }
@@ -131,23 +131,23 @@ export function renderKeyFacts(apiKey: ApiKey, nowMs: number): Html {
 <dl class="facts key-facts">
 <dt>State</dt><dd id="key-ready">${renderState(facts)}</dd>
 ${renderMoney(facts)}
-<dt>Last used</dt><dd>${facts.lastUsedMs === undefined ? 'Never' : moment(facts.lastUsedMs, 'minute')}</dd>
+<dt>Last used</dt><dd>${facts.lastUsedMs === undefined ? 'Never' : renderTime(facts.lastUsedMs, 'minute')}</dd>
 ${renderIdentity(apiKey, nowMs)}</dl>`;
 }
 
 /** The message stands there: whoever opens this page wants to know. */
 function renderState({ readiness }: KeyFacts): Html {
   return readiness.state === 'Ready'
-    ? readyMark(readiness)
-    : html`${readyMark({ ...readiness, message: '' })}<p class="hint">${readiness.message}</p>`;
+    ? renderReadiness(readiness)
+    : html`${renderReadiness({ ...readiness, message: '' })}<p class="hint">${readiness.message}</p>`;
 }
 
 function renderMoney(facts: KeyFacts): Html {
   const { metadata: { namespace }, spec: { quota, accountRef } } = facts.apiKey;
   const once = quota.period === 'Never';
   return html`<dt>${once ? 'Spent' : 'Spent in this period'}</dt><dd>${renderSpent(facts)}</dd>
-${once ? NOTHING : html`<dt>Spent in all</dt><dd>${money(facts.totalSpentNanoUsd)}</dd>`}
-<dt>Remaining</dt><dd>${facts.remainingNanoUsd === undefined ? 'Unlimited' : money(facts.remainingNanoUsd)}</dd>
+${once ? NOTHING : html`<dt>Spent in all</dt><dd>${renderUsd(facts.totalSpentNanoUsd)}</dd>`}
+<dt>Remaining</dt><dd>${facts.remainingNanoUsd === undefined ? 'Unlimited' : renderUsd(facts.remainingNanoUsd)}</dd>
 <dt>Account</dt><dd><a href="/wallet/${encodeURIComponent(
   namespace,
 )}/${encodeURIComponent(accountRef.name)}"><bdi>${accountRef.name}</bdi></a></dd>`;
@@ -165,11 +165,11 @@ ${creationTimestamp === undefined ? NOTHING : html`<dt>Created</dt><dd>${expiryO
 }
 
 function renderSpent({ spentNanoUsd, limitNanoUsd }: KeyFacts): Html {
-  if (limitNanoUsd === undefined) return money(spentNanoUsd);
-  return html`<div class="meter"><div><span>${money(
+  if (limitNanoUsd === undefined) return renderUsd(spentNanoUsd);
+  return html`<div class="meter"><div><span>${renderUsd(
     spentNanoUsd,
-  )}</span><span class="soft">of ${money(limitNanoUsd)}</span></div>\
-${renderBar({ part: spentNanoUsd, whole: limitNanoUsd, tone: toneOf(spentNanoUsd, limitNanoUsd) })}</div>`;
+  )}</span><span class="soft">of ${renderUsd(limitNanoUsd)}</span></div>\
+${renderBar({ part: spentNanoUsd, whole: limitNanoUsd, tone: barToneOf(spentNanoUsd, limitNanoUsd) })}</div>`;
 }
 
 function renderRotation({ spec: { key }, status }: ApiKey): Html {
@@ -189,5 +189,5 @@ export function renderPrevious({ status }: ApiKey, nowMs: number): Html {
 
 function expiryOf(time: string): Html | string {
   const ms = Date.parse(time);
-  return Number.isNaN(ms) ? time : moment(ms, 'minute');
+  return Number.isNaN(ms) ? time : renderTime(ms, 'minute');
 }

@@ -1,9 +1,9 @@
 /** [P] The table of keys: a row for each, with its switch. */
-import { moment, money } from '#web/figures.ts';
+import { renderTime, renderUsd } from '#web/format.ts';
 import { flag, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { renderBar } from '#web/theme/bar.ts';
-import { readyMark, toneOf } from './key-facts.ts';
+import { renderReadiness, barToneOf } from './key-facts.ts';
 import type { KeyFacts } from './key-facts.ts';
 import { KEY_COLUMNS, keysPath, sortedBy } from './keys-query.ts';
 import type { KeyColumn, KeysQuery } from './keys-query.ts';
@@ -64,9 +64,11 @@ function renderRow(facts: KeyFacts, rights: KeyRights, nowMs: number): Html {
 <td data-label="Enabled">${enabledSwitch(facts, rights.change.has(namespace))}</td>\
 <td data-label="Spent of limit">${spentOfLimit(facts)}</td>\
 <td data-label="Remaining" class="num">${remaining(facts)}</td>\
-<td data-label="Last used">${facts.lastUsedMs === undefined ? none('Never') : moment(facts.lastUsedMs, 'minute')}</td>\
+<td data-label="Last used">${facts.lastUsedMs === undefined 
+  ? none('Never')
+  : renderTime(facts.lastUsedMs, 'minute')}</td>\
 <td data-label="Expires">${expires(facts, nowMs)}</td>\
-<td data-label="Ready">${readyMark(facts.readiness)}</td>\
+<td data-label="Ready">${renderReadiness(facts.readiness)}</td>\
 <td class="cell-actions">${actions(facts, rights)}</td></tr>`;
 }
 
@@ -86,27 +88,27 @@ formaction="${keyPath(apiKey, 'enabled')}" name="to" value="${switchValue(apiKey
 }
 
 function spentOfLimit({ spentNanoUsd, limitNanoUsd }: KeyFacts): Html {
-  if (limitNanoUsd === undefined) return html`<div class="meter"><div><span>${money(
+  if (limitNanoUsd === undefined) return html`<div class="meter"><div><span>${renderUsd(
     spentNanoUsd,
   )}</span><span class="soft">no limit</span></div></div>`;
-  return html`<div class="meter"><div><span>${money(
+  return html`<div class="meter"><div><span>${renderUsd(
     spentNanoUsd,
-  )}</span><span class="soft">of ${money(limitNanoUsd)}</span></div>\
-${renderBar({ part: spentNanoUsd, whole: limitNanoUsd, tone: toneOf(spentNanoUsd, limitNanoUsd) })}</div>`;
+  )}</span><span class="soft">of ${renderUsd(limitNanoUsd)}</span></div>\
+${renderBar({ part: spentNanoUsd, whole: limitNanoUsd, tone: barToneOf(spentNanoUsd, limitNanoUsd) })}</div>`;
 }
 
 function remaining({ remainingNanoUsd, apiKey: { spec: { quota } } }: KeyFacts): Html {
   if (remainingNanoUsd === undefined) return none('Unlimited');
   return quota.period === 'Never'
-    ? money(remainingNanoUsd)
-    : html`${money(remainingNanoUsd)}<small>${PERIOD_WORDS[quota.period]}</small>`;
+    ? renderUsd(remainingNanoUsd)
+    : html`${renderUsd(remainingNanoUsd)}<small>${PERIOD_WORDS[quota.period]}</small>`;
 }
 
 function expires({ expiresMs }: KeyFacts, nowMs: number): Html {
   if (expiresMs === undefined) return none('Never');
   return expiresMs <= nowMs
-    ? html`<span class="keys-over">${moment(expiresMs, 'day')}</span>`
-    : moment(expiresMs, 'day');
+    ? html`<span class="keys-over">${renderTime(expiresMs, 'day')}</span>`
+    : renderTime(expiresMs, 'day');
 }
 
 function actions({ apiKey }: KeyFacts, { change, remove }: KeyRights): Html {

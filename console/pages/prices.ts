@@ -16,13 +16,13 @@ import { rankRows } from '#web/pricing/rows.ts';
 import type { RankedRow } from '#web/pricing/rows.ts';
 import type { Resources } from '../../operator/store/resources.ts';
 import { translate } from '../../operator/translate/translate.ts';
-import type { Answer, ConsoleDeps, ConsoleRoute, PageRequest } from '../route.ts';
+import type { HandlerResult, ConsoleDeps, ConsoleRoute, PageRequest } from '../route.ts';
 
 /** What is worked out once for each console, and once for each list. */
 const compilers = new WeakMap<ConsoleDeps, ReturnType<typeof createPriceLists>>();
 const rankings = new WeakMap<PriceList, readonly RankedRow[]>();
 
-function showPrices({ deps, query: parameters }: PageRequest): Answer {
+function showPrices({ deps, query: parameters }: PageRequest): HandlerResult {
   const list = priceListOf(deps);
   const query = parsePricingQuery(parameters, list.pricing);
   const part = parameters.get('part') === 'calculation' ? renderCalculationPart(list, query) : undefined;
@@ -151,7 +151,8 @@ function renderPricesPage(list: PriceList, query: PricingQuery, {
   ranked, publicHref,
 }: { readonly ranked: readonly RankedRow[]; readonly publicHref: string | undefined }): Html {
   return html`<div class="page-head"><div><h1>Prices</h1>
-<p class="lede">In US dollars, as of now. Every model has ratios that say what its tokens cost; the group of a key multiplies them.\
+<p class="lede">In US dollars, as of now. Every model has ratios that say what its tokens cost; the group of a key \
+multiplies them.\
 ${list.pricing.rows.length === 0 ? NOTHING : html` <a href="#calculator">Work out what a call costs.</a>`}</p></div>
 ${publicHref === undefined
   ? NOTHING

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { flag, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { ConsoleAccess } from '../access/access.ts';
-import { RequestRefused } from '../faults.ts';
+import { RequestRefused } from '../describe-error.ts';
 import { parseForm } from '../form.ts';
 import { bodyOf, checkSite, identify, queryOf, readForm } from '../hooks.ts';
 import { pathWithin, sendPage } from '../reply.ts';
@@ -31,8 +31,8 @@ function registerSignInPage(app: FastifyInstance, context: ReplyContext): void {
   const { deps, authenticator } = context;
   const limit = limitSignIns();
   const facts = (request: FastifyRequest, next: string): SignInFacts => ({
-    place: deps.access.place, next, notice: NOTICES.get(queryOf(request).get('why') ??
-      ''), fault: undefined, fromElsewhere: request.headers['sec-fetch-site'] === 'cross-site',
+    backend: deps.access.backend, next, notice: NOTICES.get(queryOf(request).get('why') ??
+      ''), error: undefined, fromElsewhere: request.headers['sec-fetch-site'] === 'cross-site',
   });
   const refuseProxied = async (): Promise<void> => {
     if (authenticator.proxied) throw new RequestRefused(401, 'You are not signed in', { message: ENDED_BY_PROXY });
@@ -60,7 +60,7 @@ function registerSignInPage(app: FastifyInstance, context: ReplyContext): void {
     }
     limit.failed(address, deps.nowMs());
     deps.log.warn({ address, requestId: request.id }, 'a sign-in to the console failed');
-    const body = signInView({ ...facts(request, next), fault: faultOf(token, deps.access.place) });
+    const body = signInView({ ...facts(request, next), error: signInError(token, deps.access.backend) });
     sendPage(context, { request, reply }, { title: 'Sign in', active: undefined, body }, 422);
     return reply;
   });
@@ -85,19 +85,19 @@ function registerSignOut(app: FastifyInstance, context: ReplyContext): void {
 }
 
 /**
- * The address that whatever stands before the console names last: otherwise one stranger would make everybody wait who
- * comes through the same ingress. It limits attempts and is logged, and nothing else depends on it.
+ * The client address for rate limiting, as the nearest proxy reports it: otherwise one stranger would block everybody
+ * behind the same ingress. It is also logged; nothing else depends on it.
  */
 function addressOf({ headers, ip }: FastifyRequest): string {
   const last = [headers['x-forwarded-for'] ?? ''].flat().join().split(',').at(-1)?.trim() ?? '';
   return isIP(last) === 0 ? ip : last;
 }
 
-function faultOf(token: string, place: ConsoleAccess['place']): string {
+function signInError(token: string, backend: ConsoleAccess['backend']): string {
   if (token === '') return 'Required.';
   if (/[^\x21-\x7e]/.test(token))
     return 'A token has neither spaces nor letters beyond ASCII in it: copy it again, whole and alone.';
-  return place === 'Kubernetes'
+  return backend === 'Kubernetes'
     ? 'The cluster does not know this token, or it has expired. Make a new one and copy it whole.'
     : 'This is not the admin token. Copy it whole from its file.';
 }
@@ -110,27 +110,27 @@ function tooMany(seconds: number): RequestRefused {
 }
 
 interface SignInFacts {
-  readonly place: ConsoleAccess['place'];
+  readonly backend: ConsoleAccess['backend'];
   /** Where to go then; a path of the console. */
   readonly next: string;
   /** Why the page is shown, in words; undefined: because somebody came. */
   readonly notice: string | undefined;
   /** What was wrong with the token that was tried last. */
-  readonly fault: string | undefined;
+  readonly error: string | undefined;
   /** A link led here from another site, so the browser did not say whether somebody is signed in. */
   readonly fromElsewhere: boolean;
 }
 
-interface PlaceText {
+interface SignInText {
   readonly lede: Html;
   readonly hint: Html;
   readonly label: string;
 }
 
 /** The content of <main>. */
-function signInView({ place, next, notice, fault, fromElsewhere }: SignInFacts): Html {
-  const { lede, hint, label } = PLACES[place];
-  const described = fault === undefined ? NOTHING : html` aria-invalid="true" aria-describedby="token-fault"`;
+function signInView({ backend, next, notice, error, fromElsewhere }: SignInFacts): Html {
+  const { lede, hint, label } = SIGN_IN_TEXTS[backend];
+  const described = error === undefined ? NOTHING : html` aria-invalid="true" aria-describedby="token-fault"`;
   return html`<h1>Sign in</h1>
 ${notice === undefined ? NOTHING : html`<p class="notice" role="status">${notice}</p>
 `}${fromElsewhere ? goOn(next) : NOTHING}<p class="lede">${lede}</p>
@@ -142,20 +142,22 @@ ${notice === undefined ? NOTHING : html`<p class="notice" role="status">${notice
 <input id="token" name="token" type="password" autocomplete="off" autocapitalize="off" spellcheck="false"${flag(
   'required', true,
 )}${flag('autofocus', true)}${described}>
-${fault === undefined ? NOTHING : html`<span class="fault" id="token-fault" role="alert">${fault}</span>
+${error === undefined ? NOTHING : html`<span class="fault" id="token-fault" role="alert">${error}</span>
 `}</p>
 <p class="form-actions"><button type="submit" class="button primary">Sign in</button></p>
 </form>`;
 }
 
 function goOn(next: string): Html {
-  return html`<p class="notice">You followed a link from another site. If you are signed in already, <a href="${next}">go on to the page</a>.</p>
+  return html`<p class="notice">You followed a link from another site. If you are signed in already, <a \
+href="${next}">go on to the page</a>.</p>
 `;
 }
 
-const PLACES: Readonly<Record<ConsoleAccess['place'], PlaceText>> = {
+const SIGN_IN_TEXTS: Readonly<Record<ConsoleAccess['backend'], SignInText>> = {
   Kubernetes: {
-    lede: html`Show a token of this cluster. The console does everything with it, so you see and change here exactly what you may see and change with <code>kubectl</code>.`,
+    lede: html`Show a token of this cluster. The console does everything with it, so you see and change here exactly \
+what you may see and change with <code>kubectl</code>.`,
     hint: html`<p class="hint">A token for a service account, good for eight hours:</p>
 <pre class="code"><code>kubectl create token NAME --namespace NAMESPACE --duration 8h</code></pre>`,
     label: 'Token',

@@ -1,20 +1,20 @@
 /** The accounts that the person may see. */
 import type { ApiKey } from '#crds/types.gen.ts';
-import { counted, formatCount, money } from '#web/figures.ts';
+import { pluralize, formatCount, renderUsd } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { renderBar } from '#web/theme/bar.ts';
 import { accountIdOf, namespacedName } from '../../operator/store/resources.ts';
-import type { Answer, ConsoleRoute, PageRequest } from '../route.ts';
-import { accountFacts, accountMark, accountPath, withParameters } from '../wallet/account-facts.ts';
+import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
+import { accountFacts, renderAccountBadge, accountPath, withParameters } from '../wallet/account-facts.ts';
 import type { AccountFacts } from '../wallet/account-facts.ts';
 import { ACCOUNT_COLUMNS, parseAccountsQuery } from '../wallet/query.ts';
 import type { AccountColumn, AccountsQuery } from '../wallet/query.ts';
-import { WALLET_FILES } from '../wallet/scope.ts';
+import { WALLET_FILES } from '../wallet/visible-calls.ts';
 
 export const walletRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/wallet', handle: showAccounts }];
 
-async function showAccounts({ person, query, deps }: PageRequest): Promise<Answer> {
+async function showAccounts({ person, query, deps }: PageRequest): Promise<HandlerResult> {
   const [accounts, keys] = await Promise.all([person.list('Account'), person.list('ApiKey')]);
   const byAccount = Map.groupBy(keys.objects, accountIdOf);
   const seen = new Set(accounts.objects.map(({ metadata }) => namespacedName(metadata)));
@@ -47,11 +47,12 @@ function renderAccounts(view: AccountsView): Html {
   const { accounts, loneKeys, query } = view;
   const chosen = chooseAccounts(accounts, query);
   return html`<div class="page-head"><div><h1>Wallet</h1>
-<p class="lede">An account holds credit; its keys spend from it. No call is admitted that the balance could not pay.</p></div></div>
+<p class="lede">An account holds credit; its keys spend from it. No call is admitted that the balance could not \
+pay.</p></div></div>
 ${accounts.length === 0 ? renderNone(loneKeys.length > 0) : html`${accounts.length > 1 ? renderSearch(query) : NOTHING}
 <div class="bar-line"><p class="count" role="status">${chosen.length === accounts.length
-  ? counted(accounts.length, 'account')
-  : `${formatCount(chosen.length)} of ${counted(accounts.length, 'account')}`}</p></div>
+  ? pluralize(accounts.length, 'account')
+  : `${formatCount(chosen.length)} of ${pluralize(accounts.length, 'account')}`}</p></div>
 ${chosen.length === 0
   ? html`<p class="none">No account matches. <a href="/wallet">Show all accounts</a></p>`
   : renderPage(chosen, query)}`}
@@ -59,9 +60,11 @@ ${loneKeys.length === 0 ? NOTHING : renderLoneKeys(loneKeys)}`;
 }
 
 function renderNone(hasKeys: boolean): Html {
-  if (hasKeys) return html`<div class="notice"><p>You may not see the accounts that pay for your keys. What the keys themselves have spent is below.</p></div>`;
+  if (hasKeys) return html`<div class="notice"><p>You may not see the accounts that pay for your keys. What the keys \
+themselves have spent is below.</p></div>`;
   return html`<section class="empty" aria-labelledby="no-accounts"><h2 id="no-accounts">No account that you may see</h2>
-<p>An <code>Account</code> is a namespaced object with a list of grants. Whoever administers the gateway makes one in your namespace, or gives you the right to read the one that is there:</p>
+<p>An <code>Account</code> is a namespaced object with a list of grants. Whoever administers the gateway makes one in \
+your namespace, or gives you the right to read the one that is there:</p>
 <pre><code>apiVersion: modelgateway.dev/v1alpha1
 kind: Account
 metadata:
@@ -76,7 +79,8 @@ spec:
 
 function renderSearch({ text, column, descending }: AccountsQuery): Html {
   return html`<form class="filters wallet-search" method="get" action="/wallet" role="search" aria-label="Accounts">
-<label class="search"><span>Search</span><input type="search" name="q" value="${text}" maxlength="253" placeholder="Name or namespace" spellcheck="false" autocapitalize="none" autocomplete="off"></label>
+<label class="search"><span>Search</span><input type="search" name="q" value="${text}" maxlength="253" \
+placeholder="Name or namespace" spellcheck="false" autocapitalize="none" autocomplete="off"></label>
 <input type="hidden" name="sort" value="${descending ? '-' : ''}${column}">
 <div class="actions"><button type="submit" class="button">Search</button></div>
 </form>`;
@@ -112,14 +116,14 @@ function renderRow({ account, balanceNanoUsd, creditNanoUsd, spentNanoUsd, heldN
 <tr><th scope="row" class="main"><a href="${accountPath(
   account.metadata,
 )}"><bdi>${name}</bdi></a><small><bdi>${namespace}</bdi></small></th>\
-<td class="num" data-label="Balance">${money(balanceNanoUsd)}</td>\
-<td class="num" data-label="Credit">${money(creditNanoUsd)}</td>\
-<td data-label="Spent of credit"><div class="meter"><div>${money(spent)}</div>${renderBar({
+<td class="num" data-label="Balance">${renderUsd(balanceNanoUsd)}</td>\
+<td class="num" data-label="Credit">${renderUsd(creditNanoUsd)}</td>\
+<td data-label="Spent of credit"><div class="meter"><div>${renderUsd(spent)}</div>${renderBar({
   part: spent, whole: credit, tone,
 })}</div></td>\
-<td class="num" data-label="Held now">${money(heldNanoUsd)}</td>\
+<td class="num" data-label="Held now">${renderUsd(heldNanoUsd)}</td>\
 <td class="num" data-label="Keys">${formatCount(keys)}</td>\
-<td data-label="Ready">${accountMark(account)}</td></tr>`;
+<td data-label="Ready">${renderAccountBadge(account)}</td></tr>`;
 }
 
 function renderPager(query: AccountsQuery, pages: number): Html {
@@ -139,7 +143,8 @@ function accountsPath({ text, column, descending, page }: AccountsQuery): string
 function renderLoneKeys(keys: readonly ApiKey[]): Html {
   const shown =
     [...keys].sort((a, b) => compare(namespacedName(a.metadata), namespacedName(b.metadata))).slice(0, LONE_KEYS_SHOWN);
-  return html`<section class="section" aria-labelledby="lone-keys"><h2 id="lone-keys">Keys of accounts that you may not see</h2>
+  return html`<section class="section" aria-labelledby="lone-keys"><h2 id="lone-keys">Keys of accounts that you may \
+not see</h2>
 <ul class="lone-keys">${shown.map(({ metadata: { namespace, name }, spec: { accountRef } }) => (
   html`<li><a href="${accountPath(
     { namespace, name: accountRef.name }, undefined, { key: name },

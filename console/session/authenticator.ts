@@ -7,10 +7,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AccessError } from '../access/access.ts';
 import type { ConsoleAccess, PersonAccess } from '../access/access.ts';
 import { createTtlCache } from '../access/ttl-cache.ts';
-import { RequestRefused } from '../faults.ts';
+import { RequestRefused } from '../describe-error.ts';
 import type { Revocations } from './revocations.ts';
 import {
-  dropCookies, hasCookies, readSession, scopeOfNewSession, scopesOf, sealSession, writeCookies,
+  dropCookies, hasCookies, readSession, newCookieScope, cookieScopes, sealSession, writeCookies,
 } from './session-cookies.ts';
 import type { CookieScope } from './session-cookies.ts';
 import { beginSession, renewSession, secondsLeft } from './session.ts';
@@ -89,7 +89,7 @@ function cachePeople({ access, nowMs }: AuthenticatorOptions): People {
 
 function cookieAuthenticator({ revocations, nowMs }: AuthenticatorOptions, people: People): Authenticator {
   function sessionsOf(request: FastifyRequest): { session: Session; scope: CookieScope }[] {
-    return scopesOf(request.headers).flatMap((scope) => {
+    return cookieScopes(request.headers).flatMap((scope) => {
       const session = readSession(request, scope, nowMs());
       return session && !revocations.has(session) ? [{ session, scope }] : [];
     });
@@ -97,7 +97,7 @@ function cookieAuthenticator({ revocations, nowMs }: AuthenticatorOptions, peopl
 
   function clear(request: FastifyRequest, reply: FastifyReply): boolean {
     for (const { session } of sessionsOf(request)) people.forget(session.token);
-    const scopes = scopesOf(request.headers).filter((scope) => hasCookies(request, scope));
+    const scopes = cookieScopes(request.headers).filter((scope) => hasCookies(request, scope));
     for (const scope of scopes) dropCookies(reply, scope);
     return scopes.length > 0;
   }
@@ -119,7 +119,7 @@ function cookieAuthenticator({ revocations, nowMs }: AuthenticatorOptions, peopl
       return { person, csrfSecret: found.session.csrfSecret };
     },
     async signIn(token, request, reply) {
-      const scope = scopeOfNewSession(request.headers);
+      const scope = newCookieScope(request.headers);
       if (!TOKEN.test(token)) return undefined;
       const session = beginSession(token, nowMs());
       if (sealSession(reply.server, session) === undefined) throw tooLong(token);

@@ -1,6 +1,6 @@
 /** [P] The table of calls, and its filter. */
 import type { CallStatus, UsageRecord } from '#ledger/usage-record.ts';
-import { formatCount, formatDuration, moment, money } from '#web/figures.ts';
+import { formatCount, formatDuration, renderTime, renderUsd } from '#web/format.ts';
 import { flag, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { ObjectRef } from '../access/access.ts';
@@ -39,7 +39,8 @@ const STATUS_TONES: Readonly<Record<CallStatus, string>> = {
 export function renderCalls(view: CallsView): Html {
   const { ref, filter, calls, unknownKey } = view;
   return html`${renderFilter(view)}
-${unknownKey === undefined ? NOTHING : html`<div class="notice warn" role="status"><p>No key of this account that you may see is called <bdi>${unknownKey}</bdi>.</p></div>`}
+${unknownKey === undefined ? NOTHING : html`<div class="notice warn" role="status">\
+<p>No key of this account that you may see is called <bdi>${unknownKey}</bdi>.</p></div>`}
 ${renderMissing(view, momentsOf(filter).sinceMs ?? 0)}
 <div class="bar-line"><p>Newest first</p><p><a href="${accountPath(
   ref, 'calls.csv', filterParameters(filter),
@@ -52,8 +53,11 @@ ${renderPager(view)}`;
 export function renderCallsTable(calls: readonly UsageRecord[], names: ReadonlyMap<string, string>): Html {
   return html`<div class="table-box" tabindex="0" role="region" aria-label="Calls"><table class="table cards calls">
 <caption class="vh">Calls with their tokens and what they cost</caption>
-<thead><tr><th scope="col">Time and id</th><th scope="col">Key</th><th scope="col">Model</th><th scope="col">Status</th><th scope="col" class="num">Input</th>\
-<th scope="col" class="num">Cached</th><th scope="col" class="num">Cache writes</th><th scope="col" class="num">Output</th><th scope="col" class="num">Duration</th><th scope="col" class="num">Cost</th></tr></thead>
+<thead><tr><th scope="col">Time and id</th><th scope="col">Key</th><th scope="col">Model</th>\
+<th scope="col">Status</th><th scope="col" class="num">Input</th>\
+<th scope="col" class="num">Cached</th><th scope="col" class="num">Cache writes</th>\
+<th scope="col" class="num">Output</th><th scope="col" class="num">Duration</th><th scope="col" class="num">Cost</th>\
+</tr></thead>
 <tbody>${calls.map((call) => renderCall(call, names))}</tbody>
 </table></div>`;
 }
@@ -62,7 +66,7 @@ function renderCall(call: UsageRecord, names: ReadonlyMap<string, string>): Html
   const { tokens, status } = call;
   const name = names.get(call.keyUid);
   return html`
-<tr><th scope="row" class="main">${moment(call.createdMs)}<small class="mono">${call.callId}</small></th>\
+<tr><th scope="row" class="main">${renderTime(call.createdMs)}<small class="mono">${call.callId}</small></th>\
 <td data-label="Key">${name === undefined
   ? html`<span class="soft" title="${call.keyUid}"><bdi>${shortUid(call.keyUid)}</bdi></span>`
   : html`<bdi>${name}</bdi>`}</td>\
@@ -79,8 +83,8 @@ function renderCall(call: UsageRecord, names: ReadonlyMap<string, string>): Html
 <td data-label="Duration" class="num">${status === 'Running'
   ? html`<span class="soft">—</span>`
   : formatDuration(call.durationMs)}</td>\
-<td data-label="Cost" class="num">${money(call.costNanoUsd, 6)}${call.unbilledNanoUsd > 0n
-  ? html`<small>and ${money(call.unbilledNanoUsd, 6)} not billed</small>`
+<td data-label="Cost" class="num">${renderUsd(call.costNanoUsd, 6)}${call.unbilledNanoUsd > 0n
+  ? html`<small>and ${renderUsd(call.unbilledNanoUsd, 6)} not billed</small>`
   : NOTHING}</td></tr>`;
 }
 
@@ -92,7 +96,8 @@ function count(tokens: number): Html {
 function sourceNote({ usageSource, status }: UsageRecord): Html {
   if (usageSource === 'Provider' || status === 'Running') return NOTHING;
   if (usageSource === 'Implausible')
-    return html`<small title="The provider reported more than the request allowed: this is what it allowed.">tokens capped</small>`;
+    return html`<small
+      title="The provider reported more than the request allowed: this is what it allowed.">tokens capped</small>`;
   return usageSource === 'Estimated'
     ? html`<small title="The provider gave no figures, so the gateway counted.">tokens estimated</small>`
     : html`<small title="The call was cut short: this is what was seen until then.">tokens until cut</small>`;
@@ -103,10 +108,12 @@ function renderFilter({ ref, filter, names, wholeAccount }: CallsView): Html {
   return html`<form class="filters" method="get" action="${accountPath(
     ref, 'calls',
   )}" role="search" aria-label="Calls" autocomplete="off">
-${wholeAccount ? html`<label><span>Key</span><input name="key" value="${filter.key}" list="wallet-keys" maxlength="253" placeholder="All keys" spellcheck="false" autocapitalize="none"></label>
+${wholeAccount ? html`<label><span>Key</span><input name="key" value="${filter.key}" list="wallet-keys" \
+maxlength="253" placeholder="All keys" spellcheck="false" autocapitalize="none"></label>
 <datalist id="wallet-keys">${options.map((name) =>
   html`<option value="${name}"></option>`)}</datalist>` : html`<input type="hidden" name="key" value="${filter.key}">`}
-<label><span>Model</span><input name="model" value="${filter.model}" maxlength="253" placeholder="All models" spellcheck="false" autocapitalize="none"></label>
+<label><span>Model</span><input name="model" value="${filter.model}" maxlength="253" placeholder="All models" \
+spellcheck="false" autocapitalize="none"></label>
 <label><span>Status</span><select name="status"><option value="">All</option>${CALL_STATUSES.map((status) => (
   html`<option value="${status}"${flag(
     'selected', status === filter.status,

@@ -1,10 +1,10 @@
 /**
- * [P] An account's grants and the form that adds one. A grant is added to the list that the person saw: what somebody
- * else has changed meanwhile is not overwritten.
+ * [P] An account's grants and the form that adds one. The grant is appended to the list that the person saw, so a
+ * concurrent change is not overwritten.
  */
 import type { Account, AccountGrant } from '#crds/types.gen.ts';
 import { parseDecimal } from '#snapshot/decimal.ts';
-import { counted, formatExactUsd } from '#web/figures.ts';
+import { pluralize, formatExactUsd } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { AccessError, ObjectChange } from '../access/access.ts';
@@ -23,7 +23,7 @@ export interface GrantForm {
   readonly generation: number;
 }
 
-export interface GrantFault {
+export interface GrantError {
   /** undefined: the account as a whole. */
   readonly field: GrantField | undefined;
   readonly message: string;
@@ -52,26 +52,26 @@ export function emptyGrantForm({ metadata, spec }: Account, nowMs: number): Gran
 }
 
 /** All that is wrong with it, in the API's words where the API would refuse it. */
-export function faultsOfGrant({ name, usd, reason }: GrantForm, { spec }: Account): GrantFault[] {
-  const faults: GrantFault[] = [];
+export function validateGrant({ name, usd, reason }: GrantForm, { spec }: Account): GrantError[] {
+  const errors: GrantError[] = [];
   const grants = spec.grants ?? [];
-  if (name === '') faults.push({ field: 'name', message: 'Enter a name, such as 2026-11.' });
-  else if (name.length > MAX_NAME_LENGTH) faults.push({
+  if (name === '') errors.push({ field: 'name', message: 'Enter a name, such as 2026-11.' });
+  else if (name.length > MAX_NAME_LENGTH) errors.push({
     field: 'name', message: `may have at most ${MAX_NAME_LENGTH} characters`,
   });
-  else if (!NAME.test(name)) faults.push({ field: 'name', message:
+  else if (!NAME.test(name)) errors.push({ field: 'name', message:
     "a grant's name consists of letters, digits, '-', '_' and '.', with a letter or digit at both ends" });
   else if (grants.some((grant) => grant.name === name))
-    faults.push({ field: 'name', message: `There is a grant called ${name} already. Choose another name.` });
-  if (usd === '') faults.push({ field: 'usd', message: 'Enter an amount, such as 250.00.' });
-  else if (!USD.test(usd)) faults.push({ field: 'usd', message: 'usd must be a decimal such as "250.00" or "-10", ' +
+    errors.push({ field: 'name', message: `There is a grant called ${name} already. Choose another name.` });
+  if (usd === '') errors.push({ field: 'usd', message: 'Enter an amount, such as 250.00.' });
+  else if (!USD.test(usd)) errors.push({ field: 'usd', message: 'usd must be a decimal such as "250.00" or "-10", ' +
     'with at most 9 digits after the point and at most 9000000000 either way' });
   if (reason.length > MAX_REASON_LENGTH)
-    faults.push({ field: 'reason', message: `may have at most ${MAX_REASON_LENGTH} characters` });
-  if (grants.length >= MAX_GRANTS) faults.push({
+    errors.push({ field: 'reason', message: `may have at most ${MAX_REASON_LENGTH} characters` });
+  if (grants.length >= MAX_GRANTS) errors.push({
     field: undefined, message: `The account has ${MAX_GRANTS} grants, which is the most that one can have.`,
   });
-  return faults;
+  return errors;
 }
 
 /** The change that adds the grant. A merge patch replaces lists, so all of them go with it. */
@@ -81,7 +81,7 @@ export function grantChange({ name, usd, reason, uid, generation }: GrantForm, {
 }
 
 /** What the API refuses, at the field that it speaks of. */
-export function faultsOfRefusedGrant(error: AccessError): GrantFault[] {
+export function errorsOfRefusedGrant(error: AccessError): GrantError[] {
   if (error.fields.length === 0) return [{ field: undefined, message: error.message }];
   return error.fields.map(({ path, message }) => {
     const [, field = ''] = /^spec\.grants(?:\[[^\]]*\])?\.?(.*)$/.exec(path) ?? [];
@@ -101,7 +101,7 @@ export interface GrantsView {
   readonly account: Account;
   /** undefined: the person may not grant. */
   readonly form: GrantForm | undefined;
-  readonly faults: readonly GrantFault[];
+  readonly errors: readonly GrantError[];
   readonly csrf: string;
 }
 
@@ -111,7 +111,7 @@ const SHOWN = 50;
 export function renderGrants(view: GrantsView): Html {
   const grants = (view.account.spec.grants ?? []).toReversed();
   return html`<section class="section" id="grants" aria-labelledby="grants-title" tabindex="-1">
-<div class="section-head"><h2 id="grants-title">Credit</h2><p>${counted(grants.length, 'grant')}</p></div>
+<div class="section-head"><h2 id="grants-title">Credit</h2><p>${pluralize(grants.length, 'grant')}</p></div>
 <div class="split">
 <div>${grants.length === 0
   ? html`<p class="soft">No credit was granted yet, so no call is admitted.</p>`
@@ -123,7 +123,7 @@ ${view.form ? renderForm(view, view.form) : NOTHING}
 
 function renderTable(grants: readonly AccountGrant[]): Html {
   const rest = grants.slice(SHOWN);
-  return html`${rowsTable(grants.slice(0, SHOWN))}${rest.length > 0 ? html`<details class="fold"><summary>${counted(
+  return html`${rowsTable(grants.slice(0, SHOWN))}${rest.length > 0 ? html`<details class="fold"><summary>${pluralize(
     rest.length, 'earlier grant',
   )}</summary>${rowsTable(rest)}</details>` : NOTHING}`;
 }
@@ -144,23 +144,23 @@ function exactUsd(usd: string): string {
   return nanoUsd === undefined ? usd : formatExactUsd(nanoUsd);
 }
 
-function renderForm({ account, faults, csrf }: GrantsView, form: GrantForm): Html {
+function renderForm({ account, errors, csrf }: GrantsView, form: GrantForm): Html {
   return html`<form class="form card" method="post" action="${accountPath(
     account.metadata, 'grants',
   )}" aria-labelledby="grant-title" autocomplete="off">
 <h3 id="grant-title">Grant credit</h3>
-${renderSummary(faults)}
+${renderSummary(errors)}
 ${csrfField(
   csrf,
 )}<input type="hidden" name="uid" value="${form.uid}"><input type="hidden" name="generation" value="${form.generation}">
 <div class="fields">${renderField({
   field: 'name', label: 'Name', value: form.name, hint: 'Unique within the account',
   attributes: html` maxlength="63" required spellcheck="false" autocapitalize="none"`,
-}, faults)}
+}, errors)}
 ${renderField({ field: 'usd', label: 'Amount in USD', value: form.usd, hint:
-  'Negative takes credit back', attributes: html` inputmode="decimal" maxlength="32" required` }, faults)}</div>
+  'Negative takes credit back', attributes: html` inputmode="decimal" maxlength="32" required` }, errors)}</div>
 ${renderField({ field: 'reason', label: 'Reason', value:
-  form.reason, hint: 'For people; who may read the account reads it', attributes: html` maxlength="256"` }, faults)}
+  form.reason, hint: 'For people; who may read the account reads it', attributes: html` maxlength="256"` }, errors)}
 <div class="form-actions"><button type="submit" class="button primary">Grant</button></div>
 </form>`;
 }
@@ -173,8 +173,8 @@ interface Field {
   readonly attributes: Html;
 }
 
-function renderField({ field, label, value, hint, attributes }: Field, faults: readonly GrantFault[]): Html {
-  const own = faults.filter((fault) => fault.field === field);
+function renderField({ field, label, value, hint, attributes }: Field, errors: readonly GrantError[]): Html {
+  const own = errors.filter((fault) => fault.field === field);
   const id = `grant-${field}`;
   return html`<div class="field"><label for="${id}">${label}</label>
 <p class="hint" id="${id}-hint">${hint}</p>
@@ -186,10 +186,10 @@ ${own.length > 0
   : NOTHING}</div>`;
 }
 
-function renderSummary(faults: readonly GrantFault[]): Html {
-  if (faults.length === 0) return NOTHING;
+function renderSummary(errors: readonly GrantError[]): Html {
+  if (errors.length === 0) return NOTHING;
   return html`<div class="error-summary" role="alert" id="error-summary"><h2>Nothing was granted</h2>
-<ul>${faults.map(({ field, message }) => html`<li>${field === undefined
+<ul>${errors.map(({ field, message }) => html`<li>${field === undefined
   ? message
   : html`<a href="#grant-${field}">${LABELS[field]}: ${message}</a>`}</li>`)}</ul></div>`;
 }

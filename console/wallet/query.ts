@@ -1,7 +1,4 @@
-/**
- * [P] What somebody asks of the Wallet, from the query string: which accounts, which range, which calls. Days are
- * UTC's.
- */
+/** [P] The Wallet's query strings: accounts, range of days and filter of calls. Days are UTC. */
 import type { CallStatus } from '#ledger/usage-record.ts';
 
 export const ACCOUNT_COLUMNS = ['name', 'balance', 'credit', 'spent', 'held', 'keys'] as const;

@@ -159,9 +159,11 @@ export interface ApiKeyQuota {
   readonly period: 'Never' | 'Daily' | 'Monthly';
   /**
    * What happens when less is left than a call may cost at most. Lower lowers the call's output limit to what can be paid, not
-   * below 256 tokens; Refuse refuses the call.
+   * below minOutputTokens; Refuse refuses the call.
    */
   readonly whenShort: 'Lower' | 'Refuse';
+  /** The lowest output limit that whenShort Lower sends to a provider, in tokens. A call that cannot pay for it is refused. */
+  readonly minOutputTokens: number;
 }
 
 /** Where the key comes from and where it is kept. */
@@ -371,6 +373,12 @@ export interface ModelRouteModel {
   /** The field by which this model's provider takes the output limit in OpenAI's chat protocol. */
   readonly outputLimitField: 'max_completion_tokens' | 'max_tokens';
   /**
+   * What the model takes of a call that is converted from the other protocol. What it does not take is left out, and the answer's
+   * header x-modelgateway-dropped names it. What is not stated here is as the gateway knows it of well-known models
+   * (docs/protocols.md), otherwise true.
+   */
+  readonly capabilities?: ModelRouteModelCapabilities;
+  /**
    * What a call may ask for although its price cannot be bounded beforehand. ServerTools are tools that the provider runs and
    * charges, ServiceTiers are tiers with prices of their own, FileReferences are files by URL or id. Everything else of the kind
    * is refused.
@@ -382,6 +390,30 @@ export interface ModelRouteModel {
    * by the model's name at the provider and by what the call asks for.
    */
   readonly reasoning: 'Auto' | 'Hidden' | 'Shown';
+}
+
+/**
+ * What the model takes of a call that is converted from the other protocol. What it does not take is left out, and the answer's
+ * header x-modelgateway-dropped names it. What is not stated here is as the gateway knows it of well-known models
+ * (docs/protocols.md), otherwise true.
+ */
+export interface ModelRouteModelCapabilities {
+  /** It takes a reasoning effort or a thinking budget. */
+  readonly reasoning?: boolean;
+  /** It takes temperature, top_p and top_k. */
+  readonly temperature?: boolean;
+  /** It takes temperature and top_p in one call. */
+  readonly temperatureWithTopP?: boolean;
+  /** It takes stop sequences. */
+  readonly stopSequences?: boolean;
+  /** Its provider holds answers and tool calls to a JSON schema. If not, the model is asked to keep to it. */
+  readonly strictSchemas?: boolean;
+  /** It takes the switch for parallel tool calls. */
+  readonly parallelTools?: boolean;
+  /** It continues a last message of the assistant. If not, it is asked to go on. */
+  readonly prefill?: boolean;
+  /** The longest description of a tool in characters; 0 is no limit. The system message has the whole of a longer one. */
+  readonly toolDescriptionLength?: number;
 }
 
 /** What passes to the providers of this route although it can change the price of a call. */

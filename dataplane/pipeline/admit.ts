@@ -3,7 +3,6 @@
  * releases the channel's slots if the money is refused. A ledger that stores slots and money in one place does all of
  * it in one step. The hold is durable before a byte is sent to the provider.
  */
-import { formatDecimal } from '../snapshot/decimal.ts';
 import { GatewayError } from '../errors.ts';
 import type { AdmitResult, HoldRequest, HoldResult, Limits, SlotLimit } from '../ledger/ledger.ts';
 import { spendingLimits } from '../state/limits.ts';
@@ -14,13 +13,16 @@ import { progressOf } from './consumption.ts';
 import type { BilledActivity } from './consumption.ts';
 import type { Admitted, CallBounds, CallRecord, PipelineDeps, Routed } from './context.ts';
 import { originOf } from './origin.ts';
+import { outOfMoney, readFunds } from './out-of-money.ts';
 
 export type Admission =
   | { readonly outcome: 'Admitted'; readonly admitted: Admitted }
   /** A threshold is reached; `full` names which. */
   | { readonly outcome: 'Full'; readonly full: SlotLimit }
   /** There is not enough money. */
-  | { readonly outcome: 'Short'; readonly error: GatewayError };
+  | { readonly outcome: 'Short'; readonly short: ShortHold; readonly bounds: CallBounds; readonly limits: Limits };
+
+type ShortHold = Extract<HoldResult, { readonly outcome: 'Short' }>;
 
 /** Slots that belong to a channel. They are released before the next channel is tried; the key's slot stays. */
 const CHANNEL_SCOPES = ['Group', 'Channel'] as const;
@@ -80,7 +82,7 @@ async function holdMoney(deps: PipelineDeps, request: AdmissionRequest): Promise
     switch (result.outcome) {
       case 'StaleLimits': continue;
       case 'Full': return result;
-      case 'Short': return { outcome: 'Short', error: shortOf(result, bounds) };
+      case 'Short': return { outcome: 'Short', short: result, bounds, limits: hold.limits };
       case 'Held': {
         const outputLimit = affordableOutput(routed.call, bounds, result.heldNanoUsd);
         return admitted(routed, { candidate, bounds, outputLimit });
@@ -139,15 +141,19 @@ function limitsOf(deps: PipelineDeps, routed: Routed): Limits {
     : 'This API key was changed while the call ran. Try again.');
 }
 
-function shortOf(result: Extract<HoldResult, { outcome: 'Short' }>, bounds: CallBounds): GatewayError {
-  const needed = formatDecimal(bounds.minimumNanoUsd, 2);
-  const free = formatDecimal(result.availableNanoUsd > 0n ? result.availableNanoUsd : 0n, 2);
-  const needs = `This call may cost up to ${needed} USD, and ${free} USD are free`;
-  const advice = 'Calls that are running hold money until they end; a smaller output limit holds less.';
-  if (result.short === 'Key') {
-    const message = `The quota of this API key does not reach: ${needs} under its limit. ${advice}`;
-    return new GatewayError('insufficient_quota', message);
-  }
-  const message = `The balance of this key's account does not reach: ${needs} in it. ${advice}`;
-  return new GatewayError('credit_balance_exhausted', message);
+/** The error for a call that was refused for lack of money. Rejects with LedgerUnavailable. */
+export async function shortageError(
+  deps: PipelineDeps, { key, call }: Routed, { short, bounds, limits }: Extract<Admission, { outcome: 'Short' }>,
+): Promise<GatewayError> {
+  const limitNanoUsd = short.short === 'Key' ? limits.keyLimitNanoUsd ?? 0n : limits.accountCreditNanoUsd;
+  const funds = await readFunds(deps, key, { of: short.short, limitNanoUsd });
+  const freeNanoUsd = short.availableNanoUsd;
+  return outOfMoney(funds, {
+    neededNanoUsd: bounds.minimumNanoUsd,
+    freeNanoUsd,
+    fittingOutput: call.output && bounds.price.perToken.output > 0n
+      ? Math.max(0, affordableOutput(call, bounds, freeNanoUsd))
+      : undefined,
+    thinkingBudget: call.output?.thinkingBudget,
+  });
 }

@@ -57,7 +57,7 @@ interface ConvertedCall {
 async function send(deps: PipelineDeps, sent: ConvertedCall): Promise<AttemptResult> {
   const { admitted, converter, request, record } = sent;
   const { candidate: { target }, routed: { call, received } } = admitted;
-  const { path, body, contentType = 'application/json', notes } = request;
+  const { path, body, contentType = 'application/json', notes, dropped } = request;
   const headers = requestHeaders(received.headers, target.clientHeaders);
   headers['content-type'] = contentType;
   try {
@@ -69,7 +69,7 @@ async function send(deps: PipelineDeps, sent: ConvertedCall): Promise<AttemptRes
       return await readErrorResponse(response, providerOf(target.protocol).readError);
     }
     const ready = call.stream ? await afterFirstPiece(response) : response;
-    return { kind: 'Answered', forwarded: { admitted, converter, notes, response: ready } };
+    return { kind: 'Answered', forwarded: { admitted, converter, notes, dropped, response: ready } };
   } catch (error) {
     if (!(error instanceof UpstreamFailure)) throw error;
     // after a cancellation the provider may go on and charge for the call; after its own failure it does not
@@ -96,6 +96,7 @@ async function convertRequest(
       upstreamModel: candidate.upstreamModel,
       maxOutputTokens: call.output ? outputLimit : undefined,
       outputLimitField: candidate.model.outputLimitField,
+        capabilities: candidate.model.capabilities,
     });
   } catch (error) {
     if (error instanceof RequestFault) throw faultError(error);

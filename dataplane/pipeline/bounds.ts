@@ -7,9 +7,6 @@ import type { CompiledPrice } from '../ledger/price.ts';
 import type { Candidate, KeyState } from '../state/state.ts';
 import type { CallBounds, EndpointCall, OutputRequest } from './context.ts';
 
-/** The lowest output limit: a shorter answer is of no use. */
-const MIN_OUTPUT_TOKENS = 256;
-
 /** The worst case of a call on a candidate with this price. */
 export function boundCall(call: EndpointCall, candidate: Candidate, price: CompiledPrice, key: KeyState): CallBounds {
   const inputTokens = call.boundInput(candidate);
@@ -21,7 +18,7 @@ export function boundCall(call: EndpointCall, candidate: Candidate, price: Compi
     generations: call.generations,
   });
   const amountNanoUsd = worstCase(outputTokens);
-  const lowest = lowestOutput(call.output, outputTokens);
+  const lowest = lowestOutput(call.output, outputTokens, key.minOutputTokens);
   const minimumNanoUsd = key.whenShort === 'Lower' ? worstCase(lowest) : amountNanoUsd;
   const estimatedInputTokens = call.estimateInput(candidate);
   return { price, inputTokens, estimatedInputTokens, outputTokens, amountNanoUsd, minimumNanoUsd };
@@ -41,9 +38,9 @@ function outputLimit(output: OutputRequest, candidate: Candidate): number {
   return Math.min(output.maxTokens ?? candidate.model.maxOutputTokens, candidate.model.maxOutputTokens);
 }
 
-function lowestOutput(output: OutputRequest | undefined, limit: number): number {
+function lowestOutput(output: OutputRequest | undefined, limit: number, least: number): number {
   if (!output || output.fixed) return limit;
   // a thinking budget must stay below the limit that is sent (Anthropic: max_tokens > budget_tokens)
-  const floor = Math.max(MIN_OUTPUT_TOKENS, output.thinkingBudget === undefined ? 0 : output.thinkingBudget + 1);
+  const floor = Math.max(least, output.thinkingBudget === undefined ? 0 : output.thinkingBudget + 1);
   return Math.min(floor, limit);
 }

@@ -50,6 +50,8 @@ export interface PipelineDeps {
   readonly withTimeout: <T>(ms: number, work: Promise<T>) => Promise<T>;
   /** Warns the ModelRoute's owner that a provider refused the credential or model name, or cannot be reached. */
   readonly warn: (warning: RouteWarning) => void;
+  /** Where people find the console, for refusals; without a path. Undefined: it is not known. */
+  readonly consoleUrl?: (() => string | undefined) | undefined;
   /** Reports an error that no stage throws on purpose. */
   readonly defect: (requestId: string, error: unknown) => void;
 }
@@ -170,6 +172,8 @@ export interface Forwarded {
   readonly converter: Converter;
   /** What the request's conversion tells the response's conversion. */
   readonly notes: ConversionNotes | undefined;
+  /** Paths of request fields that the model does not take; undefined: none. */
+  readonly dropped: readonly string[] | undefined;
   /** The provider's response. The first piece of a stream has arrived, because a failure before it can be retried. */
   readonly response: UpstreamResponse;
 }

@@ -50,7 +50,18 @@ export function attemptsError(attempts: FailedAttempts, model: string): GatewayE
 
 /** Classifies a failure. */
 export function verdictOf(failure: AttemptFailure): Verdict {
-  return failure.kind === 'Refused' ? classify({ status: failure.status }) : classify({ failure: failure.failure });
+  if (failure.kind === 'Broken') return classify({ failure: failure.failure });
+  return isAboutRequest(failure) ? 'refused' : classify({ status: failure.status });
+}
+
+/** Things that a request refers to, in the providers' messages about one that they do not have. */
+const REFERRED = /\b(?:file|container|skill|item|document|previous response)\b/i;
+
+/** A 404 about something that the request names, other than the model, is for the client to read. */
+function isAboutRequest({ status, error }: Extract<AttemptFailure, { kind: 'Refused' }>): boolean {
+  if (status !== 404 || error.code === 'model_not_found' || error.param === 'model') return false;
+  return error.param !== undefined
+    || (error.type === 'not_found_error' && REFERRED.test(error.message) && !/\bmodel\b/i.test(error.message));
 }
 
 function allFull(model: string): GatewayError {

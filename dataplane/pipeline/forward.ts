@@ -3,7 +3,7 @@
  * after a retryable failure. A full channel is skipped, and no channel is tried twice.
  */
 import { readRetryAfter } from '../upstream/retry.ts';
-import { admit, releaseChannel } from './admit.ts';
+import { admit, releaseChannel, shortageError } from './admit.ts';
 import type { Admission } from './admit.ts';
 import { attempt, ClientDisconnected } from './attempt.ts';
 import type { AttemptFailure } from './attempt.ts';
@@ -29,7 +29,7 @@ export async function forward(deps: PipelineDeps, routed: Routed, record: CallRe
     if (reply.gone) throw new ClientDisconnected();
     const admission = await admit(deps, routed, candidate, record);
     if (admission.outcome !== 'Admitted') {
-      throwUnlessSkipped(admission, failed);
+      await throwUnlessSkipped(deps, routed, { refusal: admission, failed });
       reportSkipped(record, candidate, admission);
       continue;
     }
@@ -52,11 +52,13 @@ export async function forward(deps: PipelineDeps, routed: Routed, record: CallRe
 
 type Refusal = Exclude<Admission, { readonly outcome: 'Admitted' }>;
 
-function throwUnlessSkipped(refusal: Refusal, failed: FailedAttempts): void {
+async function throwUnlessSkipped(
+  deps: PipelineDeps, routed: Routed, { refusal, failed }: { refusal: Refusal; failed: FailedAttempts },
+): Promise<void> {
   // the key's own limit holds on every channel
   if (refusal.outcome === 'Full' && refusal.full.scope === 'Key') throw keyIsFull(refusal.full);
   // where money is short for a retry only, the failure before it is the call's error
-  if (refusal.outcome === 'Short' && failed.count === 0) throw refusal.error;
+  if (refusal.outcome === 'Short' && failed.count === 0) throw await shortageError(deps, routed, refusal);
 }
 
 /** Reports a channel that was skipped because it is full or too expensive. */

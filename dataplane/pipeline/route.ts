@@ -7,9 +7,11 @@ import { RequestFault } from '../protocol/call-facts.ts';
 import type { Candidate, Offer } from '../state/state.ts';
 import { orderCandidates } from '../upstream/pick.ts';
 import type { Authenticated, EndpointCall, PipelineDeps, Received, Routed } from './context.ts';
+import { wrongEndpoint } from './wrong-endpoint.ts';
 
 /**
- * Rejects with invalid_json, invalid_request, model_not_found, model_not_priced, and the errors of the endpoint's own check.
+ * Rejects with invalid_json, invalid_request, model_not_found, wrong_endpoint, model_not_priced, and the errors of the
+ * endpoint's own check.
  */
 export async function route(
   deps: Pick<PipelineDeps, 'state' | 'random'>, authenticated: Authenticated,
@@ -17,8 +19,8 @@ export async function route(
   const call = await parseCall(authenticated.received);
   const { key } = authenticated;
   const offer = deps.state.get().groups.get(key.group)?.offers.get(call.model);
-  const isVisible = offer?.endpoints.has(call.kind) && (!key.models || key.models.has(call.model));
-  if (!offer || !isVisible) throw modelNotFound(call.model);
+  if (!offer || (key.models && !key.models.has(call.model))) throw modelNotFound(call.model);
+  if (!offer.endpoints.has(call.kind)) throw wrongEndpoint(call.model, offer.endpoints);
   const candidates = eligibleCandidates(call, offer, orderCandidates(offer.tiers, deps.random));
   return { ...authenticated, call, offer, candidates };
 }

@@ -15,7 +15,8 @@ export function chain(first: Converter, second: Converter): Converter {
     upstream: second.upstream,
     request: (body, parsed, plan) => {
       const middle = first.request(body, parsed, plan);
-      return withNotes(middle.notes, second.request(middle.body, parseMiddle(middle), plan));
+      const sent = withNotes(middle.notes, second.request(middle.body, parseMiddle(middle), plan));
+      return middle.dropped ? { ...sent, dropped: [...middle.dropped, ...sent.dropped ?? []] } : sent;
     },
     response: (body, answer) => {
       const middle = second.response(body, answer && innerOf(answer));

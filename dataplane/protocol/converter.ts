@@ -4,6 +4,7 @@
  *
  * Order of calls: request → (response | failure | stream: push* then end).
  */
+import type { StatedCapabilities } from './capabilities.ts';
 import type { JsonObject } from './json-scan.ts';
 import type { Dialect } from './call-facts.ts';
 
@@ -42,6 +43,8 @@ export interface RequestPlan {
   readonly outputLimitField: 'max_completion_tokens' | 'max_tokens';
   /** The scan of the client's body, if it has been scanned already. */
   readonly scanned?: JsonObject | undefined;
+  /** The capabilities that the model's route states; those of well-known models are the defaults of the others. */
+  readonly capabilities?: StatedCapabilities | undefined;
 }
 
 export interface UpstreamBody {
@@ -52,6 +55,8 @@ export interface UpstreamBody {
   readonly contentType?: string;
   /** For the conversion of the response; absent: it needs nothing from the request. */
   readonly notes?: ConversionNotes;
+  /** Paths of the client's fields that were left out because the model does not take them. */
+  readonly dropped?: readonly string[] | undefined;
 }
 
 /** Facts about a request that the conversion of its response needs. */

@@ -7,6 +7,7 @@ import fastify from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { createBodyReader } from './body.ts';
 import { createConnections } from './connections.ts';
+import { allowOrigins } from './cors.ts';
 import type { ServerDeps } from './deps.ts';
 import { refuseEarly } from './early-refusal.ts';
 import { sendError } from './error-handler.ts';
@@ -53,9 +54,11 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     },
     clientErrorHandler: (error, socket) => refuseMalformed(error, socket, newRequestId()),
   });
-  for (const name of ['arrivedAt', 'endpoint', 'owner', 'caller', 'failure', 'attempts']) app.decorateRequest(name, undefined);
+  for (const name of ['arrivedAt', 'endpoint', 'owner', 'caller', 'failure', 'attempts'])
+    app.decorateRequest(name, undefined);
   app.server.on('connection', deps.shutdown.onConnection);
   serveExpectations(app.server, (request, response) => { app.routing(request, response); });
+  allowOrigins(app, deps.corsOrigins);
   readBodies(app, deps);
   app.addHook('preHandler', (_request, { raw }, done) => {
     // 'close' comes once

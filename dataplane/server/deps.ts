@@ -15,6 +15,8 @@ export interface ServerDeps extends PipelineDeps {
   readonly maxBufferedBytes: number;
   /** Connections at a time; one key may have half of them. */
   readonly maxConnections: number;
+  /** Origins whose pages may call the API from a browser. */
+  readonly corsOrigins: readonly string[];
   /** False until the first configuration is in force: no key is known yet. */
   readonly configured: () => boolean;
   readonly shutdown: GracefulShutdown;

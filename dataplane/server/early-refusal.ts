@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { GatewayError } from '../errors.ts';
 import { authenticateHeaders } from '../pipeline/authenticate.ts';
 import { keyIsFull } from '../pipeline/failures.ts';
+import { readFunds, usedUp } from '../pipeline/out-of-money.ts';
 import type { GroupState, KeyState } from '../state/state.ts';
 import { spendingLimits } from '../state/limits.ts';
 import type { BodyReader } from './body.ts';
@@ -22,8 +23,8 @@ export interface OpenRequests {
 }
 
 /**
- * Throws the refusal, if there is one, and notes whose body is read. Resolves at once unless the body may be large: then
- * the ledger is asked whether the key has any money left.
+ * Throws the refusal, if there is one, and notes whose body is read. Resolves at once unless the body may be large:
+ * then the ledger is asked whether the key has any money left.
  */
 export function refuseEarly(deps: ServerDeps, request: FastifyRequest, open: OpenRequests): Promise<void> | undefined {
   checkProcess(deps, request);
@@ -67,19 +68,20 @@ function checkSlots({ running }: ServerDeps, { uid, slot }: KeyState, { bodies }
 }
 
 /** Throws insufficient_quota or credit_balance_exhausted where nothing is left, and LedgerUnavailable. */
-async function checkFunds({ ledger, state }: ServerDeps, caller: Caller): Promise<void> {
+async function checkFunds(deps: ServerDeps, caller: Caller): Promise<void> {
   const { key } = caller;
-  const current = state.get();
+  const current = deps.state.get();
   const limits = spendingLimits(current, caller);
   const group = current.groups.get(key.group);
   if (!limits || !group || offersFreeModel(group)) return;
-  const [ofKey, ofAccount] = await Promise.all([
-    ledger.readKey(key.uid, key.period, key.account), ledger.readAccount(key.account),
+  const funds = await Promise.all([
+    ...limits.keyLimitNanoUsd === null
+      ? []
+      : [readFunds(deps, key, { of: 'Key', limitNanoUsd: limits.keyLimitNanoUsd })],
+    readFunds(deps, key, { of: 'Account', limitNanoUsd: limits.accountCreditNanoUsd }),
   ]);
-  if (limits.keyLimitNanoUsd !== null && ofKey.spentNanoUsd >= limits.keyLimitNanoUsd)
-    throw new GatewayError('insufficient_quota', 'The quota of this API key is used up.');
-  if (ofAccount.spentNanoUsd >= limits.accountCreditNanoUsd)
-    throw new GatewayError('credit_balance_exhausted', 'The balance of this key\'s account is used up.');
+  const empty = funds.find(({ spentNanoUsd, limitNanoUsd }) => spentNanoUsd >= limitNanoUsd);
+  if (empty) throw usedUp(empty);
 }
 
 const freeOffers = new WeakMap<GroupState, boolean>();

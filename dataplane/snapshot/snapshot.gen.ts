@@ -526,7 +526,11 @@ export interface Key {
   readonly whenShort: WhenShort;
   readonly expirationMs?: bigint | undefined;
   readonly models: NameFilter | undefined;
-  readonly maxConcurrency?: number | undefined;
+  readonly maxConcurrency?:
+    | number
+    | undefined;
+  /** of WHEN_SHORT_LOWER; 0: 16 */
+  readonly minOutputTokens: number;
 }
 
 /** The SHA-256 of one key string, as 64 lower-case hex digits; not_after_ms ends a rotated key's overlap. */
@@ -599,6 +603,22 @@ export interface Model {
   readonly outputLimitField: string;
   readonly allow: readonly Allowance[];
   readonly reasoning: Reasoning;
+  readonly capabilities: Capabilities | undefined;
+}
+
+/** What a model takes of a converted call. Absent: as the data plane knows it of well-known models, otherwise true. */
+export interface Capabilities {
+  readonly reasoning?: boolean | undefined;
+  readonly temperature?: boolean | undefined;
+  readonly temperatureWithTopP?: boolean | undefined;
+  readonly stopSequences?: boolean | undefined;
+  readonly strictSchemas?: boolean | undefined;
+  readonly parallelTools?: boolean | undefined;
+  readonly prefill?:
+    | boolean
+    | undefined;
+  /** in characters; 0: no limit */
+  readonly toolDescriptionLength?: number | undefined;
 }
 
 export interface Channel {
@@ -853,6 +873,7 @@ function createBaseKey(): Key {
     expirationMs: undefined,
     models: undefined,
     maxConcurrency: undefined,
+    minOutputTokens: 0,
   };
 }
 
@@ -914,6 +935,9 @@ export const Key: MessageFns<Key> = {
     }
     if (message.maxConcurrency !== undefined) {
       writer.uint32(128).uint32(message.maxConcurrency);
+    }
+    if (message.minOutputTokens !== 0) {
+      writer.uint32(136).uint32(message.minOutputTokens);
     }
     return writer;
   },
@@ -1057,6 +1081,14 @@ export const Key: MessageFns<Key> = {
             }
 
             message.maxConcurrency = reader.uint32();
+            continue;
+          }
+          case 17: {
+            if (tag !== 136) {
+              break;
+            }
+
+            message.minOutputTokens = reader.uint32();
             continue;
           }
         }
@@ -1666,6 +1698,7 @@ function createBaseModel(): Model {
     outputLimitField: "",
     allow: [],
     reasoning: Reasoning.UNSPECIFIED,
+    capabilities: undefined,
   };
 }
 
@@ -1709,6 +1742,9 @@ export const Model: MessageFns<Model> = {
     }
     if (message.reasoning !== Reasoning.UNSPECIFIED) {
       writer.uint32(72).int32(reasoningToNumber(message.reasoning));
+    }
+    if (message.capabilities !== undefined) {
+      Capabilities.encode(message.capabilities, writer.uint32(82).fork()).join();
     }
     return writer;
   },
@@ -1826,6 +1862,146 @@ export const Model: MessageFns<Model> = {
             }
 
             message.reasoning = reasoningFromJSON(reader.int32());
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.capabilities = Capabilities.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseCapabilities(): Capabilities {
+  return {
+    reasoning: undefined,
+    temperature: undefined,
+    temperatureWithTopP: undefined,
+    stopSequences: undefined,
+    strictSchemas: undefined,
+    parallelTools: undefined,
+    prefill: undefined,
+    toolDescriptionLength: undefined,
+  };
+}
+
+export const Capabilities: MessageFns<Capabilities> = {
+  encode(message: Capabilities, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.reasoning !== undefined) {
+      writer.uint32(8).bool(message.reasoning);
+    }
+    if (message.temperature !== undefined) {
+      writer.uint32(16).bool(message.temperature);
+    }
+    if (message.temperatureWithTopP !== undefined) {
+      writer.uint32(24).bool(message.temperatureWithTopP);
+    }
+    if (message.stopSequences !== undefined) {
+      writer.uint32(32).bool(message.stopSequences);
+    }
+    if (message.strictSchemas !== undefined) {
+      writer.uint32(40).bool(message.strictSchemas);
+    }
+    if (message.parallelTools !== undefined) {
+      writer.uint32(48).bool(message.parallelTools);
+    }
+    if (message.prefill !== undefined) {
+      writer.uint32(56).bool(message.prefill);
+    }
+    if (message.toolDescriptionLength !== undefined) {
+      writer.uint32(64).uint32(message.toolDescriptionLength);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Capabilities {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCapabilities() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.reasoning = reader.bool();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.temperature = reader.bool();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.temperatureWithTopP = reader.bool();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.stopSequences = reader.bool();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.strictSchemas = reader.bool();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.parallelTools = reader.bool();
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.prefill = reader.bool();
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.toolDescriptionLength = reader.uint32();
             continue;
           }
         }

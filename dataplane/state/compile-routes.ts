@@ -95,6 +95,7 @@ function compileModel(model: Model): ModelState {
     outputLimitField: model.outputLimitField === 'max_tokens' ? 'max_tokens' : 'max_completion_tokens',
     allow: setOf(model.allow, ALLOWANCES),
     reasoning: REASONING[model.reasoning] ?? 'Auto',
+    capabilities: model.capabilities,
   };
 }
 

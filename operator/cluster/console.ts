@@ -10,7 +10,7 @@ import { startConsole } from '../../console/server.ts';
 import type { ConsoleOptions, ConsoleServer } from '../../console/server.ts';
 import { openTls } from '../../console/tls.ts';
 import type { ConsoleTls } from '../../console/tls.ts';
-import type { UsageBook } from '../../console/usage/usage.ts';
+import type { UsageStore } from '../../console/usage/usage.ts';
 import type { SharedAccess } from '../kube/access.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { SYSTEM_CLOCK } from '../clock.ts';
@@ -88,7 +88,7 @@ export async function startClusterConsole(options: ClusterConsoleOptions): Promi
 }
 
 interface OpenedParts {
-  readonly usage: UsageBook | undefined;
+  readonly usage: UsageStore | undefined;
   readonly tls: ConsoleTls | undefined;
 }
 
@@ -113,9 +113,9 @@ function consoleParts(options: ClusterConsoleOptions, {
   };
 }
 
-async function openUsage(url: string | undefined, folder: string | undefined): Promise<UsageBook | undefined> {
+async function openUsage(url: string | undefined, folder: string | undefined): Promise<UsageStore | undefined> {
   if (url === undefined) return undefined;
   const { openValkeyReader } = await import('../../dataplane/ledger/valkey-reader.ts');
-  const { valkeyUsageBook } = await import('../../console/usage/valkey-book.ts');
-  return valkeyUsageBook(openValkeyReader(url), { path: folder && join(folder, 'usage-mirror.db') });
+  const { openValkeyUsageStore } = await import('../../console/usage/valkey-store.ts');
+  return openValkeyUsageStore(openValkeyReader(url), { path: folder && join(folder, 'usage-mirror.db') });
 }

@@ -36,16 +36,16 @@ const LONGEST_MS = 120_000;
 export function createMintBackoff(): MintBackoff {
   /** By namespace, or by "namespace/name" of a single key. */
   const failing = new Map<string, Failing>();
-  const scopesOf = ({ metadata }: ApiKey): readonly string[] => [metadata.namespace, namespacedName(metadata)];
+  const cookieScopes = ({ metadata }: ApiKey): readonly string[] => [metadata.namespace, namespacedName(metadata)];
   return {
     blocked(apiKey, nowMs) {
-      for (const scope of scopesOf(apiKey)) {
+      for (const scope of cookieScopes(apiKey)) {
         const found = failing.get(scope);
         if (found && found.untilMs > nowMs) return found;
       }
       return undefined;
     },
-    isRetry: (apiKey) => scopesOf(apiKey).some((scope) => failing.has(scope)),
+    isRetry: (apiKey) => cookieScopes(apiKey).some((scope) => failing.has(scope)),
     failed(apiKey, { message, namespaceWide }, nowMs) {
       const scope = namespaceWide ? apiKey.metadata.namespace : namespacedName(apiKey.metadata);
       const before = failing.get(scope);
@@ -54,11 +54,11 @@ export function createMintBackoff(): MintBackoff {
       failing.set(scope, { count, message, untilMs: nowMs + Math.min(FIRST_MS * 2 ** (count - 1), LONGEST_MS) });
     },
     succeeded(apiKey) {
-      for (const scope of scopesOf(apiKey)) failing.delete(scope);
+      for (const scope of cookieScopes(apiKey)) failing.delete(scope);
     },
     retain(apiKeys) {
       if (failing.size === 0) return;
-      const scopes = new Set(apiKeys.flatMap(scopesOf));
+      const scopes = new Set(apiKeys.flatMap(cookieScopes));
       for (const scope of failing.keys()) if (!scopes.has(scope)) failing.delete(scope);
     },
   };

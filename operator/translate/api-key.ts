@@ -188,6 +188,7 @@ function keyMessage({
     expirationMs,
     period: PERIODS[spec.quota.period],
     whenShort: WHEN_SHORT[spec.quota.whenShort],
+    minOutputTokens: spec.quota.minOutputTokens,
     models: spec.models && { names: spec.models },
     maxConcurrency: spec.maxConcurrency,
     hashes,

@@ -99,6 +99,7 @@ function translateModel(model: ModelRouteModel): Model {
     outputLimitField: model.outputLimitField,
     allow: model.allow.map((allowance) => ALLOWANCES[allowance]),
     reasoning: REASONING[model.reasoning],
+    capabilities: model.capabilities,
   };
 }
 

@@ -47,5 +47,5 @@ function sameAccess(a: Key, b: Key): boolean {
 
 function sameLimits(a: Key, b: Key): boolean {
   return a.limitNanoUsd === b.limitNanoUsd && a.period === b.period && a.whenShort === b.whenShort &&
-    a.maxConcurrency === b.maxConcurrency;
+    a.minOutputTokens === b.minOutputTokens && a.maxConcurrency === b.maxConcurrency;
 }

@@ -43,7 +43,7 @@ export interface ConsoleWorld {
   mint(namespace: string, name: string): string;
   person(rights: Rights): PersonAccess;
   /** Each token is the name of one of these. */
-  access(people: readonly Rights[], place?: ConsoleAccess['place']): ConsoleAccess;
+  access(people: readonly Rights[], backend?: ConsoleAccess['backend']): ConsoleAccess;
 }
 
 const CREATED = '2026-11-01T09:00:00Z';
@@ -84,8 +84,8 @@ export function createWorld(manifests: readonly unknown[] = []): ConsoleWorld {
       return text;
     },
     person: (rights) => createPerson(world, rights),
-    access: (people, place = 'Kubernetes') => ({
-      place,
+    access: (people, backend = 'Kubernetes') => ({
+      backend,
       signIn: ({ token }) => {
         const rights = people.find(({ name }) => name === token);
         return Promise.resolve(rights && createPerson(world, rights));

@@ -40,7 +40,9 @@ export interface GatewayOptions {
   /** File name → YAML. */
   readonly files: Readonly<Record<string, string>>;
   readonly maxBodyBytes?: number;
+  readonly corsOrigins?: readonly string[];
   readonly maxBufferedBytes?: number;
+  readonly consoleUrl?: () => string;
   readonly nowMs?: () => number;
   readonly monotonicMs?: () => number;
   readonly timers?: Partial<Timers>;
@@ -58,7 +60,7 @@ const LEDGER_PATIENCE_MS = 60_000;
 /** Starts it with the given manifests in force. */
 export async function startGateway(options: GatewayOptions): Promise<TestGateway> {
   const { files, maxBodyBytes = 64 * 1024 * 1024, nowMs = Date.now, monotonicMs = () =>
-    performance.now(), timers = {}, faults, maxBufferedBytes, tls } = options;
+    performance.now(), timers = {}, faults, maxBufferedBytes, corsOrigins = [], tls, consoleUrl } = options;
   const root = await mkdtemp(join(tmpdir(), 'mgw-test-'));
   const configDir = join(root, 'config');
   const dataDir = join(root, 'data');
@@ -76,8 +78,10 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
   let refused: Operator['upstreamRefused'] = () => undefined;
   const dataplane = await startDataplane({
     onRouteWarning: (warning) => refused(warning),
-    listen: { host: '127.0.0.1', port: 0 }, admin: { host: '127.0.0.1', port: 0 }, ledger, log, maxBodyBytes, version:
-      'test', ...(maxBufferedBytes === undefined ? {} : { maxBufferedBytes }),
+    listen: { host:
+      '127.0.0.1', port: 0 }, admin: { host: '127.0.0.1', port: 0 }, ledger, log, maxBodyBytes, corsOrigins,
+    version: 'test', ...(maxBufferedBytes === undefined ? {} : { maxBufferedBytes }),
+    ...(consoleUrl ? { consoleUrl } : {}),
     clock: { nowMs, monotonicMs }, timers, ...(tls
       ? { tls: { listen: { host: '127.0.0.1', port: 0 }, material: tls } }
       : {}),

@@ -126,7 +126,7 @@ describe('the checker', () => {
     ['console/views/layout.ts', '../../operator/kube/client.ts'],
     ['console/pages/keys.ts', '../../operator/files/provider.ts'],
     ['console/access/files.ts', '../server.ts'],
-    ['console/usage/sql-book.ts', '../route.ts'],
+    ['console/usage/sql-store.ts', '../route.ts'],
     ['operator/translate/translate.ts', '../../console/route.ts'],
     ['dataplane/snapshot/validate.ts', '../errors.ts'],
     ['dataplane/protocol/sse.ts', '../ledger/usage-record.ts'],

@@ -13,7 +13,7 @@ import { loadApiKindsSync } from '#crds/load.ts';
 import { openEmbeddedLedger } from '#ledger/embedded.ts';
 import { createFilesAccess } from '../../console/access/files.ts';
 import { startConsole } from '../../console/server.ts';
-import { openFileUsageBook } from '../../console/usage/file-book.ts';
+import { openFileUsageStore } from '../../console/usage/file-store.ts';
 import { startOperator } from '../../operator/file.ts';
 import { platformManifests } from '../../test/e2e/browser/console-scene.ts';
 import { several, show, timed, writeRecords } from './console-load.ts';
@@ -59,7 +59,7 @@ const starting = await timed(async () => {
     LOG, onMinted: () => undefined, onProblems: console.error, publish: () => ({ accepted: true }) });
   ending.defer(() => operator.stop());
   const { manifests: source } = operator;
-  const usage = openFileUsageBook(path);
+  const usage = openFileUsageStore(path);
   ending.defer(() => usage.close());
   const server = await startConsole({
     listen: { host: '127.0.0.1', port: 0 }, proxyHeader: 'authorization', sealingKeys: [

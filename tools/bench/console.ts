@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util';
 import { loadApiKindsSync } from '#crds/load.ts';
 import { openClusterAccess } from '../../console/access/kubernetes.ts';
 import { startConsole } from '../../console/server.ts';
-import { openFileUsageBook } from '../../console/usage/file-book.ts';
+import { openFileUsageStore } from '../../console/usage/file-store.ts';
 import { openAccess } from '../../operator/kube/access.ts';
 import { admitObjects } from '../../operator/kube/admit-object.ts';
 import { SYSTEM_CLOCK } from '../../operator/clock.ts';
@@ -130,7 +130,7 @@ const folder =
 writeRecords(join(folder, 'ledger.db'), records, { account: 'team-0/main', uids: cache.list('ApiKey').filter(({
   metadata,
 }) => metadata.namespace === 'team-0').map(({ metadata }) => metadata.uid ?? '') });
-const usage = openFileUsageBook(join(folder, 'ledger.db'));
+const usage = openFileUsageStore(join(folder, 'ledger.db'));
 let clockMs = Date.now();
 const server = ending.adopt(await startConsole({
   listen: { host: '127.0.0.1', port: 0 }, proxyHeader: 'authorization', sealingKeys: [new Uint8Array(32).fill(1)], log:

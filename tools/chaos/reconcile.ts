@@ -175,7 +175,7 @@ function asked({ asked: { n, kind, limit } }: Attempt, { calls }: Evidence): str
   if (!plan) return [`the provider had a call ${n}, and nobody sent it`];
   if (kind !== 'chat') return [];
   const wish = Math.min(plan.maxTokens ?? 1_000, 1_000);
-  const least = KEYS[plan.key].whenShort === 'Refuse' || plan.body.includes('"tools"') ? wish : Math.min(wish, 256);
+  const least = KEYS[plan.key].whenShort === 'Refuse' || plan.body.includes('"tools"') ? wish : Math.min(wish, 16);
   return limit !== undefined && limit >= least && limit <= wish
     ? []
     : [`call ${n}: the provider was given ${limit} as its output limit, and the client's wish was ${wish}`];

@@ -1,4 +1,6 @@
 /** docs/protocols.md, out of the tables that the conversions go by. */
+import { ANTHROPIC_MODELS, DEFAULT_CAPABILITIES, OPENAI_MODELS } from '../../dataplane/protocol/capabilities.ts';
+import type { KnownModels } from '../../dataplane/protocol/capabilities.ts';
 import * as toOpenAI from '../../dataplane/protocol/anthropic-openai/table.ts';
 import type { Handling, KindTable, ObjectTable, ValueTable } from '../../dataplane/protocol/field-table.ts';
 import * as toAnthropic from '../../dataplane/protocol/openai-anthropic/table.ts';
@@ -34,10 +36,36 @@ normal end: the client gets an error event. Signs of life (comments, pings) are 
 them.
 `;
 
+const MODELS = `## What a model takes
+
+Models of one protocol differ in what they take. A ModelRoute states it for a model (\`capabilities\`). What it does not
+state is as the tables below say of the model's name at its provider, and otherwise:
+
+${Object.entries(DEFAULT_CAPABILITIES).map(([name, value]) => `- \`${name}: ${String(value)}\``).join('\n')}
+
+In a converted call, what the model does not take is left out, and the answer's header \`x-modelgateway-dropped\` names
+the fields as the client wrote them: \`output_config.effort, temperature\`. A value that is the default is not named.
+Three things are not lost but go another way: an answer's schema becomes an instruction (\`strictSchemas: false\`), the
+system message has the whole of a tool's description that is too long (\`toolDescriptionLength\`), and a conversation
+that
+ends with the assistant gets a message that says to go on (\`prefill: false\`). Calls that pass through are not changed.
+
+Conversations that Anthropic's API would refuse are mended: texts without any words are left out, a tool call without a
+result gets one that says so, a result without its call becomes text, turns of one side are joined, a conversation that
+begins with the assistant gets a message before it, and of more than four cache breakpoints the last four stay.
+`;
+
+function capabilities(protocol: string, known: readonly KnownModels[]): readonly string[] {
+  const rows = known.map(({ models, capabilities: differing }) =>
+    `| ${models} | ${Object.entries(differing).map(([name, value]) => `\`${name}: ${String(value)}\``).join(', ')} |`);
+  return [`### On providers of ${protocol}'s protocol\n`, '| models | |', '|---|---|', ...rows, ''];
+}
+
 /** The page, as it is kept in docs/. */
 export function protocolsText(): string {
   return wrapMarkdown([
-    HEAD,
+    HEAD, MODELS,
+    ...capabilities('OpenAI', OPENAI_MODELS), ...capabilities('Anthropic', ANTHROPIC_MODELS),
     '## OpenAI clients on providers of Anthropic\'s protocol\n',
     '### What the client sends\n', ...toAnthropic.REQUEST_TABLES.map(section),
     '### What the client gets\n', ...toAnthropic.RESPONSE_TABLES.map(section),

@@ -18,7 +18,7 @@ channels of \`protocol: OpenAI\` with their own \`baseUrl\`.
 | member | what it is |
 |---|---|
 | \`chat\` | a converter for clients of each dialect |
-| \`embeddings\`, \`images\`, \`responses\` | a converter for OpenAI's endpoint of that name, where the provider has one |
+| \`embeddings\`, \`images\`, \`responses\` | a converter for OpenAI's endpoint, where the provider has one |
 | \`videos\` | a converter for the call that makes one, and how to ask for it afterwards, where the provider has them |
 | \`tokenCounter\` | how to have a message's tokens counted, where the provider can; else the gateway estimates |
 | \`credential\` | the header that shows a channel's key |
@@ -49,8 +49,8 @@ What a converter promises:
 The Parrot is a provider with a protocol of its own: \`POST /say\` with
 \`{"bird","lines":[{"who","what"}],"most","live"}\` answers \`{"said","bird","counts":{"heard","said"}}\`, or a stream
 of \`{"word"}\` that ends with \`{"counts"}\`. Its key goes in \`x-parrot-key\`. The files below are
-\`test/unit/dataplane/protocol/parrot/\`, with paths as they would be in \`dataplane/protocol/parrot/\`; \`parrot.test.ts\`
-beside them runs both official SDKs through a gateway on it.
+\`test/unit/dataplane/protocol/parrot/\`, with paths as they would be in \`dataplane/protocol/parrot/\`;
+\`parrot.test.ts\` beside them runs both official SDKs through a gateway on it.
 `;
 
 const TAIL = `## The rest

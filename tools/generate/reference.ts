@@ -54,7 +54,8 @@ function kindSection(kind: KindSchema, example: string | undefined, shared: Map<
 
 function columnsTable(columns: readonly PrinterColumn[]): string[] {
   const rows = columns.map(({ name, jsonPath, description, priority = 0 }) =>
-    `| ${name.toUpperCase()}${priority > 0 ? ' (-o wide)' : ''} | ${code(jsonPath)} | ${description ?? 'Time since it was created.'} |`);
+    `| ${name.toUpperCase()}${priority > 0 ? ' (-o wide)' : ''} | ${code(jsonPath)} | ${
+      description ?? 'Time since it was created.'} |`);
   return ['| column | from | meaning |', '|---|---|---|', ...rows, ''];
 }
 

@@ -1,6 +1,6 @@
 /**
- * [P] What somebody puts into the cost calculator, from the query string: every field is one parameter, so that a
- * calculation has an address and needs no script. What is typed stays as it was typed, faults included.
+ * [P] The cost calculator's input from the query string: every field is one parameter, so a calculation has an address
+ * and needs no script. Input is kept as typed, errors included.
  */
 import type { Counts } from './estimate.ts';
 import type { PriceList, PricingRow } from './price-list.ts';
@@ -42,7 +42,7 @@ const LONGEST_TYPED = 24;
 export function parseCalculation(parameters: URLSearchParams): Calculation | undefined {
   const model = parameters.get('calc');
   if (model === null) return undefined;
-  // what is left out beside others is none; where all are left out, nobody has typed yet
+  // missing fields count as empty; if all are missing, the example is shown
   const saysTokens = COUNT_NAMES.some((name) => name !== 'generations' && parameters.has(COUNT_PARAMETERS[name]));
   const typed = (name: CountName): string => (
     parameters.get(COUNT_PARAMETERS[name]) ??

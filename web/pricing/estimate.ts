@@ -1,6 +1,6 @@
 /**
- * [P] What a call costs: exact fractions, rounded once to a nano-dollar, half up, as the gateway bills it.
- * browser/calculator.js counts the same from the same figures.
+ * [P] Estimates a call's cost: exact fractions, rounded once to a nano-dollar, half up, as the gateway bills it.
+ * browser/calculator.js does the same.
  */
 import type { Amount, AmountRange } from './dollars.ts';
 import type { PricedOffer, PriceFigures, PricingRow, TokenClass } from './price-list.ts';

@@ -22,14 +22,16 @@ const SORT_NAMES: Readonly<Record<Column, string>> = {
 /** The controls, set to the query. */
 export function renderFilters(state: PriceList, query: PricingQuery, vendors: readonly string[]): Html {
   return html`<form id="filters" class="filters" method="get" role="search" aria-label="Models" autocomplete="off">
-<label class="search"><span>Search</span><input type="search" name="q" value="${query.text}" maxlength="200" placeholder="Model or vendor" spellcheck="false" autocapitalize="none"></label>
+<label class="search"><span>Search</span><input type="search" name="q" value="${query.text}" maxlength="200" \
+placeholder="Model or vendor" spellcheck="false" autocapitalize="none"></label>
 <label><span>Vendor</span><select name="vendor"><option value="">All vendors</option>${vendors.map((vendor) => (
   html`<option value="${vendor}"${flag('selected', vendor === query.vendor)}>${vendor ||
     '—'}</option>`))}</select></label>
 <label><span>Quota type</span><select name="type"><option value="">All types</option>\
 <option value="token"${flag('selected', query.quotaType === 'Token')}>Token-based</option>\
 <option value="request"${flag('selected', query.quotaType === 'Request')}>Per-request</option></select></label>
-<label><span>Group and its prices</span><select name="group"><option value="">All groups</option>${state.pricing.groups.map((group) => (
+<label><span>Group and its prices</span><select name="group"><option value="">All groups</option>\
+${state.pricing.groups.map((group) => (
   html`<option value="${group.name}"${flag(
     'selected', group.name === query.group,
   )}>${optionText(group, state)}</option>`))}</select></label>

@@ -42,7 +42,8 @@ ${empty ? NOTHING : html`<a class="skip" href="#list">Skip to the price list</a>
 <header>
 <p class="site"><bdi>${site.title}</bdi></p>
 <h1>Pricing</h1>
-<p class="lede">Prices as of now, in US dollars. Every model has ratios that say what its tokens cost; the group of your key multiplies them.${empty ? NOTHING : html` <a href="#calculator">Work out what a call costs.</a>`}</p>
+<p class="lede">Prices as of now, in US dollars. Every model has ratios that say what its tokens cost; the group of \
+your key multiplies them.${empty ? NOTHING : html` <a href="#calculator">Work out what a call costs.</a>`}</p>
 </header>
 <main class="prices">${renderPrices(list, query, ranked)}</main>
 <footer><p>Currency: USD · Also as data: <a href="pricing.json">pricing.json</a></p></footer>

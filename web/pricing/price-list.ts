@@ -1,6 +1,6 @@
 /**
- * [P] What the price page shows: rows with their ratios, groups with theirs, and what each group pays for each of its
- * models. Whoever shows the page has this from a snapshot; a proxy's State is one.
+ * [P] The price page's data: rows with their ratios, groups with theirs, and each group's price of each model. It is
+ * computed from a snapshot; a proxy's State is one.
  */
 
 export type TokenClass = 'input' | 'cached' | 'cacheWrite5m' | 'cacheWrite1h' | 'output';

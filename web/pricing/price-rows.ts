@@ -1,6 +1,4 @@
-/**
- * [P] Rows and groups of the price list, out of the catalogs' prices and what groups offer.
- */
+/** [P] Builds the price list's rows and groups from the catalogs and from what groups offer. */
 import type { PricingGroup, PricingRow } from './price-list.ts';
 
 /** A model's price as a catalog has it. Ratios are billionths. */

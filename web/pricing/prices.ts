@@ -1,7 +1,7 @@
 /**
- * [P] The price list with its filters, the calculator and the formula: what the public page and the console have in
- * common. It needs no script: the controls are GET forms. With scripts, browser/pricing.js sorts and filters in place.
- * Whatever manifests put into names is only ever text (html.ts). Wrap it into an element of class "prices".
+ * [P] The price list with filters, calculator and formula, shared by the public page and the console. The controls are
+ * GET forms and need no script; browser/pricing.js sorts and filters in place. Names from manifests are always escaped
+ * (html.ts). Wrap it in an element of class "prices".
  */
 import { ONE_E9 } from '../decimal.ts';
 import { flag, html, NOTHING } from '../html.ts';
@@ -69,7 +69,8 @@ function vendorsInOrder(ranked: readonly RankedRow[]): string[] {
 function renderEmpty(): Html {
   return html`<section class="empty" aria-labelledby="empty">
 <h2 id="empty">No models are priced yet</h2>
-<p>A model appears here as soon as a <code>PriceCatalog</code> in the gateway's namespace gives it a price. Apply one, for example:</p>
+<p>A model appears here as soon as a <code>PriceCatalog</code> in the gateway's namespace gives it a price. Apply \
+one, for example:</p>
 <pre><code>apiVersion: modelgateway.dev/v1alpha1
 kind: PriceCatalog
 metadata:

@@ -1,7 +1,6 @@
 /**
- * [P] What the reader of the price page asks for, from its query string. Every control of the page is one parameter, so
- * that a view can be bookmarked and works without scripts: q, vendor, type, group, sort (`-` in front: descending); the
- * calculator's are in calculation.ts.
+ * [P] The price page's query string. Every control is one parameter, so that a view can be bookmarked and works without
+ * scripts: q, vendor, type, group, sort (`-` in front: descending); the calculator's are in calculation.ts.
  */
 import { parseCalculation } from './calculation.ts';
 import type { Calculation } from './calculation.ts';
@@ -36,10 +35,7 @@ export const DEFAULT_QUERY: PricingQuery = {
   text: '', vendor: undefined, quotaType: undefined, group: undefined, sort: DEFAULT_SORT, calculation: undefined,
 };
 
-/**
- * As asked, as far as it exists: a vendor or group that is gone from the list is ignored, and the page shows it as not
- * chosen.
- */
+/** The query with unknown vendors and groups removed; the page shows them as not chosen. */
 export function parsePricingQuery(parameters: URLSearchParams, pricing: PriceList['pricing']): PricingQuery {
   // The last one counts: a header's button adds its order behind the form's.
   const last = (name: string): string => parameters.getAll(name).at(-1) ?? '';

@@ -1,6 +1,6 @@
 /**
- * [P] The order and the choice of rows. Each row gets its rank in every column, counted exactly and once per price
- * list; the page carries the ranks, so that the browser sorts by whole numbers and needs no comparison of its own.
+ * [P] Sorts and filters rows. Each row gets its exact rank in every column once per price list; the page carries the
+ * ranks, so that the browser sorts by whole numbers.
  */
 import { COLUMNS } from './query.ts';
 import type { Column, PricingQuery } from './query.ts';

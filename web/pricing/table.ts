@@ -61,7 +61,8 @@ function renderHeading(column: Column, sort: Sort): Html {
   const order = sort.descending ? 'descending' : 'ascending';
   const next = formatSort({ column, descending: current && !sort.descending });
   return html`<th role="columnheader" scope="col"${current ? html` aria-sort="${order}"` : NOTHING}>
-<button type="submit" form="filters" name="sort" value="${next}" data-column="${column}">${COLUMN_TITLES[column]}</button></th>`;
+<button type="submit" form="filters" name="sort" value="${next}" data-column="${column}">\
+${COLUMN_TITLES[column]}</button></th>`;
 }
 
 function renderRow({ ranked, visible, leads }: ArrangedRow, view: TableView): Html {
@@ -130,7 +131,8 @@ function renderGroups(displayNames: readonly string[], chosen: string | undefine
   const badges = displayNames.map((name) => renderBadge(name, name === chosen));
   if (badges.length <= GROUPS_SHOWN + 1) return html`<ul class="groups">${badges}</ul>`;
   return html`<ul class="groups">${badges.slice(0, GROUPS_SHOWN)}</ul>\
-<details><summary>${badges.length - GROUPS_SHOWN} more<span class="vh"> groups</span></summary><ul class="groups">${badges.slice(GROUPS_SHOWN)}</ul></details>`;
+<details><summary>${badges.length - GROUPS_SHOWN} more<span class="vh"> groups</span></summary><ul class="groups">\
+${badges.slice(GROUPS_SHOWN)}</ul></details>`;
 }
 
 function renderBadge(name: string, chosen: boolean): Html {

@@ -1,8 +1,8 @@
 /**
- * [P] Money by day as columns: an SVG without text, so that it may stretch, a scale beside it and the days below, and
- * the same figures as a table for those who cannot or would rather not look at columns.
+ * [P] A column chart of money by day: an SVG without text, so that it can stretch, with a scale and dates, and the same
+ * numbers as a table.
  */
-import { formatCount, formatExactUsd, formatUsd, money } from '../figures.ts';
+import { formatCount, formatExactUsd, formatUsd, renderUsd } from '../format.ts';
 import { html, NOTHING } from '../html.ts';
 import type { Html } from '../html.ts';
 
@@ -72,9 +72,10 @@ function renderTable(title: string, days: readonly DayColumn[]): Html {
   return html`<details class="fold"><summary>As a table</summary>
 <div class="table-box" tabindex="0" role="region" aria-label="${title}, as a table"><table class="table">
 <caption>Days without calls are left out. Days begin at midnight, UTC.</caption>
-<thead><tr><th scope="col">Day</th><th scope="col" class="num">Calls</th><th scope="col" class="num">Cost</th></tr></thead>
+<thead><tr><th scope="col">Day</th><th scope="col" class="num">Calls</th><th scope="col" class="num">Cost</th></tr>\
+</thead>
 <tbody>${used.toReversed().map(({ day, calls, costNanoUsd }) => (
-  html`<tr><th scope="row">${day}</th><td class="num">${formatCount(calls)}</td><td class="num">${money(
+  html`<tr><th scope="row">${day}</th><td class="num">${formatCount(calls)}</td><td class="num">${renderUsd(
     costNanoUsd, 6,
   )}</td></tr>`))}</tbody>
 </table></div></details>`;

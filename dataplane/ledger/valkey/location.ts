@@ -47,11 +47,9 @@ export function parseValkeyUrl(text: string): ValkeyLocation {
     database: Number(database ?? 0), prefix: parameters.get('prefix') ?? 'mgw',
     passwordFile: parameters.get('password-file'), caFile: parameters.get('ca-file'),
     wait: parseCount(parameters, 'wait', 0), records: parseCount(parameters, 'records', DEFAULT_RECORDS),
-    timeoutMs: parseCount(parameters, 'timeout-ms', TIMEOUT_MS.default),
+    timeoutMs: parseTimeout(parameters),
   };
   if (cluster && location.database !== 0) throw new Error('A Cluster has only the database 0.');
-  if (location.timeoutMs < TIMEOUT_MS.least || location.timeoutMs > TIMEOUT_MS.most)
-    throw new Error(`The parameter timeout-ms of the ledger's URL must be ${TIMEOUT_MS.least} to ${TIMEOUT_MS.most}.`);
   if (!/^[\w.:-]{1,64}$/.test(location.prefix))
     throw new Error('The prefix of a ledger\'s keys may have letters, digits and . : _ -');
   return location;
@@ -79,6 +77,13 @@ function parseCredentials(text: string | undefined): Pick<ValkeyLocation, 'usern
   const [username = '', ...rest] = text.split(':');
   const decoded = (part: string): string | undefined => (part === '' ? undefined : decodeURIComponent(part));
   return { username: decoded(username), password: decoded(rest.join(':')) };
+}
+
+function parseTimeout(parameters: ReadonlyMap<string, string>): number {
+  const timeoutMs = parseCount(parameters, 'timeout-ms', TIMEOUT_MS.default);
+  if (timeoutMs < TIMEOUT_MS.least || timeoutMs > TIMEOUT_MS.most)
+    throw new Error(`The parameter timeout-ms of the ledger's URL must be ${TIMEOUT_MS.least} to ${TIMEOUT_MS.most}.`);
+  return timeoutMs;
 }
 
 function parseCount(parameters: ReadonlyMap<string, string>, name: string, otherwise: number): number {

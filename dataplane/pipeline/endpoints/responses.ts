@@ -1,8 +1,8 @@
 /** OpenAI's responses: chat models on channels whose provider has them. */
-import { GatewayError } from '../../errors.ts';
 import { boundInput, estimateInput } from '../../protocol/estimate.ts';
 import { providerOf } from '../../protocol/providers.ts';
 import type { EndpointCall, Received } from '../context.ts';
+import { wrongEndpoint } from '../wrong-endpoint.ts';
 import { checkAllowed } from './chat.ts';
 import { checkCostFields } from './check-cost-fields.ts';
 
@@ -33,9 +33,7 @@ export async function readResponse(received: Received): Promise<EndpointCall> {
     unbounded: facts.unbounded.length > 0 || costFields.length > 0,
     wantsStreamUsage: facts.wantsStreamUsage,
     converter: ({ target }) => providerOf(target.protocol).responses,
-    unservable: () => new GatewayError('model_not_found',
-      `The provider of "${facts.model}" does not speak OpenAI's protocol, so that this model has no responses. `
-        + 'Call it at POST /v1/chat/completions, or at POST /v1/messages.',
-      { param: 'model' }),
+    unservable: () => wrongEndpoint(facts.model, new Set(['Chat']),
+      `The provider of ${facts.model} does not speak OpenAI's protocol, so this model has no responses.`),
   };
 }

@@ -6,7 +6,7 @@ import { readKind, readObject } from '../field-table.ts';
 import { isGiven, isRecord, readMessages, readRecords, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { writeJson } from '../json-value.ts';
-import { fromToolUseId } from '../tool-ids.ts';
+import { toToolCallId } from '../tool-ids.ts';
 import type { ToolNames } from '../tool-ids.ts';
 import { malformed } from '../unsupported.ts';
 import { location, convertBlock, isText, joinTexts, typeOf, writeParts } from './blocks.ts';
@@ -19,13 +19,15 @@ export interface MessageOptions {
   readonly names: ToolNames;
   /** The model needs its reasoning of the current turn in the request. */
   readonly reasoning: boolean;
+  /** Paragraphs at the end of the system message. */
+  readonly appendix: readonly string[];
 }
 
 export function convertMessages(system: unknown, messages: unknown, options: MessageOptions): readonly JsonRecord[] {
   const all = readMessages({ messages });
   const turnStart = options.reasoning ? all.findLastIndex(startsTurn) : all.length;
   return [
-    ...convertSystem(system, 'system'),
+    ...convertSystem(system, 'system', options.appendix),
     ...all.flatMap((message, index) => convertMessage(message, `messages[${index}]`, {
       ...options, reasoning: index > turnStart,
     })),
@@ -52,9 +54,11 @@ function convertMessage(message: JsonRecord, param: string, options: MessageOpti
 }
 
 /** As one text, because not all providers accept a list of parts here. */
-function convertSystem(system: unknown, param: string): readonly JsonRecord[] {
-  if (!isGiven(system)) return [];
-  const text = typeof system === 'string' ? system : joinSystem(readRecords(system, param), param);
+function convertSystem(system: unknown, param: string, appendix: readonly string[] = []): readonly JsonRecord[] {
+  const given = !isGiven(system) || typeof system === 'string'
+    ? stringOf(system)
+    : joinSystem(readRecords(system, param), param);
+  const text = [given, ...appendix].filter((paragraph) => paragraph !== '').join('\n\n');
   return text === '' ? [] : [{ role: 'system', content: text }];
 }
 
@@ -87,7 +91,7 @@ function convertResult(block: JsonRecord, param: string): { message: JsonRecord;
   const text = parts.filter(isText).map((part) => stringOf(part['text'])).join('\n');
   return {
     message: {
-      role: 'tool', tool_call_id: fromToolUseId(stringOf(id)), content: isError === true ? `Error: ${text}` : text,
+      role: 'tool', tool_call_id: toToolCallId(stringOf(id)), content: isError === true ? `Error: ${text}` : text,
     },
     more: parts.filter((part) => !isText(part)),
   };
@@ -130,7 +134,7 @@ function addBlock(
 function convertCall(block: JsonRecord, param: string, names: ToolNames): JsonRecord {
   const { id, name, input } = readObject(TOOL_USE_BLOCK, block, location(param));
   return {
-    id: fromToolUseId(stringOf(id)), type: 'function',
+    id: toToolCallId(stringOf(id)), type: 'function',
     function: { name: names.send(name), arguments: writeJson(isRecord(input) ? input : {}) },
   };
 }

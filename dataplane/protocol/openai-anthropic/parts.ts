@@ -1,11 +1,13 @@
 /**
- * Converts OpenAI's content parts to Anthropic's blocks. Empty texts are left out, because the API refuses them.
+ * Converts OpenAI's content parts to Anthropic's blocks. Texts that are empty or white space are left out,
+ * because the API refuses them.
  */
 import { readKind, readObject } from '../field-table.ts';
 import type { FieldLocation } from '../field-table.ts';
 import { isGiven, isRecord, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { malformed, unsupported } from '../unsupported.ts';
+import { cacheOf } from './cache-control.ts';
 import { FILE, FILE_PART, IMAGE_PART, IMAGE_URL, PARTS, REFUSAL_PART, TEXT_PART } from './table.ts';
 
 type PartConverter = (part: JsonRecord, param: string) => JsonRecord | undefined;
@@ -36,14 +38,9 @@ export function convertText(content: unknown, param: string): JsonRecord[] {
   });
 }
 
+/** Undefined: the text is empty or white space, which the API refuses. */
 export function textBlock(text: unknown): JsonRecord | undefined {
-  const content = textOf(text);
-  return content === undefined ? undefined : { type: 'text', text: content };
-}
-
-/** A part's cache_control, unchanged. */
-export function cacheOf(control: unknown): JsonRecord {
-  return isRecord(control) ? { cache_control: control } : {};
+  return typeof text === 'string' && text.trim() !== '' ? { type: 'text', text } : undefined;
 }
 
 function convertContent(content: unknown, param: string, convert: PartConverter): JsonRecord[] {

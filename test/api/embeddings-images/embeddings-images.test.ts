@@ -25,13 +25,13 @@ describe('embeddings and images', () => {
     assert.ok(typeof sent === 'object' && 'bytes' in sent);
     assert.equal(answer.text, sent.bytes);
   });
-  it('a model of another endpoint is not found, a wrong field is named', async () => {
+  it('a model of another endpoint is told apart from an unknown one, a wrong field is named', async () => {
     assert.equal(
-      (await post(world, '/v1/embeddings', { model: 'gpt-model', input: 'x' })).json().error.code, 'model_not_found',
+      (await post(world, '/v1/embeddings', { model: 'gpt-model', input: 'x' })).json().error.code, 'wrong_endpoint',
     );
     assert.equal(
       (await post(world, '/v1/images/generations', { model: 'embed-model', prompt: 'x' })).json().error.code,
-      'model_not_found',
+      'wrong_endpoint',
     );
     for (const [path, body, param] of [
       ['/v1/embeddings', { model: 'embed-model' }, 'input'], ['/v1/embeddings', { input: 'x' }, 'model'],

@@ -11,7 +11,7 @@ import type { Answer, World } from '../../support/api/world.ts';
 const INPUT = 3_125n;
 const OUTPUT = 10_000n;
 const KEY = (name: string): string => `sk-test-${name}-`.padEnd(43, '0');
-const QUOTAS = { afford300: '0.0045', afford200: '0.0028', afford3000: '0.034' } as const;
+const QUOTAS = { afford300: '0.0045', afford200: '0.0028', afford3000: '0.034', affordlittle: '0.0028' } as const;
 let world: World;
 
 beforeAll(async () => {
@@ -23,7 +23,8 @@ metadata: {name: dear}
 spec: {priceRatio: "1.5", allowedNamespaces: {from: All}, routes: [{routeSelector: {}}]}
 ---
 ${keyManifest('dear', KEY('dear'), 'groupRef: {name: dear}')}
-${Object.entries(QUOTAS).map(([name, usd]) => keyManifest(name.toLowerCase(), KEY(name), `quota: {limitUsd: "${usd}"}`))
+${Object.entries(QUOTAS).map(([name, usd]) => keyManifest(name.toLowerCase(), KEY(name), 
+  `quota: {limitUsd: "${usd}"${name === 'afford200' ? ', minOutputTokens: 256' : ''}}`))
   .join('')}`,
   }) });
 });
@@ -121,14 +122,17 @@ describe('a limit that is lowered', () => {
       ? message('claude-model', more)
       : chat('gpt-model', more), { 'x-api-key': KEY(name) });
   };
-  it('is what is affordable, down to 256 and no further', async () => {
+  it('is what is affordable, down to minOutputTokens and no further', async () => {
     const lowered = await ask('afford300', {});
     const limit = Number(lowered.headers.get('x-modelgateway-max-tokens'));
-    assert.ok(lowered.status === 200 && limit >= 256 && limit <= 450, `${lowered.status} ${limit}`);
+    assert.ok(lowered.status === 200 && limit >= 16 && limit <= 450, `${lowered.status} ${limit}`);
     assert.ok(BigInt(limit) * OUTPUT <= 4_500_000n, 'the limit costs at most the quota');
     assert.equal((await world.openai.request(0)).json()['max_completion_tokens'], limit);
     const short = await ask('afford200', {});
     assert.deepEqual([short.status, short.headers.get('x-modelgateway-max-tokens')], [429, null]);
+    const little = await ask('affordlittle', {});
+    const least = Number(little.headers.get('x-modelgateway-max-tokens'));
+    assert.ok(little.status === 200 && least >= 16 && least < 256, `${little.status} ${least}`);
     const small = await ask('afford200', { max_tokens: 100 });
     assert.deepEqual(
       [small.status, small.headers.get('x-modelgateway-max-tokens')], [200, null], 'a smaller wish is served as it is',
@@ -160,7 +164,7 @@ describe('a limit that is lowered', () => {
     ]) {
       assert.equal(answer.status, 200, answer.text);
       const told = Number(answer.headers.get('x-modelgateway-max-tokens'));
-      assert.ok(told >= 256 && told < 4000, String(told));
+      assert.ok(told >= 16 && told < 4000, String(told));
     }
     assert.equal((await world.anthropic.request(0)).json()['max_tokens'] as number < 4000, true);
   });

@@ -132,9 +132,11 @@ describe('what responses are refused for', () => {
   });
   it('is a model whose provider speaks the other protocol, with where to call it', async () => {
     const answer = await ask({}, 'claude-model');
-    assert.deepEqual([answer.status, answer.json().error.code], [404, 'model_not_found']);
+    assert.deepEqual([answer.status, answer.json().error.code], [400, 'wrong_endpoint']);
     assert.match(answer.json().error.message, /\/v1\/chat\/completions/);
-    assert.doesNotMatch((await ask({}, 'embed-model')).json().error.message, /chat\/completions/);
+    assert.equal(
+      (await ask({}, 'embed-model')).json().error.message, 'embed-model makes embeddings: POST /v1/embeddings',
+    );
     assert.doesNotMatch((await ask({}, 'nothing')).json().error.message, /chat\/completions/);
   });
 });

@@ -38,7 +38,8 @@ describe('GET /v1/usage/{id}', () => {
       object: 'usage', id: answer.headers.get('x-request-id'), created_at:
         '2026-03-31T15:00:00Z', model: 'claude-model', group: 'main', channel: 'anthropic/direct',
       status: 'Succeeded', input_tokens:
-        5, cached_tokens: 3, cache_write_tokens: 4, output_tokens: 2, usage_source: 'Provider',
+        5, cached_tokens: 3, cache_write_tokens: 4, cache_write_5m_tokens: 4, cache_write_1h_tokens: 0,
+        output_tokens: 2, usage_source: 'Provider',
       cost_usd: answer.headers.get('x-modelgateway-cost-usd'), unbilled_usd: '0.00',
     });
   });

@@ -149,7 +149,7 @@ describe('a video', () => {
       'no prompt', { model: 'film-model' }, 400, 'invalid_value',
     ], ['an unknown model', { model: 'nothing', prompt: 'x' }, 404, 'model_not_found'],
     [
-      'a model that makes none', { model: 'gpt-model', prompt: 'x' }, 404, 'model_not_found',
+      'a model that makes none', { model: 'gpt-model', prompt: 'x' }, 400, 'wrong_endpoint',
     ], ['a model of the other protocol', { model: 'claude-film', prompt: 'x' }, 404, 'model_not_found'],
     ['a file that is kept', {
       model: 'film-model', prompt: 'x', input_reference: { file_id: 'file_1' },

@@ -21,7 +21,7 @@ describe('help', () => {
     const flags = [...run.stdout.matchAll(/^ {2}--([a-z-]+)/gm)].map(([, name]) => name);
     assert.deepEqual(flags, [
       'config', 'listen', 'admin', 'console', 'no-console', 'data', 'ledger', 'ledger-sync', 'max-body', 'max-buffered',
-      'gateway-namespace', 'log-level', 'with-demo-provider', 'hello',
+      'cors-origins', 'gateway-namespace', 'log-level', 'with-demo-provider', 'hello',
     ]);
     const unwrapped = run.stdout.replace(/\s+/g, ' ');
     for (const name of flags.filter((flag) => flag !== 'no-console'))

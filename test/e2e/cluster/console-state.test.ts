@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, it } from 'vitest';
 import { AccessError } from '../../../console/access/access.ts';
 import { openClusterState } from '../../../console/access/cluster-state.ts';
 import type { ClusterState } from '../../../console/access/cluster-state.ts';
-import { claimShowing, wasShown } from '../../../console/keys/shown-keys.ts';
+import { claimReveal, isRevealed } from '../../../console/keys/key-reveal.ts';
 import { openAccess } from '../../../operator/kube/access.ts';
 import { createKubeClient } from '../../../operator/kube/client.ts';
 import type { KubeClient } from '../../../operator/kube/client.ts';
@@ -62,9 +62,9 @@ describe.skipIf(missing)('replicas of a console', () => {
     for (const key of ['a', 'b', 'c']) {
       const hash = key.repeat(64);
       const claims =
-        await Promise.all([one, two, three, one, two, three].map((state) => claimShowing(state, hash, Date.now())));
+        await Promise.all([one, two, three, one, two, three].map((state) => claimReveal(state, hash, Date.now())));
       assert.equal(claims.filter(Boolean).length, 1);
-      for (const state of [one, two, three]) await until('it was shown', () => wasShown(state, hash), Boolean);
+      for (const state of [one, two, three]) await until('it was shown', () => isRevealed(state, hash), Boolean);
     }
   });
 
@@ -81,7 +81,7 @@ describe.skipIf(missing)('replicas of a console', () => {
   it('say so where it cannot be written', async () => {
     const state = await open('nowhere');
     await assert.rejects(state.change('signedOut', () => 'x'), (error) => error instanceof AccessError &&
-      error.fault === 'Unavailable');
+      error.reason === 'Unavailable');
     assert.equal(state.read('signedOut'), '');
   });
 });

@@ -8,7 +8,7 @@ import { openClusterAccess } from '../../../console/access/kubernetes.ts';
 import { ROUTES } from '../../../console/routes.ts';
 import { startConsole } from '../../../console/server.ts';
 import type { ConsoleServer } from '../../../console/server.ts';
-import type { CallQuery, SpendingSum, UsageBook } from '../../../console/usage/usage.ts';
+import type { CallQuery, SpendingSum, UsageStore } from '../../../console/usage/usage.ts';
 import { openAccess } from '../../../operator/kube/access.ts';
 import type { SharedAccess } from '../../../operator/kube/access.ts';
 import { kubeApiserverMissing } from '../../support/kube-apiserver.ts';
@@ -45,7 +45,7 @@ describe.skipIf(missing)('tenants at the console', () => {
   const asked: string[] = [];
   /** Of team-a's key. */
   let prefix = '';
-  const usage: UsageBook = {
+  const usage: UsageStore = {
     sums: async (query) =>
       noted(query, { all: NOTHING, byDay: new Map(), byKey: new Map(), byModel: new Map(), wholeSinceMs: 0 }),
     page: async (query) => noted(query, { calls: [], next: undefined, wholeSinceMs: 0 }),

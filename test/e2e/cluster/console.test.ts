@@ -7,7 +7,7 @@ import { parseAllDocuments } from 'yaml';
 import { html } from '#web/html.ts';
 import type { ApiKey } from '#crds/types.gen.ts';
 import { AccessError } from '../../../console/access/access.ts';
-import type { AccessFault, ConsoleAccess, PersonAccess } from '../../../console/access/access.ts';
+import type { AccessErrorReason, ConsoleAccess, PersonAccess } from '../../../console/access/access.ts';
 import { openClusterAccess } from '../../../console/access/kubernetes.ts';
 import { startConsole } from '../../../console/server.ts';
 import type { ConsoleServer } from '../../../console/server.ts';
@@ -133,9 +133,9 @@ describe.skipIf(missing)('the console in a cluster', () => {
     return allowed ? objects.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).sort() : 'not allowed';
   };
 
-  const refused = (fault: AccessFault, words: RegExp = /./) => (error: unknown): true => {
+  const refused = (fault: AccessErrorReason, words: RegExp = /./) => (error: unknown): true => {
     assert.ok(error instanceof AccessError, String(error));
-    assert.equal(error.fault, fault, error.message);
+    assert.equal(error.reason, fault, error.message);
     assert.match(error.message, words);
     for (const token of tokens.values())
       assert.ok(!JSON.stringify([error.message, String(error.cause), error.fields]).includes(token));

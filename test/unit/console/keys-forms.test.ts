@@ -12,11 +12,11 @@ import {
 } from '../../../console/forms/api-key.ts';
 import type { KeyForm } from '../../../console/forms/api-key.ts';
 import { mergeForms, patchOfForm, readBase, textsOfForm, writeBase } from '../../../console/forms/key-changes.ts';
-import { faultsOfRefusal } from '../../../console/forms/api-key.ts';
+import { errorsOfRefusal } from '../../../console/forms/api-key.ts';
 
 const SPEC: ApiKeySpec = {
   gatewayNamespace: 'model-gateway', enabled: true, groupRef: { name: 'auto-a' }, accountRef: { name: 'team-a' },
-  quota: { limitUsd: '25.00', period: 'Monthly', whenShort: 'Lower' }, expirationTime:
+  quota: { limitUsd: '25.00', period: 'Monthly', whenShort: 'Lower', minOutputTokens: 16 }, expirationTime:
     '2027-01-01T01:00:00+01:00', models: ['b', 'a'], maxConcurrency: 8,
   key: { type: 'Generated', rotation: 3, overlapSeconds: 60, secretRef: { name: 'own' } },
 };
@@ -41,7 +41,7 @@ describe('the form of a new key', () => {
     assert.equal(readKeyForm(typed).name, 'ci');
     assert.deepEqual(specOf({}).value, {
       gatewayNamespace: 'gw', enabled: true, groupRef: { name: 'auto-a' }, accountRef: { name: 'team-a' }, quota: {
-        limitUsd: 'Unlimited', period: 'Never', whenShort: 'Lower',
+        limitUsd: 'Unlimited', period: 'Never', whenShort: 'Lower', minOutputTokens: 16,
       },
       key: { type: 'Generated', rotation: 1, overlapSeconds: 0 },
     });
@@ -54,9 +54,9 @@ describe('the form of a new key', () => {
     ], ['12,50', 'whenever', [], -1, { name: 'Not A Name' }]);
   });
   it('says all that is wrong in it at once, each at its field', () => {
-    const { faults } =
+    const { errors } =
       specOf({ quota: 'Limited', limitUsd: '', period: 'Weekly', maxConcurrency: 'many', keyType: 'Stolen' });
-    assert.deepEqual(faults?.map(({ field }) => field), ['limitUsd', 'period', 'maxConcurrency', 'keyType']);
+    assert.deepEqual(errors?.map(({ field }) => field), ['limitUsd', 'period', 'maxConcurrency', 'keyType']);
   });
   it('takes models from boxes and from lines, each once', () => {
     const posted = new URLSearchParams([['model', 'a'], ['model', 'b'], ['models', ' b \r\n\r\nc']]);
@@ -69,7 +69,7 @@ describe('the form of a new key', () => {
   });
   it('has an empty form to begin with', () => {
     assert.deepEqual(specOfForm({ ...newKeyForm('team-a'), group: 'g', account: 'a' }, 'gw').value?.quota, {
-      limitUsd: 'Unlimited', period: 'Never', whenShort: 'Lower',
+      limitUsd: 'Unlimited', period: 'Never', whenShort: 'Lower', minOutputTokens: 16,
     });
   });
 });
@@ -112,8 +112,8 @@ describe('an edit', () => {
     ] as const) assert.deepEqual(patch({ ...FORM, ...changes }), { value: spec }, JSON.stringify(changes));
   });
   it('says a fault once, and only of fields that differ', () => {
-    assert.deepEqual(patch({ ...FORM, period: 'x', whenShort: 'y' }).faults?.map(({ field }) => field), ['period']);
-    assert.deepEqual(patch({ ...FORM, limitUsd: '' }).faults?.map(({ field }) => field), ['limitUsd']);
+    assert.deepEqual(patch({ ...FORM, period: 'x', whenShort: 'y' }).errors?.map(({ field }) => field), ['period']);
+    assert.deepEqual(patch({ ...FORM, limitUsd: '' }).errors?.map(({ field }) => field), ['limitUsd']);
   });
 });
 
@@ -175,7 +175,7 @@ describe('what the API refuses', () => {
     new AccessError('Invalid', 'no', { fields: paths.map((path) => ({ path, message: `m of ${path}` })) });
 
   it('stands at its field, in the API\'s words', () => {
-    assert.deepEqual(faultsOfRefusal(refusal([
+    assert.deepEqual(errorsOfRefusal(refusal([
       'spec.quota.limitUsd', 'spec.models[0]', 'spec.groupRef.name', 'metadata.name', 'spec.expirationTime',
     ]), ['limitUsd', 'models', 'group', 'name', 'expires'])
       .map(({ field, message }) => [field, message]), [
@@ -185,18 +185,18 @@ describe('what the API refuses', () => {
     ]);
   });
   it('stands at the top where the form has no such field, with its path', () => {
-    assert.deepEqual(faultsOfRefusal(refusal(['spec.key.rotation', 'metadata.name', '', 'spec.modelsX']), ['models']),
+    assert.deepEqual(errorsOfRefusal(refusal(['spec.key.rotation', 'metadata.name', '', 'spec.modelsX']), ['models']),
       [
         'spec.key.rotation: m of spec.key.rotation', 'metadata.name: m of metadata.name', 'm of ',
         'spec.modelsX: m of spec.modelsX',
       ].map((message) => ({ field: undefined, message })));
   });
   it('that has no fields is said as a whole; a name that is taken, at the name', () => {
-    assert.deepEqual(faultsOfRefusal(
+    assert.deepEqual(errorsOfRefusal(
       new AccessError('Forbidden', 'You may not.'), ['name'],
     ), [{ field: undefined, message: 'You may not.' }]);
     assert.deepEqual(
-      faultsOfRefusal(new AccessError('AlreadyExists', 'Taken.'), ['name']), [{ field: 'name', message: 'Taken.' }],
+      errorsOfRefusal(new AccessError('AlreadyExists', 'Taken.'), ['name']), [{ field: 'name', message: 'Taken.' }],
     );
   });
 });

@@ -109,9 +109,9 @@ interface KeysStand extends Stand {
 
 /** A console over this world, or over the two tenants'. */
 export function keysStand({
-  world = createWorld([...PLATFORM, ...TENANTS]), place, ...options
-}: StandOptions & { readonly world?: ConsoleWorld; readonly place?: ConsoleAccess['place'] } = {}): KeysStand {
-  const access = world.access(PEOPLE, place);
+  world = createWorld([...PLATFORM, ...TENANTS]), backend, ...options
+}: StandOptions & { readonly world?: ConsoleWorld; readonly backend?: ConsoleAccess['backend'] } = {}): KeysStand {
+  const access = world.access(PEOPLE, backend);
   const base =
     stand({ access, resources: () => resourcesOf(world), gatewayUrl: 'https://models.example.com', ...options });
   base.clock.nowMs = TEST_NOW_MS;

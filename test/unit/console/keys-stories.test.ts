@@ -29,7 +29,9 @@ describe('creating a key', () => {
     );
     assert.deepEqual(world.apiKey('team-a', 'bot').spec, {
       gatewayNamespace: 'model-gateway', enabled: true, groupRef: { name:
-        'auto-a' }, accountRef: { name: 'team-a' }, quota: { limitUsd: '12.50', period: 'Daily', whenShort: 'Lower' },
+        'auto-a' }, accountRef: { name: 'team-a' }, quota: {
+          limitUsd: '12.50', period: 'Daily', whenShort: 'Lower', minOutputTokens: 16,
+        },
       expirationTime: '2027-03-01T08:30:00Z', models: ['gpt-5', 'gpt-5-mini'], maxConcurrency:
         3, key: { type: 'Generated', rotation: 1, overlapSeconds: 0 },
     });
@@ -127,7 +129,7 @@ describe('creating a key', () => {
     assert.match((await anna.get('/keys/team-a/bot/rotate')).markup, /id="provided"/);
   });
   it('of a folder of manifests speaks of folders', async () => {
-    const { browser, world } = keysStand({ place: 'Files' });
+    const { browser, world } = keysStand({ backend: 'Files' });
     const anna = await browser(ANNA);
     const made = await create(anna);
     world.mint('team-a', 'bot');

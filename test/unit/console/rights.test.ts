@@ -1,7 +1,7 @@
 /** What is asked of the API server about a person's rights, how often, and what follows from the answers. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
-import { askRights, mapConcurrently } from '../../../console/access/rights.ts';
+import { createRights, mapConcurrently } from '../../../console/access/rights.ts';
 import { createTtlCache } from '../../../console/access/ttl-cache.ts';
 import type { KubeRequest } from '../../../operator/kube/client.ts';
 import { KubeError, KubeUnreachable } from '../../../operator/kube/errors.ts';
@@ -26,7 +26,7 @@ function setUp(over: Partial<Server> = {}) {
   const server: Server = { readsAll: false, allows: new Set(), rules: {}, incomplete: false, fails: false, ...over };
   const asked: string[] = [];
   let nowMs = 0;
-  const rights = askRights({
+  const rights = createRights({
     nowMs: () => nowMs,
     client: {
       async request({ path, body }: KubeRequest) {
@@ -58,31 +58,31 @@ const teams = (): string[] => ['a', 'b', 'c'];
 describe('a person\'s rights', () => {
   it('everything is one read', async () => {
     const { rights, asked } = setUp({ readsAll: true });
-    assert.equal(await rights.scope('ApiKey', () => assert.fail('no namespace matters')), 'All');
+    assert.equal(await rights.readable('ApiKey', () => assert.fail('no namespace matters')), 'All');
     assert.deepEqual(asked, ['read']);
   });
 
   it('rules say where to ask, and the server\'s answer what is so', async () => {
     const { rights, take } = setUp({ rules: { a: [EDIT], b: [EDIT, OTHER], c: [OTHER] }, allows: new Set(['list a']) });
     // b is denied by some other authorizer
-    assert.deepEqual(await rights.scope('ApiKey', teams), { namespaces: new Set(['a']), named: new Set() });
+    assert.deepEqual(await rights.readable('ApiKey', teams), { namespaces: new Set(['a']), named: new Set() });
     assert.deepEqual(take().sort(), ['may list a', 'may list b', 'read', 'rules a', 'rules b', 'rules c']);
   });
 
   it('where rules may be incomplete, every namespace is asked about', async () => {
     const { rights } = setUp({ incomplete: true, allows: new Set(['list c']) });
-    assert.deepEqual(await rights.scope('ApiKey', teams), { namespaces: new Set(['c']), named: new Set() });
+    assert.deepEqual(await rights.readable('ApiKey', teams), { namespaces: new Set(['c']), named: new Set() });
   });
 
   it('objects that a rule names are asked about by name', async () => {
     const { rights } = setUp({ rules: { a: [NAMED] }, allows: new Set(['get a ci']) });
-    assert.deepEqual(await rights.scope('ApiKey', teams), { namespaces: new Set(), named: new Set(['a/ci']) });
+    assert.deepEqual(await rights.readable('ApiKey', teams), { namespaces: new Set(), named: new Set(['a/ci']) });
     assert.deepEqual(await rights.among(teams(), 'get', 'ApiKey'), []);
   });
 
   it('answers are kept for seconds, and nothing at all for a minute', async () => {
     const { rights, take, pass, server } = setUp({ rules: { a: [EDIT] }, allows: new Set(['list a']) });
-    const look = () => rights.scope('ApiKey', teams);
+    const look = () => rights.readable('ApiKey', teams);
     const [first, second] = await Promise.all([look(), look()]);
     assert.deepEqual(first, second);
     assert.equal(take().length, 5); // the two asked as one
@@ -103,10 +103,10 @@ describe('a person\'s rights', () => {
 
   it('what could not be asked is not kept, and is no right', async () => {
     const { rights, server } = setUp({ readsAll: true, allows: new Set(['list * ', 'list *']), fails: true });
-    await assert.rejects(rights.scope('ApiKey', teams), KubeUnreachable);
+    await assert.rejects(rights.readable('ApiKey', teams), KubeUnreachable);
     await assert.rejects(rights.may({ verb: 'list', kind: 'ApiKey' }), KubeUnreachable);
     server.fails = false;
-    assert.equal(await rights.scope('ApiKey', teams), 'All');
+    assert.equal(await rights.readable('ApiKey', teams), 'All');
     assert.deepEqual(await rights.among(['b', 'a'], 'list', 'ApiKey'), ['a', 'b']);
   });
 });

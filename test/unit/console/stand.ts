@@ -52,7 +52,7 @@ export function stand(options: StandOptions = {}): Stand {
     (fields: unknown, message?: string): void => { logged.push({ level, fields, message: message ?? '' }); };
   const people = new Map([[ALICE, somebody('alice')], [BOB, somebody('bob')]]);
   const access: ConsoleAccess = {
-    place: 'Kubernetes',
+    backend: 'Kubernetes',
     async signIn({ token }) {
       asked.push(token);
       return people.get(token);

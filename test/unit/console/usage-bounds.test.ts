@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { StreamId, StreamRecord } from '#ledger/valkey-reader.ts';
-import type { MirrorBounds } from '../../../console/usage/valkey-book.ts';
-import { valkeyUsageBook } from '../../../console/usage/valkey-book.ts';
+import type { MirrorBounds } from '../../../console/usage/valkey-store.ts';
+import { openValkeyUsageStore } from '../../../console/usage/valkey-store.ts';
 import { NOON_MS, asRefunded, recordOf } from './usage-cases.ts';
 
 const SOME = {
@@ -44,7 +44,7 @@ function readerOf(streams: Map<string, StreamRecord[]>) {
 describe('a mirror of a shared ledger', () => {
   it('keeps the latest of an account, and says since when none is missing', async () => {
     const streams = new Map([['huge', stream('huge', 12_000)], ['small', stream('small', 300)]]);
-    const book = valkeyUsageBook(readerOf(streams).reader, { maxRows: 20_000, maxRowsPerAccount: 4_000 });
+    const book = openValkeyUsageStore(readerOf(streams).reader, { maxRows: 20_000, maxRowsPerAccount: 4_000 });
     const [huge, small] = [await book.sums({ accounts: ['huge'] }), await book.sums({ accounts: ['small'] })];
     assert.deepEqual([huge.all.calls, huge.wholeSinceMs], [4_000, NOON_MS + 8_000]);
     assert.deepEqual([small.all.calls, small.wholeSinceMs], [300, 0]);
@@ -60,7 +60,7 @@ describe('a mirror of a shared ledger', () => {
   it('keeps the accounts that were asked for last, where all are too many', async () => {
     const streams = new Map(['a', 'b', 'c', 'd'].map((account) => [account, stream(account, 1_000)]));
     const { reader, begun } = readerOf(streams);
-    const book = valkeyUsageBook(reader, { ...ROOM, maxRows: 3_000 });
+    const book = openValkeyUsageStore(reader, { ...ROOM, maxRows: 3_000 });
     const ask = async (...accounts: string[]): Promise<void> => {
       for (const account of accounts) assert.equal((await book.sums({ accounts: [account] })).all.calls, 1_000);
     };
@@ -75,7 +75,7 @@ describe('a mirror of a shared ledger', () => {
 
   it('keeps an account while it is asked about, also where it alone is too much', async () => {
     const { reader, begun } = readerOf(new Map([['long', stream('long', 3_000)], ['short', stream('short', 700)]]));
-    const book = valkeyUsageBook(reader, { ...ROOM, maxRows: 1_000 });
+    const book = openValkeyUsageStore(reader, { ...ROOM, maxRows: 1_000 });
     const [long, short] = await Promise.all([book.sums({ accounts: ['long'] }), book.sums({ accounts: ['short'] })]);
     assert.deepEqual([long.all.calls, short.all.calls], [3_000, 700]);
     assert.deepEqual(begun, ['long', 'short']);
@@ -85,7 +85,7 @@ describe('a mirror of a shared ledger', () => {
   it('counts a record that was written anew once, and forgets what the ledger forgets', async () => {
     const records = stream('a', 1_500);
     const streams = new Map([['a', records]]);
-    const book = valkeyUsageBook(readerOf(streams).reader, ROOM);
+    const book = openValkeyUsageStore(readerOf(streams).reader, ROOM);
     assert.equal((await book.sums({ accounts: ['a'] })).all.costNanoUsd, 7_500n);
     const [again] = records.splice(700, 1);
     assert.ok(again);
@@ -99,7 +99,7 @@ describe('a mirror of a shared ledger', () => {
 
   it('reads on after a reading has failed, and refuses once it is closed', async () => {
     const { reader, begun, gates } = readerOf(new Map([['a', stream('a', 1_200)]]));
-    const book = valkeyUsageBook(reader, ROOM);
+    const book = openValkeyUsageStore(reader, ROOM);
     assert.equal((await book.sums({ accounts: ['a'] })).all.calls, 1_200);
     gates.set('a', Promise.reject(new Error('away')));
     await assert.rejects(book.sums({ accounts: ['a'] }), LedgerUnavailable);
@@ -118,7 +118,7 @@ describe('questions to a book over a shared ledger', () => {
     const gate = Promise.withResolvers<void>();
     gates.set('huge', gate.promise);
     const done: string[] = [];
-    const book = valkeyUsageBook(reader, ROOM);
+    const book = openValkeyUsageStore(reader, ROOM);
     const ask = async (name: string, accounts: readonly string[]): Promise<void> => {
       await book.sums({ accounts });
       done.push(name);

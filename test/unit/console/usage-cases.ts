@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { CallStatus, UsageRecord } from '#ledger/usage-record.ts';
 import { comparePositions } from '../../../console/usage/call-search.ts';
-import type { CallQuery, SpendingSum, UsageBook } from '../../../console/usage/usage.ts';
+import type { CallQuery, SpendingSum, UsageStore } from '../../../console/usage/usage.ts';
 
 export const NOON_MS = Date.UTC(2026, 10, 20, 12);
 export const DAY_MS = 86_400_000;
@@ -72,7 +72,7 @@ export function asRefunded(record: UsageRecord): UsageRecord {
 
 /** Whether a book says of these records what counting them says. */
 export async function checkBook(
-  book: UsageBook, all: readonly UsageRecord[], asked: CallQuery, size: number,
+  book: UsageStore, all: readonly UsageRecord[], asked: CallQuery, size: number,
 ): Promise<void> {
   const wanted = all.filter((record) => isWanted(record, asked)).sort(comparePositions);
   const { all: sum, byDay, byKey, byModel, wholeSinceMs } = await book.sums(asked);
@@ -86,7 +86,7 @@ export async function checkBook(
   assert.deepEqual(await pagesOf(book, asked, size), wanted.toReversed());
 }
 
-async function pagesOf(book: UsageBook, asked: CallQuery, size: number): Promise<UsageRecord[]> {
+async function pagesOf(book: UsageStore, asked: CallQuery, size: number): Promise<UsageRecord[]> {
   const calls: UsageRecord[] = [];
   for (let before: string | undefined, pages = 0; ; pages++) {
     const page = await book.page(asked, { size, ...before !== undefined && { before } });

@@ -11,7 +11,7 @@ import { openFile } from '#ledger/embedded/schema.ts';
 import { openEmbeddedLedger } from '#ledger/embedded.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { UsageRecord } from '#ledger/usage-record.ts';
-import { openFileUsageBook } from '../../../console/usage/file-book.ts';
+import { openFileUsageStore } from '../../../console/usage/file-store.ts';
 import { holdRequest, origin, settlement } from '../dataplane/ledger/calls.ts';
 import { ACCOUNTS, NOON_MS, asRefunded, checkBook, plannedCall, query, recordOf } from './usage-cases.ts';
 import type { PlannedCall } from './usage-cases.ts';
@@ -59,7 +59,7 @@ describe('the book over a ledger\'s file', () => {
       const path = newPath();
       const db = openFile(path);
       let nowMs = NOON_MS;
-      const book = openFileUsageBook(path);
+      const book = openFileUsageStore(path);
       let all: UsageRecord[] = [];
       let late: UsageRecord[] = [];
       let number = 0;
@@ -92,7 +92,7 @@ describe('the book over a ledger\'s file', () => {
   it('reads what a real ledger has settled, and goes on with another file in its place', async () => {
     const path = newPath();
     const query = { accounts: ['team-a/team-a'] };
-    const book = openFileUsageBook(path);
+    const book = openFileUsageStore(path);
     await assert.rejects(book.sums(query), LedgerUnavailable); // not there yet
     const fill = async (costs: readonly bigint[]): Promise<void> => {
       const ledger = await openEmbeddedLedger({ path, clock: () => NOON_MS });
@@ -120,7 +120,7 @@ describe('the book over a ledger\'s file', () => {
       at, model: at === 0 ? 'claude' : 'gpt' }, `call-${at}`));
     db.exec('COMMIT');
     db.close();
-    const book = openFileUsageBook(path);
+    const book = openFileUsageStore(path);
     const descriptors = (): number => readdirSync('/proc/self/fd').length;
     await book.sums({ accounts: ['team-b/main'] });
     const open = descriptors();
@@ -152,7 +152,7 @@ describe('the book over a ledger\'s file', () => {
       for (let at = 0; at < calls; at++) settle(db, recordOf(SOME, `call-${at}`));
       db.close();
     };
-    const book = openFileUsageBook(path);
+    const book = openFileUsageStore(path);
     const count = async (): Promise<number> => (await book.sums({ accounts: [SOME.account] })).all.calls;
     fill(9);
     assert.equal(await count(), 9);
@@ -177,7 +177,7 @@ describe('the book over a ledger\'s file', () => {
       ({ ...recordOf({ ...SOME, ...over }, `c${at}`) }));
     if (mine) settle(db, mine);
     if (theirs) settle(db, theirs);
-    const book = openFileUsageBook(path);
+    const book = openFileUsageStore(path);
     for (const before of ['', '-', '1-2', '..', 'zzzzzzzzzzzzzzzzzzzz-1-1', 'zzzzzzzz-zzzzzz-zzzzzz'])
       assert.deepEqual((await book.page({ accounts: ['team-a/main'] }, { size: 5, before })).calls, [mine]);
     book.close();
@@ -191,7 +191,7 @@ describe('the book over a ledger\'s file', () => {
     for (let at = 0; at < 20_000; at++)
       settle(db, recordOf({ ...SOME, account: ACCOUNTS[at % 3] ?? '', createdMs: NOON_MS - at }, `call-${at}`));
     db.exec('COMMIT');
-    const book = openFileUsageBook(path);
+    const book = openFileUsageStore(path);
     let turns = 0;
     const counting = setInterval(() => { turns++; }, 0);
     assert.equal((await book.sums({ accounts: ACCOUNTS, sinceMs: NOON_MS - 19_999 })).all.calls, 20_000);

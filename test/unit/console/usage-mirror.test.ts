@@ -8,7 +8,7 @@ import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, it } from 'vitest';
 import type { StreamId, StreamRecord } from '#ledger/valkey-reader.ts';
 import { openUsageMirror } from '#ledger/usage-mirror.ts';
-import { valkeyUsageBook } from '../../../console/usage/valkey-book.ts';
+import { openValkeyUsageStore } from '../../../console/usage/valkey-store.ts';
 import { NOON_MS, recordOf } from './usage-cases.ts';
 
 const CALL = {
@@ -19,7 +19,8 @@ const CALL = {
 /** A ledger's records in memory, and how many were read of each account. */
 function ledgerOf(accounts: readonly string[], calls: number) {
   const streams = new Map(accounts.map((account) => [account, Array.from({ length: calls }, (_, at): StreamRecord => ({
-    id: { ms: NOON_MS + at, seq: 0 }, record: recordOf({ ...CALL, account, createdMs: NOON_MS + at }, `${account}-${at}`),
+    id: { ms: NOON_MS +
+      at, seq: 0 }, record: recordOf({ ...CALL, account, createdMs: NOON_MS + at }, `${account}-${at}`),
   }))]));
   const ledger = {
     epoch: 'first', read: new Map<string, number>(), streams,
@@ -52,18 +53,18 @@ describe('the file of the usage mirror', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  const callsOf = async (book: ReturnType<typeof valkeyUsageBook>, account = 'a'): Promise<number> =>
+  const callsOf = async (book: ReturnType<typeof openValkeyUsageStore>, account = 'a'): Promise<number> =>
     (await book.sums({ accounts: [account] })).all.calls;
 
   it('survives a restart: only records since then are read', async () => {
     const ledger = ledgerOf(['a', 'b'], 1_200);
-    const first = valkeyUsageBook(ledger.reader, { path });
+    const first = openValkeyUsageStore(ledger.reader, { path });
     assert.deepEqual([await callsOf(first), await callsOf(first, 'b')], [1_200, 1_200]);
     first.close();
     ledger.read.clear();
     const [next = assert.fail()] = ledgerOf(['a'], 1).streams.get('a') ?? [];
     ledger.streams.get('a')?.push({ id: { ms: NOON_MS + 5_000, seq: 0 }, record: { ...next.record, callId: 'later' } });
-    const second = valkeyUsageBook(ledger.reader, { path });
+    const second = openValkeyUsageStore(ledger.reader, { path });
     assert.deepEqual([await callsOf(second), await callsOf(second, 'b')], [1_201, 1_200]);
     assert.deepEqual([ledger.read.get('a'), ledger.read.get('b') ?? 0], [1, 0]);
     assert.equal(statSync(path).mode & 0o777, 0o600);
@@ -76,7 +77,7 @@ describe('the file of the usage mirror', () => {
     ledger.onRead = () => {
       if (ledger.read.get('a') === 1_200 && ledger.read.get('b') === 1_200) filled.resolve();
     };
-    const book = valkeyUsageBook(ledger.reader, { path });
+    const book = openValkeyUsageStore(ledger.reader, { path });
     await filled.promise;
     ledger.read.clear();
     assert.deepEqual([await callsOf(book), await callsOf(book, 'b')], [1_200, 1_200]);
@@ -93,7 +94,7 @@ describe('the file of the usage mirror', () => {
       if (++rounds === 3) round.resolve();
       return accounts();
     };
-    const book = valkeyUsageBook(ledger.reader, { path, maxRows: 2_500, followEveryMs: 1 });
+    const book = openValkeyUsageStore(ledger.reader, { path, maxRows: 2_500, followEveryMs: 1 });
     await round.promise;
     assert.deepEqual([...ledger.read], [['a', 1_000], ['b', 1_000]]);
     book.close();
@@ -101,12 +102,12 @@ describe('the file of the usage mirror', () => {
 
   it('is copied again where it is of another epoch of the ledger, or of another ledger', async () => {
     const ledger = ledgerOf(['a'], 700);
-    const first = valkeyUsageBook(ledger.reader, { path });
+    const first = openValkeyUsageStore(ledger.reader, { path });
     assert.equal(await callsOf(first), 700);
     first.close();
     ledger.epoch = 'second';
     ledger.streams.get('a')?.splice(0, 300);
-    const second = valkeyUsageBook(ledger.reader, { path });
+    const second = openValkeyUsageStore(ledger.reader, { path });
     assert.equal(await callsOf(second), 400);
     ledger.epoch = 'third';
     ledger.streams.get('a')?.splice(0, 100);
@@ -114,11 +115,13 @@ describe('the file of the usage mirror', () => {
     second.close();
   });
 
-  for (const [what, content] of [['damaged', 'SQLite format 3\0 and then nothing'], ['of another kind', 'some text']] as const) {
+  for (const [what, content] of [
+    ['damaged', 'SQLite format 3\0 and then nothing'], ['of another kind', 'some text'],
+  ] as const) {
     it(`is replaced where it is ${what}`, async () => {
       writeFileSync(path, content);
       const ledger = ledgerOf(['a'], 600);
-      const book = valkeyUsageBook(ledger.reader, { path });
+      const book = openValkeyUsageStore(ledger.reader, { path });
       assert.equal(await callsOf(book), 600);
       book.close();
     });

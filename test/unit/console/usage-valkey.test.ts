@@ -7,7 +7,7 @@ import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { openValkeyReader } from '#ledger/valkey-reader.ts';
 import type { UsageRecord } from '#ledger/usage-record.ts';
 import { openValkeyLedger } from '#ledger/valkey.ts';
-import { valkeyUsageBook } from '../../../console/usage/valkey-book.ts';
+import { openValkeyUsageStore } from '../../../console/usage/valkey-store.ts';
 import { startValkey, valkey } from '../../support/valkey.ts';
 import { holdRequest, settlement } from '../dataplane/ledger/calls.ts';
 import { PATIENT } from '../dataplane/ledger/valkey-subject.ts';
@@ -45,7 +45,7 @@ if (valkey.skip) {
         batch, { minLength: 1, maxLength: 4 },
       ), fc.constantFrom(10, 1_000_000), async (batches, maxRows) => {
         const { url, ledger, settle, refund } = await open();
-        const book = valkeyUsageBook(openValkeyReader(url), { maxRows, maxRowsPerAccount: 1_000_000 });
+        const book = openValkeyUsageStore(openValkeyReader(url), { maxRows, maxRowsPerAccount: 1_000_000 });
         let all: UsageRecord[] = [];
         let late: UsageRecord[] = [];
         let number = 0;
@@ -68,7 +68,7 @@ if (valkey.skip) {
 
     it('forgets what the ledger forgets, and notices a store that was emptied', async () => {
       const { url, ledger, settle } = await open();
-      const book = valkeyUsageBook(openValkeyReader(url));
+      const book = openValkeyUsageStore(openValkeyReader(url));
       const asked = { accounts: ACCOUNTS };
       for (let at = 0; at < 12; at++) await settle(recordOf({ ...SOME, costNanoUsd: BigInt(at) }, `c${at}`), false);
       assert.equal((await book.sums(asked)).all.costNanoUsd, 66n);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeEach, describe, test } from 'vitest';
 import type { Account } from '#crds/types.gen.ts';
 import { AccessError } from '../../../console/access/access.ts';
-import { emptyGrantForm, faultsOfGrant, faultsOfRefusedGrant, parseGrantForm } from '../../../console/wallet/grants.ts';
+import { emptyGrantForm, validateGrant, errorsOfRefusedGrant, parseGrantForm } from '../../../console/wallet/grants.ts';
 import { accountManifest, walletStand } from './wallet-stand.ts';
 import type { WalletStand } from './wallet-stand.ts';
 
@@ -108,12 +108,12 @@ describe('granting credit', () => {
         path: 'spec.grants', message: 'their sum is too large',
       }, { path: 'spec.grants[0].name', message: 'no name' }, { path: '', message: 'spec: no' },
     ] });
-    assert.deepEqual(faultsOfRefusedGrant(error), [
+    assert.deepEqual(errorsOfRefusedGrant(error), [
       { field: 'usd', message: 'too much' }, {
         field: undefined, message: 'spec.grants: their sum is too large',
       }, { field: 'name', message: 'no name' }, { field: undefined, message: 'spec: no' },
     ]);
-    assert.deepEqual(faultsOfRefusedGrant(new AccessError('Invalid', 'refused by policy')), [{
+    assert.deepEqual(errorsOfRefusedGrant(new AccessError('Invalid', 'refused by policy')), [{
       field: undefined, message: 'refused by policy',
     }]);
   });
@@ -124,7 +124,7 @@ describe('granting credit', () => {
     assert.equal(emptyGrantForm(full, Date.UTC(2026, 10, 21)).name, '2026-11-3');
     const many = accountManifest('team-a', 'main', Array.from({ length: 1000 }, (_, index) =>
       ({ name: `n${index}`, usd: '1' }))) as Account;
-    assert.match(faultsOfGrant(parseGrantForm(new URLSearchParams('name=x&usd=1')), many)[0]?.message ??
+    assert.match(validateGrant(parseGrantForm(new URLSearchParams('name=x&usd=1')), many)[0]?.message ??
       '', /1000 grants/);
   });
 });

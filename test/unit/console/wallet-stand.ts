@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { UsageRecord } from '#ledger/usage-record.ts';
 import { buildConsole } from '../../../console/server.ts';
 import { buildResources } from '../../../operator/store/resources.ts';
-import type { CallPage, CallQuery, SpendingSum, SpendingSums, UsageBook } from '../../../console/usage/usage.ts';
+import type { CallPage, CallQuery, SpendingSum, SpendingSums, UsageStore } from '../../../console/usage/usage.ts';
 import { createWorld, keyManifest, TEST_NOW_MS } from '../../support/console-access.ts';
 import type { ConsoleWorld } from '../../support/console-access.ts';
 import { FORM_HEADERS, csrfIn, signIn } from './stand.ts';
@@ -20,7 +20,7 @@ export function accountManifest(namespace: string, name: string, grants: readonl
 /** A book over a list. */
 export function usageBook(
   records: readonly UsageRecord[], wholeSinceMs = 0,
-): UsageBook & { readonly asked: CallQuery[]; readonly prepared: string[] } {
+): UsageStore & { readonly asked: CallQuery[]; readonly prepared: string[] } {
   const asked: CallQuery[] = [];
   const prepared: string[] = [];
   const chosen = (query: CallQuery): UsageRecord[] => {
@@ -129,7 +129,7 @@ const PEOPLE = [
   { name: 'paul', namespaces: ['*'] },
 ] as const;
 
-export function walletStand(usage: UsageBook | undefined, manifests: readonly unknown[] = []): WalletStand {
+export function walletStand(usage: UsageStore | undefined, manifests: readonly unknown[] = []): WalletStand {
   const world = createWorld([
     accountManifest('team-a', 'main', undefined, {
       observedGeneration: 1, creditUsd: '100', spentUsd: '23.4567', balanceUsd: '76.5433', heldUsd: '0.125',

@@ -4,7 +4,7 @@ import { inflateSync } from 'node:zlib';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { exampleOf } from '../../../demo/answer.ts';
+import { exampleOf } from '../../../demo/example.ts';
 import { startDemoProvider } from '../../../demo/provider.ts';
 import type { DemoProvider } from '../../../demo/provider.ts';
 import { behaviourOf } from '../../../demo/rules.ts';

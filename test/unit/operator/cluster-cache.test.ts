@@ -26,7 +26,7 @@ function apiKey({
       'team-a', uid, resourceVersion, generation, labels, ...leaving && { deletionTimestamp: '2026-11-20T12:00:00Z' } },
     spec: {
       gatewayNamespace: 'model-gateway', enabled, groupRef: { name: 'main' }, accountRef: { name: 'team' },
-      quota: { limitUsd: 'Unlimited', period: 'Never', whenShort: 'Lower' },
+      quota: { limitUsd: 'Unlimited', period: 'Never', whenShort: 'Lower', minOutputTokens: 16 },
       key: { type: 'Generated', rotation: 1, overlapSeconds: 0 },
     },
     status: { conditions: [], spentUsd },

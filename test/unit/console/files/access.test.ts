@@ -8,7 +8,7 @@ import { describe, it } from 'vitest';
 import type { TestContext } from 'vitest';
 import { loadApiKinds } from '#crds/load.ts';
 import { AccessError } from '../../../../console/access/access.ts';
-import type { AccessFault, ObjectOf, PersonAccess } from '../../../../console/access/access.ts';
+import type { AccessErrorReason, ObjectOf, PersonAccess } from '../../../../console/access/access.ts';
 import { createFilesAccess } from '../../../../console/access/files.ts';
 import type { ManifestSource } from '../../../../console/access/files/source.ts';
 import { startOperator } from '../../../../operator/file.ts';
@@ -125,10 +125,10 @@ function lineOf(text: string): number {
   return TEAM.slice(0, TEAM.indexOf(text)).split('\n').length;
 }
 
-function refused(fault: AccessFault, words: RegExp = /./) {
+function refused(fault: AccessErrorReason, words: RegExp = /./) {
   return (error: unknown): true => {
     assert.ok(error instanceof AccessError, String(error));
-    assert.equal(error.fault, fault, error.message);
+    assert.equal(error.reason, fault, error.message);
     assert.match(error.message, words);
     return true;
   };
@@ -205,7 +205,7 @@ describe('a change', () => {
     for (const [spec, path, words] of cases) {
       await assert.rejects(admin.change('ApiKey', CI, { ...await seen(admin), patch: { spec } }), (error) => {
         assert.ok(error instanceof AccessError);
-        assert.equal(error.fault, 'Invalid');
+        assert.equal(error.reason, 'Invalid');
         const field = error.fields.find((each) => each.path === path);
         assert.ok(field, `${path}: ${JSON.stringify(error.fields)}`);
         assert.match(field.message, words);
@@ -221,7 +221,7 @@ describe('a change', () => {
     await assert.rejects(admin.change(
       'ApiKey', shared, { ...await seen(admin, shared), patch: { spec: { enabled: false } } },
     ), (error) => {
-      assert.ok(error instanceof AccessError && error.fault === 'Invalid');
+      assert.ok(error instanceof AccessError && error.reason === 'Invalid');
       assert.ok(error.message.includes(`${team}:${lineOf('&spec')}: it has an anchor (&spec)`), error.message);
       return true;
     });

@@ -4,11 +4,11 @@ import { chmod, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'vitest';
 import { AccessError } from '../../../../console/access/access.ts';
-import { createFile, obstacleOf, removeFile, replaceFile } from '../../../../console/access/files/write-file.ts';
+import { createFile, whyReadOnly, removeFile, replaceFile } from '../../../../console/access/files/write-file.ts';
 import { temporaryFolder } from '../../operator/support.ts';
 
 function isConflict(error: unknown): boolean {
-  return error instanceof AccessError && error.fault === 'Conflict';
+  return error instanceof AccessError && error.reason === 'Conflict';
 }
 
 describe('writing', () => {
@@ -52,8 +52,8 @@ describe('writing', () => {
 
   it('says what is in its way', async (t) => {
     const folder = await temporaryFolder(t);
-    assert.equal(await obstacleOf(folder), undefined);
-    assert.equal(await obstacleOf(join(folder, 'none')), 'it cannot be written');
+    assert.equal(await whyReadOnly(folder), undefined);
+    assert.equal(await whyReadOnly(join(folder, 'none')), 'it cannot be written');
     await assert.rejects(createFile(join(folder, 'none'), ['a.yaml'], '1'), isConflict);
   });
 });

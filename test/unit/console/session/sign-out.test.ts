@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { describe, it } from 'vitest';
 import { html } from '#web/html.ts';
 import { AccessError } from '../../../../console/access/access.ts';
-import { openFileMemory } from '../../../../console/access/files/file-memory.ts';
+import { openFileState } from '../../../../console/access/files/file-state.ts';
 import { localState } from '../../../../console/access/shared-state.ts';
 import type { ConsoleRoute } from '../../../../console/route.ts';
 import { csrfField } from '../../../../console/views/fragments.ts';
@@ -43,10 +43,10 @@ describe('signing out', () => {
   it('holds after a restart on one machine', async (t) => {
     const data = await temporaryFolder(t);
     const sealingKeys = [randomBytes(32)];
-    const { app } = stand({ state: await openFileMemory(data), sealingKeys, routes });
+    const { app } = stand({ state: await openFileState(data), sealingKeys, routes });
     const [copied, other] = [await signIn(app, ALICE), await signIn(app, ALICE)];
     await signOut(app, copied);
-    const again = stand({ state: await openFileMemory(data), sealingKeys, routes }).app;
+    const again = stand({ state: await openFileState(data), sealingKeys, routes }).app;
     assert.deepEqual([await isOpen(again, copied), await isOpen(again, other)], [false, true]);
   });
 

@@ -90,7 +90,7 @@ function sampleModel(name: string): Model {
   return {
     name, endpoints: [Endpoint.CHAT], inputs: [Input.TEXT], contextTokens:
       200_000, maxOutputTokens: 64_000, imageTokens: 4096,
-    outputLimitField: 'max_completion_tokens', allow: [], reasoning: Reasoning.AUTO,
+    outputLimitField: 'max_completion_tokens', allow: [], reasoning: Reasoning.AUTO, capabilities: undefined,
   };
 }
 

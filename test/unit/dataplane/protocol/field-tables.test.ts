@@ -36,6 +36,9 @@ const CALL = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}'
 const SCHEMA = { type: 'object', properties: { a: { type: 'string' } } };
 const PDF = 'data:application/pdf;base64,JVBERi0=';
 const CACHE = { type: 'ephemeral' };
+const PRIVATE = {
+  provider_specific_fields: { a: 1 }, additional_kwargs: {}, response_metadata: {}, extra_content: {}, id: 'm',
+};
 
 const OPENAI: readonly Examples[] = [
   { table: toAnthropic.REQUEST, base: user('hi'), place: (request) => request, unseen: ['model', 'stream_options'],
@@ -58,10 +61,12 @@ const OPENAI: readonly Examples[] = [
     ...user('hi'), stream: true, stream_options: options,
   }), unseen: ['include_usage'], values: { include_usage: true, include_obfuscation: false } },
   { table: toAnthropic.SYSTEM_MESSAGE, base: { role: 'system', content: 'a' }, place: (message) =>
-    ({ messages: [message, { role: 'user', content: 'hi' }] }), values: { role: 'user', content: 'b', name: 'n' } },
+    ({ messages: [message, { role: 'user', content: 'hi' }] }), values: {
+      role: 'user', content: 'b', name: 'n', cache_control: CACHE, ...PRIVATE,
+    } },
   { table: toAnthropic.USER_MESSAGE, base: { role: 'user', content: 'a' }, place: (message) => ({ messages: [
     { role: 'user', content: 'hi' }, message,
-  ] }), values: { role: 'assistant', content: 'b', name: 'n' } },
+  ] }), values: { role: 'assistant', content: 'b', name: 'n', cache_control: CACHE, ...PRIVATE } },
   { table: toAnthropic.ASSISTANT_MESSAGE, base: { role: 'assistant', content: 'a' }, place: (message) =>
     ({ messages: [{ role: 'user', content: 'hi' }, message] }),
     values: {
@@ -69,11 +74,15 @@ const OPENAI: readonly Examples[] = [
         name: 'f', arguments: '{}',
       }, reasoning_details: [{ type: 'reasoning.text', format: 'anthropic-claude-v1', text: 't', signature: 's' }],
       reasoning_content: 'r', reasoning: 'r', name: 'n', annotations: [{}], parsed: {}, audio: { id: 'a' },
+      thinking_blocks: [{ type: 'thinking', thinking: 't', signature: 's' }], cache_control: CACHE, ...PRIVATE,
     } },
   { table: toAnthropic.TOOL_MESSAGE, base: { role: 'tool', tool_call_id: 'c', content: 'a' }, place: (message) =>
     ({ messages: [
-      { role: 'assistant', function_call: { name: 'f', arguments: '' } }, { role: 'user', content: 'hi' }, message,
-    ] }), values: { role: 'function', tool_call_id: 'd', content: 'b', name: 'n' } },
+      { role: 'assistant', tool_calls: [CALL, { ...CALL, id: 'd' }], function_call: { name: 'f', arguments: '' } },
+      { role: 'user', content: 'hi' }, message,
+    ] }), values: {
+    role: 'function', tool_call_id: 'd', content: 'b', name: 'n', cache_control: CACHE, ...PRIVATE,
+  } },
   { table: toAnthropic.PARTS, base: {}, place: (part) => user([{ type: 'text', text: 'hi' }, part]),
     values: { text: { text: 'a' }, refusal: { refusal: 'a' }, image_url: { image_url: { url:
       'https://x/y' } }, file: { file: { file_data: PDF } }, input_audio: { input_audio: {} } } },
@@ -101,7 +110,9 @@ const OPENAI: readonly Examples[] = [
     values: { type: 'custom', function: { name: 'g' }, custom: { name: 'g' }, cache_control: CACHE } },
   { table: toAnthropic.FUNCTION, base: { name: 'f' }, place: (definition) => ({
     ...user('hi'), tools: [{ type: 'function', function: definition }],
-  }), values: { name: 'g', description: 'd', parameters: SCHEMA, strict: true } },
+  }), values: {
+    name: 'g', description: 'd', parameters: SCHEMA, strict: true, cache_control: CACHE,
+  } },
   { table: toAnthropic.CUSTOM_TOOL, base: { name: 'f' }, place: (custom) => ({
     ...user('hi'), tools: [{ type: 'custom', custom }],
   }), values: { name: 'g', description: 'd', format: { type: 'grammar' } } },
@@ -109,7 +120,10 @@ const OPENAI: readonly Examples[] = [
     table: toAnthropic.TOOL_CALL, base: CALL,
     place: (call) => ({ messages: [{ role: 'assistant', tool_calls: [call] }] }),
     beside: { type: { custom: { name: 'g', input: '' } }, custom: { type: 'custom' } },
-    values: { id: 'd', type: 'custom', function: { name: 'g' }, custom: { name: 'g', input: 'x' }, index: 0 },
+    values: {
+      id: 'd', type: 'custom', function: { name: 'g' }, custom: { name: 'g', input: 'x' }, index: 0,
+      cache_control: CACHE, provider_specific_fields: {}, extra_content: {},
+    },
   },
   { table: toAnthropic.FUNCTION_CALL, base: { name: 'f', arguments: '{}' }, place: (called) => ({ messages: [{
     role: 'assistant', tool_calls: [{ ...CALL, function: called }],
@@ -234,6 +248,7 @@ const ANTHROPIC: readonly Examples[] = [
   { table: toOpenAI.REDACTED_BLOCK, base: { type: 'redacted_thinking', data: 'a' }, place: (block) =>
     assistant([block, USE]), unseen: ['type'], values: { type: 'redacted_thinking', data: 'b' } },
   { table: toOpenAI.TOOL, base: TOOL, place: (tool) => ({ ...user('hi'), tools: [tool] }), unseen: ['type'],
+    beside: { strict: { input_schema: { type: 'object', properties: {}, additionalProperties: false } } },
     values: {
       type: 'custom', name: 'g', description: 'd', input_schema: {}, strict: true, input_examples: [{ a: 1 }],
       cache_control: CACHE, eager_input_streaming: true, defer_loading: true,

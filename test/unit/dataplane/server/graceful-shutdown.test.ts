@@ -18,6 +18,7 @@ const deps = {
   telemetry: { finished: () => undefined },
   maxBodyBytes: 1000,
   maxBufferedBytes: 1000,
+  corsOrigins: [],
 } as unknown as ServerDeps;
 const server = buildServer(deps);
 const agents = [1, 2, 3].map(() => new Agent({ keepAlive: true, maxSockets: 1 }));

@@ -24,7 +24,8 @@ export function keyOf(name: string, changes: Partial<Key> = {}): Key {
       1,
     ) }], prefix: 'sk-abcd', enabled: true, refusal: '',
     group: 'auto-a', account:
-      'team-a/team-a', period: Period.NEVER, whenShort: WhenShort.LOWER, models: undefined, ...changes,
+      'team-a/team-a', period: Period.NEVER, whenShort: WhenShort.LOWER, minOutputTokens: 16,
+    models: undefined, ...changes,
   };
 }
 
@@ -51,7 +52,8 @@ export function modelOf(name: string, changes: Partial<Model> = {}): Model {
   return {
     name, endpoints: [Endpoint.CHAT], inputs: [Input.TEXT], contextTokens:
       200_000, maxOutputTokens: 64_000, imageTokens: 4096,
-    outputLimitField: 'max_completion_tokens', allow: [], reasoning: Reasoning.AUTO, ...changes,
+    outputLimitField: 'max_completion_tokens', allow: [], reasoning: Reasoning.AUTO, capabilities: undefined,
+    ...changes,
   };
 }
 

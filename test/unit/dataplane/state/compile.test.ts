@@ -52,6 +52,7 @@ test('a complete snapshot as a call sees it', () => {
         'team-a', name: 'ci-bot', prefix: 'sk-abcd', generation: 1n, enabled: true, refusal: '',
       expirationMs: 1_900_000_000_000, group:
         'auto-a', account: 'team-a/team-a', limitNanoUsd: 25_000_000_000n, period: 'Never', whenShort: 'Lower',
+        minOutputTokens: 16,
       models: new Set(['m']), slot: { scope: 'Key', id: 'key/uid-ci-bot', limit: 8 },
     },
   });

@@ -10,7 +10,8 @@ import type { KeyState } from '../../../../dataplane/state/state.ts';
 const KEY: KeyState = {
   uid: 'uid-1', namespace: 'team-a', name: 'ci-bot', prefix: 'sk-AbCd', generation: 3n, enabled: true, refusal: '',
   expirationMs: Date.UTC(2027, 0, 1), group:
-    'auto-a', account: 'team-a/budget', limitNanoUsd: 25_000_000_000n, period: 'Monthly', whenShort: 'Lower',
+    'auto-a', account:
+      'team-a/budget', limitNanoUsd: 25_000_000_000n, period: 'Monthly', whenShort: 'Lower', minOutputTokens: 16,
   models: new Set(['gpt-5', 'claude-sonnet-4-5']), slot: undefined,
 };
 const SPENDING: KeySpending = {

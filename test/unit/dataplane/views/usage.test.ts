@@ -24,6 +24,8 @@ describe('GET /v1/usage/{id}', () => {
       input_tokens: 1000,
       cached_tokens: 20_000,
       cache_write_tokens: 4000,
+      cache_write_5m_tokens: 3000,
+      cache_write_1h_tokens: 1000,
       output_tokens: 500,
       usage_source: 'Provider',
       cost_usd: '0.03375',

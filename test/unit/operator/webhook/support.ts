@@ -27,7 +27,9 @@ function apiKeyOf({
     apiVersion: 'modelgateway.dev/v1alpha1', kind: 'ApiKey', metadata: { name, namespace: 'team-a' },
     spec: {
       gatewayNamespace, enabled, groupRef: { name:
-        'main' }, accountRef: { name: 'team' }, quota: { limitUsd: 'Unlimited', period: 'Never', whenShort: 'Lower' },
+        'main' }, accountRef: { name: 'team' }, quota: {
+          limitUsd: 'Unlimited', period: 'Never', whenShort: 'Lower', minOutputTokens: 16,
+        },
       key: {
         type, rotation: 1, overlapSeconds: 0, ...secretName === undefined ? {} : { secretRef: { name: secretName } },
       },

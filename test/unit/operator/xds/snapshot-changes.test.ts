@@ -16,6 +16,7 @@ const CHANGES: { readonly [F in keyof Required<Key>]: Key[F] } = {
     'other', enabled: false, refusal: 'other', group: 'other', account: 'other/other',
   limitNanoUsd: 9n, period:
     Period.DAILY, whenShort: WhenShort.REFUSE, expirationMs: 9n, models: { names: ['other'] }, maxConcurrency: 9,
+  minOutputTokens: 9,
 };
 
 describe('keys', () => {
