@@ -4,6 +4,17 @@
 {{ .Values.valkey.auth.existingSecretName | default (printf "%s-password" (include "gateway.component" (list . "valkey"))) }}
 {{- end }}
 
+{{- define "gateway.valkeyTlsSecretName" -}}
+{{ .Values.valkey.tls.existingSecretName | default (printf "%s-tls" (include "gateway.component" (list . "valkey"))) }}
+{{- end }}
+
+{{- define "gateway.valkeyTlsFolder" -}}/var/run/secrets/modelgateway.dev/valkey-tls{{- end }}
+
+{{/* Whether the bundled Valkey is reached over TLS: "true" or nothing. */}}
+{{- define "gateway.valkeyTls" -}}
+{{- if and (eq .Values.ledger.type "Bundled") .Values.valkey.tls.enabled }}true{{ end -}}
+{{- end }}
+
 {{- define "gateway.ledgerFolder" -}}/var/run/secrets/modelgateway.dev/ledger{{- end }}
 
 {{/* The environment variable. The password is never in it, but where the user's own Secret has the whole URL. */}}
@@ -15,7 +26,9 @@
 {{- if ne (int .Values.ledger.timeoutMs) 200 }}{{ $parameters = append $parameters (printf "timeout-ms=%d" (int .Values.ledger.timeoutMs)) }}{{ end }}
 - name: MGW_LEDGER
 {{- if eq .Values.ledger.type "Bundled" }}
-  value: valkey://{{ include "gateway.component" (list . "valkey") }}.{{ .Release.Namespace }}.svc:6379/0?{{ prepend $parameters (printf "password-file=%s/password" $folder) | join "&" }}
+{{- $tls := include "gateway.valkeyTls" . }}
+{{- if $tls }}{{ $parameters = prepend $parameters (printf "ca-file=%s/ca.crt" $folder) }}{{ end }}
+  value: valkey{{ $tls | empty | ternary "" "s" }}://{{ include "gateway.component" (list . "valkey") }}.{{ .Release.Namespace }}.svc:6379/0?{{ prepend $parameters (printf "password-file=%s/password" $folder) | join "&" }}
 {{- else if $external.urlSecretName }}
   valueFrom:
     secretKeyRef: {name: {{ $external.urlSecretName }}, key: {{ $external.urlSecretKey }}}
@@ -35,6 +48,9 @@
   projected:
     sources:
     - secret: {name: {{ include "gateway.valkeySecretName" . }}, items: [{key: {{ .Values.valkey.auth.existingSecretKey }}, path: password}]}
+    {{- if include "gateway.valkeyTls" . }}
+    - secret: {name: {{ include "gateway.valkeyTlsSecretName" . }}, items: [{key: ca.crt, path: ca.crt}]}
+    {{- end }}
 {{- else if and (not $external.urlSecretName) (or $external.passwordSecretName $external.caSecretName) }}
 - name: ledger
   projected:

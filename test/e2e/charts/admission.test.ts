@@ -284,6 +284,53 @@ describe.skipIf(missing)('admission', () => {
     });
   });
 
+  describe('the operator', () => {
+    const at = (name = ''): string => `/api/v1/namespaces/team-b/secrets${name && `/${name}`}`;
+    const secret = (name: string, metadata: object = {}): object => ({
+      apiVersion: 'v1', kind: 'Secret', metadata: { name, ...metadata }, data: { apiKey: '' },
+    });
+    const owner = { apiVersion: API, kind: 'ApiKey', name: 'gone', uid: '6f1c6c1e-0000-4000-8000-000000000000' };
+    const touch = { metadata: { annotations: { touched: 'yes' } } };
+    beforeAll(async () => {
+      await person('model-gateway-operator', NAMESPACE, []);
+      const subject = { name: 'model-gateway-operator', namespace: NAMESPACE };
+      const rules = [{ apiGroups: [''], resources: ['secrets'], verbs: ['*'] }];
+      for (const namespace of ['team-b', NAMESPACE]) await role('operator', namespace, rules, subject);
+      await post(admin, at(), secret('of-a-team'));
+      await post(admin, at(), secret('first-key', { labels: { 'modelgateway.dev/api-key': 'first' } }));
+      await post(admin, at(), secret('unlabelled-key', { ownerReferences: [owner] }));
+    });
+
+    it('changes and deletes Secrets of ApiKeys', async () => {
+      const operator = as('model-gateway-operator');
+      for (const name of ['first-key', 'unlabelled-key']) {
+        assert.equal((await operator.call('PATCH', at(name), touch, MERGE)).status, 200, name);
+        assert.equal((await operator.call('DELETE', at(name))).status, 200, name);
+      }
+    });
+
+    it('leaves all others alone, whatever its Role says', async () => {
+      const operator = as('model-gateway-operator');
+      const labelled = { metadata: { labels: { 'modelgateway.dev/api-key': 'mine' } } };
+      for (const answer of [
+        await operator.call('DELETE', at('of-a-team')), await operator.call('PATCH', at('of-a-team'), touch, MERGE),
+        await operator.call('PATCH', at('of-a-team'), labelled, MERGE), await operator.call('DELETE', at()),
+      ]) {
+        assert.equal(answer.status, FORBIDDEN);
+        assert.match(answer.body.message, /may change and delete Secrets of ApiKeys only/);
+      }
+      assert.equal((await admin.call('DELETE', at('of-a-team'))).status, 200);
+    });
+
+    it('renews its own certificates, and deletes them not', async () => {
+      const own = `/api/v1/namespaces/${NAMESPACE}/secrets`;
+      await post(as('model-gateway-operator'), own, secret('model-gateway-xds-tls'));
+      const path = `${own}/model-gateway-xds-tls`;
+      assert.equal((await as('model-gateway-operator').call('PATCH', path, touch, MERGE)).status, 200);
+      assert.equal((await as('model-gateway-operator').call('DELETE', path)).status, FORBIDDEN);
+    });
+  });
+
   it('a namespace goes with its Accounts: who may delete everywhere may delete here', async () => {
     const rules = [{ apiGroups: ['*'], resources: ['*'], verbs: ['delete', 'deletecollection', 'get', 'list'] }];
     await person('collector', NAMESPACE, []);

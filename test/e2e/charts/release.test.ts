@@ -79,6 +79,20 @@ describe.skipIf(missing)('a release', () => {
     assert.equal(await password(), made);
   });
 
+  it('keeps the certificate of the ledger when it is upgraded', async () => {
+    const upgrade = (enabled: boolean): Promise<string> => helmDoes(
+      'upgrade', 'model-gateway', CHART, '--reset-then-reuse-values', '--set', `valkey.tls.enabled=${enabled}`,
+    );
+    const path = `/api/v1/namespaces/${NAMESPACE}/secrets/model-gateway-valkey-tls`;
+    await upgrade(true);
+    const { data } = (await client.call('GET', path)).body;
+    assert.deepEqual(Object.keys(data).sort(), ['ca.crt', 'tls.crt', 'tls.key']);
+    await upgrade(true);
+    assert.deepEqual((await client.call('GET', path)).body.data, data);
+    await upgrade(false);
+    assert.equal(await statusOf(path), 404);
+  });
+
   it('leaves pods alone where nothing changes', async () => {
     const before = await deployment();
     await helmDoes('upgrade', 'model-gateway', CHART, '--reset-then-reuse-values');

@@ -18,9 +18,10 @@ import type { Situation } from './situations.ts';
 const helm = await needHelm();
 const situations = await readSituations();
 
-/** Only what the situation is about; a password that is made is another one each time. */
+/** Only what the situation is about; a password or certificate that is made is another one each time. */
 function shown(text: string, { only }: Situation): string {
-  const parts = text.replace(/(\n {2}password: )[A-Za-z0-9+/=]{56}\n/g, '$1MADE\n').split(/^---\n/m)
+  const made = /(\n {2}(?:password|ca\.crt|tls\.crt|tls\.key): )[A-Za-z0-9+/=]{56,}(?=\n)/g;
+  const parts = text.replace(made, '$1MADE').split(/^---\n/m)
     .filter((part) => part.trim() !== '' &&
       (only.length === 0 || only.some((name) => part.startsWith(`# Source: model-gateway/templates/${name}.yaml\n`))));
   return parts.map((part) => `---\n${part.replace(/[ \t]+$/gm, '')}`).join('');

@@ -1,5 +1,8 @@
 /** The books on the release's Valkey, read beside whoever writes them, against what callers and the provider saw. */
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { openValkeyReader } from '#ledger/valkey-reader.ts';
 import type { AccountSpending, KeySpending } from '#ledger/ledger.ts';
@@ -20,9 +23,14 @@ export async function readBooks(world: World, account: string, keyUids: readonly
   const { spec: { clusterIP } } = await world.get(`/api/v1/namespaces/${NAMESPACE}/services/model-gateway-valkey`);
   const { data: { password } } =
     await world.get(`/api/v1/namespaces/${NAMESPACE}/secrets/model-gateway-valkey-password`);
-  const passwordFile = join(world.node.folder, 'valkey-password');
+  const certificate = await world.get(`/api/v1/namespaces/${NAMESPACE}/secrets/model-gateway-valkey-tls`);
+  const [passwordFile, caFile] = [join(world.node.folder, 'valkey-password'), join(world.node.folder, 'valkey-ca.crt')];
   await writeFile(passwordFile, Buffer.from(password, 'base64'), { mode: 0o600 });
-  const reader = openValkeyReader(`valkey://${clusterIP}:6379/0?password-file=${passwordFile}`);
+  await writeFile(caFile, Buffer.from(certificate.data['ca.crt'], 'base64'));
+  // the certificate is for names and 127.0.0.1, not for a Service's address
+  await using here = await forward(clusterIP, 6379);
+  const reader =
+    openValkeyReader(`valkeys://127.0.0.1:${here.port}/0?password-file=${passwordFile}&ca-file=${caFile}`);
   try {
     return {
       records: await Array.fromAsync(reader.records({ account })),
@@ -32,6 +40,30 @@ export async function readBooks(world: World, account: string, keyUids: readonly
   } finally {
     reader.close();
   }
+}
+
+/** A port of this machine that leads to an address. */
+async function forward(host: string, to: number): Promise<AsyncDisposable & { readonly port: number }> {
+  const sockets = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = connect(to, host);
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.on('error', () => { near.destroy(); far.destroy(); }).on('close', () => sockets.delete(socket));
+    }
+    near.pipe(far).pipe(near);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address ? address.port : 0,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
 }
 
 /** What is wrong with them, in words; `asked` is how many calls the provider was asked to answer. */

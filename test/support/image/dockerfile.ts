@@ -21,6 +21,8 @@ export interface Dockerfile {
   readonly lastStage: readonly string[];
   /** Files and folders of the repository that the image takes. */
   readonly copied: readonly string[];
+  /** The commands that remove from node_modules what no program loads; they run in the folder that has it. */
+  readonly pruneScript: string;
   /** The program that compiles everything once while the image is made. */
   readonly compileScript: string;
   /** Where it keeps what is compiled. */
@@ -41,6 +43,7 @@ export async function readDockerfile(root: string): Promise<Dockerfile> {
     text, instructions,
     lastStage: instructions.slice(instructions.findLastIndex((line) => line.startsWith('FROM '))),
     copied: copies.flatMap((line) => line.split(/\s+/).slice(1, -1)).map((path) => path.replace(/\/$/, '')),
+    pruneScript: instructions.find((line) => line.startsWith('RUN rm -rf node_modules/'))?.slice('RUN '.length) ?? '',
     compileScript: /--eval\s+'(.+?)'/.exec(build)?.[1] ?? '',
     compileCache: /NODE_COMPILE_CACHE=(\S+)/.exec(text)?.[1] ?? '',
     reachesBuild: (path) => reaches(path, ignored),

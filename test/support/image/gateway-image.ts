@@ -49,9 +49,8 @@ async function sourcesOf(root: string, { copied, reachesBuild }: Dockerfile): Pr
 async function fill(root: string, target: string, {
   dockerfile, sources,
 }: { readonly dockerfile: Dockerfile; readonly sources: readonly string[] }): Promise<void> {
-  const app = join(target, 'app');
   await addBase(target);
-  await copyModules(root, app);
+  await addModules(root, join(target, 'app'), dockerfile);
   for (const path of sources) await addFile(target, join(root, path), join('app', path));
   const node = join(root, 'node_modules/.bin/node');
   for (const library of await librariesOf(node))
@@ -70,6 +69,14 @@ async function fill(root: string, target: string, {
     { env: environment },
   );
   await run('chown', ['--recursive', 'root:root', kept]);
+}
+
+/** Fills node_modules with what the image has of it: packages for production, without what no program loads. */
+export async function addModules(root: string, app: string, { pruneScript }: Dockerfile): Promise<void> {
+  await copyModules(root, app);
+  await run('sh', ['-ec', pruneScript], { cwd: app, env: {
+    PATH: `${join(app, 'node_modules/.bin')}:${process.env['PATH']}`,
+  } });
 }
 
 interface LockedPackage {
