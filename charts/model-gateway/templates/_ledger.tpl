@@ -10,9 +10,22 @@
 
 {{- define "gateway.valkeyTlsFolder" -}}/var/run/secrets/modelgateway.dev/valkey-tls{{- end }}
 
-{{/* Whether the bundled Valkey is reached over TLS: "true" or nothing. */}}
+{{/* Whether the bundled Valkey is reached over TLS: "true" or nothing. Auto must neither change a Valkey that runs, nor make another
+certificate at each rendering: without a cluster, as GitOps tools render charts, the lookup has no items. */}}
 {{- define "gateway.valkeyTls" -}}
-{{- if and (eq .Values.ledger.type "Bundled") .Values.valkey.tls.enabled }}true{{ end -}}
+{{- $tls := .Values.valkey.tls }}
+{{- if ne .Values.ledger.type "Bundled" }}
+{{- else if ne (toString $tls.enabled) "Auto" }}{{ if $tls.enabled }}true{{ end }}
+{{- else if $tls.existingSecretName }}true
+{{- else }}
+{{- $sets := lookup "apps/v1" "StatefulSet" .Release.Namespace "" }}
+{{- $encrypted := hasKey $sets "items" }}
+{{- $name := include "gateway.component" (list . "valkey") }}
+{{- range $sets.items }}
+{{- if eq .metadata.name $name }}{{ $encrypted = toJson .spec.template.spec.containers | contains "--tls-port" }}{{ end }}
+{{- end }}
+{{- if $encrypted }}true{{ end }}
+{{- end }}
 {{- end }}
 
 {{- define "gateway.ledgerFolder" -}}/var/run/secrets/modelgateway.dev/ledger{{- end }}

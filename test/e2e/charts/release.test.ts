@@ -79,18 +79,26 @@ describe.skipIf(missing)('a release', () => {
     assert.equal(await password(), made);
   });
 
-  it('keeps the certificate of the ledger when it is upgraded', async () => {
-    const upgrade = (enabled: boolean): Promise<string> => helmDoes(
-      'upgrade', 'model-gateway', CHART, '--reset-then-reuse-values', '--set', `valkey.tls.enabled=${enabled}`,
-    );
+  it('encrypts a new ledger, keeps its certificate, and changes none that runs unless it is told to', async () => {
     const path = `/api/v1/namespaces/${NAMESPACE}/secrets/model-gateway-valkey-tls`;
-    await upgrade(true);
     const { data } = (await client.call('GET', path)).body;
     assert.deepEqual(Object.keys(data).sort(), ['ca.crt', 'tls.crt', 'tls.key']);
-    await upgrade(true);
-    assert.deepEqual((await client.call('GET', path)).body.data, data);
-    await upgrade(false);
-    assert.equal(await statusOf(path), 404);
+    const addressAfter = async (enabled: string): Promise<string> => {
+      await helmDoes(
+        'upgrade', 'model-gateway', CHART, '--reset-then-reuse-values', '--set', `valkey.tls.enabled=${enabled}`,
+      );
+      const { env } = (await deployment()).spec.template.spec.containers[0];
+      return env.find(({ name }: { name: string }) => name === 'MGW_LEDGER').value;
+    };
+    for (const enabled of ['Auto', 'true']) {
+      assert.match(await addressAfter(enabled), /^valkeys:.*ca-file=/);
+      assert.deepEqual((await client.call('GET', path)).body.data, data);
+    }
+    for (const enabled of ['false', 'Auto']) {
+      assert.match(await addressAfter(enabled), /^valkey:/);
+      assert.equal(await statusOf(path), 404);
+    }
+    assert.match(await addressAfter('true'), /^valkeys:/);
   });
 
   it('leaves pods alone where nothing changes', async () => {
