@@ -2,6 +2,8 @@
  * [P] The price list for programs: `GET /pricing.json`. Decimals are strings, what does not apply is null.
  */
 import { formatDecimal } from '../decimal.ts';
+import { modelFactsJson } from './model-facts.ts';
+import type { ModelFactsJson } from './model-facts.ts';
 import type { PriceList, PricingRow } from './price-list.ts';
 
 interface PricingJson {
@@ -11,7 +13,7 @@ interface PricingJson {
   readonly data: readonly PricingJsonRow[];
 }
 
-interface PricingJsonRow {
+interface PricingJsonRow extends FactsOrNull {
   readonly model_name: string;
   readonly vendor: string;
   readonly quota_type: 'Token-based' | 'Per-request';
@@ -26,7 +28,14 @@ interface PricingJsonRow {
   readonly enabled_groups: readonly string[];
 }
 
+/** Of a model that no route serves, all null. */
+type FactsOrNull = { readonly [F in keyof ModelFactsJson]: ModelFactsJson[F] | null };
+
 export const QUOTA_TYPE_NAMES = { Token: 'Token-based', Request: 'Per-request' } as const;
+
+const NOT_SERVED: FactsOrNull = {
+  endpoints: null, input_modalities: null, output_modalities: null, context_length: null, max_output_tokens: null,
+};
 
 /** The whole list, in the order of the state. */
 export function pricingJson(pricing: PriceList['pricing']): PricingJson {
@@ -41,7 +50,9 @@ export function pricingJson(pricing: PriceList['pricing']): PricingJson {
 
 function jsonRow(row: PricingRow): PricingJsonRow {
   const perToken = row.quotaType === 'Token';
-  const ofToken = (billionths: bigint): string | null => perToken ? formatDecimal(billionths) : null;
+  const { stated } = row;
+  const ofToken = (billionths: bigint, isStated = true): string | null =>
+    perToken && isStated ? formatDecimal(billionths) : null;
   return {
     model_name: row.modelName,
     vendor: row.vendor,
@@ -49,11 +60,12 @@ function jsonRow(row: PricingRow): PricingJsonRow {
     ratio_base_usd: ofToken(row.ratioBaseE9),
     model_ratio: ofToken(row.modelRatioE9),
     completion_ratio: ofToken(row.completionRatioE9),
-    cache_ratio: ofToken(row.cacheRatioE9),
-    cache_write_ratio: ofToken(row.cacheWriteRatioE9),
-    cache_write_1h_ratio: perToken ? formatE10(row.cacheWrite1hRatioE10) : null,
+    cache_ratio: ofToken(row.cacheRatioE9, stated.cache),
+    cache_write_ratio: ofToken(row.cacheWriteRatioE9, stated.cacheWrite5m),
+    cache_write_1h_ratio: perToken && stated.cacheWrite1h ? formatE10(row.cacheWrite1hRatioE10) : null,
     request_usd: perToken ? null : formatDecimal(row.requestNanoUsd),
     enabled_groups: row.enabledGroups,
+    ...row.facts ? modelFactsJson(row.facts) : NOT_SERVED,
   };
 }
 

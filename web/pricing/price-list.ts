@@ -2,6 +2,7 @@
  * [P] The price page's data: rows with their ratios, groups with theirs, and each group's price of each model. It is
  * computed from a snapshot; a proxy's State is one.
  */
+import type { ModelFacts } from './model-facts.ts';
 
 export type TokenClass = 'input' | 'cached' | 'cacheWrite5m' | 'cacheWrite1h' | 'output';
 
@@ -25,11 +26,15 @@ export interface PricingRow {
   readonly completionRatioE9: bigint;
   readonly cacheRatioE9: bigint;
   readonly cacheWriteRatioE9: bigint;
+  /** Which of them the catalog gives; the others are defaults that pages do not show as prices. */
+  readonly stated: { readonly cache: boolean; readonly cacheWrite5m: boolean; readonly cacheWrite1h: boolean };
   /** In 10^-10, so that the default (cacheWriteRatio x 1.6) is exact. */
   readonly cacheWrite1hRatioE10: bigint;
   readonly requestNanoUsd: bigint;
   /** Display names, sorted. */
   readonly enabledGroups: readonly string[];
+  /** undefined: no route serves it. */
+  readonly facts: ModelFacts | undefined;
 }
 
 export interface PricingGroup {

@@ -1,12 +1,13 @@
 /**
  * The price list over HTTP: a request → its answer. `GET /pricing` is a page or data by the Accept header,
- * `GET /pricing.json` is data, `GET /pricing/assets/*` is the page's style and script. Nothing here needs a key.
+ * `GET /pricing.json` is data, `GET /pricing/models/{name}` is a model's page, `GET /pricing/assets/*` is the pages'
+ * style and script. Nothing here needs a key.
  * Answers carry an ETag; frequent views of one configuration are rendered once.
  */
 import { hash } from 'node:crypto';
 import type { State } from '../../state/state.ts';
 import { pricingJson } from '#web/pricing/json.ts';
-import { renderPricingPage } from '#web/pricing/page.ts';
+import { renderModelPage, renderPricingPage } from '#web/pricing/page.ts';
 import type { PricingSite } from '#web/pricing/page.ts';
 import { renderCalculationPart } from '#web/pricing/prices.ts';
 import { DEFAULT_QUERY, parsePricingQuery, queryKey } from '#web/pricing/query.ts';
@@ -24,6 +25,8 @@ export interface PricingRequest {
   readonly search: string;
   readonly accept: string | undefined;
   readonly ifNoneMatch: string | undefined;
+  /** Where the client has reached the gateway, such as https://gateway.example; undefined: it does not say. */
+  readonly origin?: string | undefined;
 }
 
 /** Header names are lower case. The body of a 304 is empty. */
@@ -55,6 +58,7 @@ const CACHED_VIEWS = 16;
 /** What is priced. */
 type PricedState = Pick<State, 'pricing' | 'groups'>;
 
+const MODEL_ROOT = '/pricing/models/';
 const PLAIN_VIEW = queryKey(DEFAULT_QUERY);
 
 export interface PricingOptions {
@@ -71,6 +75,7 @@ export function answerPricing(
 ): PricingAnswer | undefined {
   if (request.path === '/pricing' || request.path === '/pricing.json')
     return answerList(request, state, { title, limit });
+  if (request.path.startsWith(MODEL_ROOT)) return answerModel(request, state, { title, limit });
   const found = findAsset(request.path);
   if (!found) return undefined;
   return {
@@ -82,6 +87,26 @@ export function answerPricing(
     },
     body: found.asset.body,
   };
+}
+
+function answerModel(
+  { path, origin, ifNoneMatch }: PricingRequest, state: PricedState, { title, limit }: Required<PricingOptions>,
+): PricingAnswer | undefined {
+  const name = decodeName(path.slice(MODEL_ROOT.length));
+  const row = state.pricing.rows.find(({ modelName }) => modelName === name);
+  if (!row) return undefined;
+  const { body, etag } = rendered(limit(() => renderModelPage(state, siteOf(title), row, origin)));
+  const headers = { ...PAGE_HEADERS, etag };
+  return matches(ifNoneMatch, etag) ? { status: 304, headers, body: Buffer.alloc(0) } : { status: 200, headers, body };
+}
+
+/** undefined: it is no text. */
+function decodeName(encoded: string): string | undefined {
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    return undefined;
+  }
 }
 
 function answerList(request: PricingRequest, state: PricedState, options: Required<PricingOptions>): PricingAnswer {
@@ -113,9 +138,7 @@ function renderPage(search: string, state: PricedState, { title, limit }: Requir
   const part = parameters.get('part') === 'calculation' ? renderCalculationPart(state, query) : undefined;
   if (part) return rendered(part.markup);
   const cache = cacheOf(state);
-  const site: PricingSite = {
-    title, styleHref: assetHref('pricing.css'), scriptHref: assetHref('pricing.js'), iconHref: assetHref('icon.svg'),
-  };
+  const site = siteOf(title);
   const render = (): string => {
     const page = (): string => renderPricingPage(state, site, query, cache.ranked);
     // the page that everybody opens is never refused
@@ -124,6 +147,12 @@ function renderPage(search: string, state: PricedState, { title, limit }: Requir
   // free text and counts have too many values to be worth caching
   const cacheable = !query.text && !query.calculation;
   return cacheable ? cached(cache, `${title} ${queryKey(query)}`, render) : rendered(render());
+}
+
+function siteOf(title: string): PricingSite {
+  return {
+    title, styleHref: assetHref('pricing.css'), scriptHref: assetHref('pricing.js'), iconHref: assetHref('icon.svg'),
+  };
 }
 
 function cacheOf({ pricing }: PricedState): PriceListCache {

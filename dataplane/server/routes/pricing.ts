@@ -4,6 +4,7 @@ import { GatewayError } from '../../errors.ts';
 import type { ServerDeps } from '../deps.ts';
 import { PATHS } from '../paths.ts';
 import { answerPricing } from '../pricing/answer.ts';
+import { originOf } from '../origin.ts';
 import { createRenderBudget } from '../pricing/render-budget.ts';
 
 export const pricing: FastifyPluginCallback<ServerDeps> = (app, { clock, state }, done) => {
@@ -11,7 +12,9 @@ export const pricing: FastifyPluginCallback<ServerDeps> = (app, { clock, state }
   const handler = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const [path = '', search = ''] = request.url.split(/\?(.*)/s);
     const { accept, 'if-none-match': ifNoneMatch } = request.headers;
-    const answer = answerPricing({ path, search, accept, ifNoneMatch }, state.get(), { limit });
+    const answer = answerPricing(
+      { path, search, accept, ifNoneMatch, origin: originOf(request) }, state.get(), { limit },
+    );
     if (!answer) throw new GatewayError('not_found', 'There is nothing at this path. The price list is at /pricing.');
     request.endpoint = 'pricing';
     return reply.code(answer.status).headers(answer.headers).send(answer.body);
