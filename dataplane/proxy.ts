@@ -1,4 +1,6 @@
-/** The composition root of a fleet's proxy: the data plane with its certificate, and the configuration from an operator. */
+/**
+ * The composition root of a fleet's proxy: the data plane with its certificate, and the configuration from an operator.
+ */
 import type { Logger } from 'pino';
 import { startDataplane } from './main.ts';
 import type { Dataplane, DataplaneOptions } from './main.ts';

@@ -82,8 +82,8 @@ export function operatorCommand(ended: (exitCode: number) => void): Command {
       'people sign in with a token)').choices(['authorization', 'x-forwarded-access-token']))
     .addOption(flag('--console-tls <DIR>', 'a folder with tls.crt and tls.key for the console (default: plain HTTP, ' +
       'behind whatever ends TLS)'))
-    .addOption(flag('--console-data <DIR>', 'a folder for the console\'s copy of usage records, which then survives a ' +
-      'restart (default: a temporary file)'))
+    .addOption(flag('--console-data <DIR>', 'a folder for the console\'s copy of usage records, which then survives ' +
+      'a restart (default: a temporary file)'))
     .addOption(flag('--console-gateway-url <URL>', 'where SDKs call, for what the console tells people')
       .argParser(parseOrigin))
     .addOption(logLevelFlag())

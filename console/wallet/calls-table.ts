@@ -96,7 +96,8 @@ function count(tokens: number): Html {
 function sourceNote({ usageSource, status }: UsageRecord): Html {
   if (usageSource === 'Provider' || status === 'Running') return NOTHING;
   if (usageSource === 'Implausible')
-    return html`<small title="The provider reported more than the request allowed: this is what it allowed.">tokens capped</small>`;
+    return html`<small
+      title="The provider reported more than the request allowed: this is what it allowed.">tokens capped</small>`;
   return usageSource === 'Estimated'
     ? html`<small title="The provider gave no figures, so the gateway counted.">tokens estimated</small>`
     : html`<small title="The call was cut short: this is what was seen until then.">tokens until cut</small>`;

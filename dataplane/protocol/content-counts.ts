@@ -17,7 +17,9 @@ export interface ContentCounts {
 }
 
 export function startCounts(bodyBytes: number): ContentCounts {
-  return { textBytes: bodyBytes, units: 0, images: 0, imageParam: undefined, files: 0, unbounded: [], searched: new Set() };
+  return {
+    textBytes: bodyBytes, units: 0, images: 0, imageParam: undefined, files: 0, unbounded: [], searched: new Set(),
+  };
 }
 
 /** `dataBytes`: the image's data within the body, which is not text. */

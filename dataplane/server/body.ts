@@ -54,7 +54,8 @@ export function createBodyReader(
     uploads: (keyUid) => uploads.get(keyUid) ?? 0,
     stop,
     async read(message, owner) {
-      const buffer = new BodyBuffer({ maxBytes: limits.maxBodyBytes, budget, owner, worker, declared: lengthOf(message) });
+      const buffer =
+        new BodyBuffer({ maxBytes: limits.maxBodyBytes, budget, owner, worker, declared: lengthOf(message) });
       if (owner) addTo(uploads, owner.uid, 1);
       try {
         return await receiveBody(message, buffer, { open, startedMs: clock.monotonicMs() });

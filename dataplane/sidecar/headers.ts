@@ -32,7 +32,8 @@ export type AnswerHeaders = Readonly<Record<string, string | readonly string[] |
  * The answer's headers for the app.
  * @param mayHaveTrailers keeps the header that announces trailers
  */
-export function appResponseHeaders(headers: AnswerHeaders, mayHaveTrailers: boolean): Record<string, string | string[]> {
+export function appResponseHeaders(headers: AnswerHeaders, mayHaveTrailers: boolean): Record<string,
+  | string | string[]> {
   const { connection } = headers;
   const ofConnection = connection === undefined ? NO_OPTIONS : optionsOf(connection);
   const kept: Record<string, string | string[]> = {};

@@ -1,4 +1,6 @@
-/** The sidecar's composition root: the key and the fleet's authorities from files, both ports, the proxy between them. */
+/**
+ * The sidecar's composition root: the key and the fleet's authorities from files, both ports, the proxy between them.
+ */
 import type { Logger } from 'pino';
 import { createAdmin } from '../admin/server.ts';
 import type { Admin } from '../admin/server.ts';

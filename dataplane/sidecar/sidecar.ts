@@ -1,7 +1,7 @@
 /**
  * The sidecar: a small proxy beside an app, on the pod's loopback address. It takes the app's requests, adds the pod's
- * key and forwards them to the fleet over TLS. The fleet does everything else: models, prices, money and retries at providers. A
- * request goes: server → forward.ts (key, attempts) → proxy-exchange.ts (bytes both ways).
+ * key and forwards them to the fleet over TLS. The fleet does everything else: models, prices, money and retries at
+ * providers. A request goes: server → forward.ts (key, attempts) → proxy-exchange.ts (bytes both ways).
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -58,9 +58,11 @@ export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
     void serve(options, { request, response, begunMs }).finally(end);
   };
   const server = createServer({
-    keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: 0, maxHeaderSize: MAX_HEADER_BYTES, noDelay: true,
+    keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout:
+      HEADERS_TIMEOUT_MS, requestTimeout: 0, maxHeaderSize: MAX_HEADER_BYTES, noDelay: true,
   }, onRequest);
-  server.on('clientError', (error, socket) => { if (socket instanceof Socket) refuseMalformed(error, socket, newRequestId()); });
+  server.on('clientError', (error, socket) => { if (socket instanceof Socket)
+    refuseMalformed(error, socket, newRequestId()); });
   serveExpectations(server, onRequest);
   const port = await listenOn(server, listen);
   return {

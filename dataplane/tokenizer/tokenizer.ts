@@ -1,6 +1,7 @@
 /**
- * Counts tokens with a tokenizer's library, in a thread of its own, where keys take turns. It always answers: a text that
- * is too long is counted in part, and where the thread fails or too many counts wait, a token is taken for four bytes.
+ * Counts tokens with a tokenizer's library, in a thread of its own, where keys take turns. It always answers: a text
+ * that is too long is counted in part, and where the thread fails or too many counts wait, a token is taken for four
+ * bytes.
  */
 import { createFairWorker } from '../fair-worker.ts';
 import type { FairWorkerOptions } from '../fair-worker.ts';

@@ -1,7 +1,7 @@
 /**
- * `node tools/bench/hostile.ts [--seconds 10]`: what a well-behaved tenant waits while a hostile one does its worst with
- * one key and 64 connections: the p99 of small calls without and with the attack, and their ratio, which should be at
- * most 2. The gateway and the attacker are processes of their own; leave them a processor each.
+ * `node tools/bench/hostile.ts [--seconds 10]`: what a well-behaved tenant waits while a hostile one does its worst
+ * with one key and 64 connections: the p99 of small calls without and with the attack, and their ratio, which should be
+ * at most 2. The gateway and the attacker are processes of their own; leave them a processor each.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -70,7 +70,8 @@ async function measure(url: string, seconds: number): Promise<readonly number[]>
 /** The attacker's process: until it is killed. */
 async function attack(url: string): Promise<void> {
   const random = randomFrom(1);
-  const bodies = Array.from({ length: BODIES }, (_, index) => hostileBody(random, index % 2 ? 65_000 : 1_000_000, 'text-model'));
+  const bodies =
+    Array.from({ length: BODIES }, (_, index) => hostileBody(random, index % 2 ? 65_000 : 1_000_000, 'text-model'));
   const agent = new Agent({ keepAlive: true, maxSockets: HOSTILE_CONNECTIONS });
   process.send?.('ready');
   const loop = async (): Promise<never> => {

@@ -136,7 +136,8 @@ export function hostileBody(random: Random, bytes: number, model = 'm'): Buffer 
     (): string => `"messages":${hostile}`,
     (): string => `"messages":[{"role":"${role}","tool_call_id":"a","content":${hostile}}]`,
     (): string => `"messages":[{"role":"user","content":[{"type":"${random.pick(TYPES)}","content":${hostile}}]}]`,
-    (): string => `"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":${hostile}}]}]`,
+    (): string =>
+      `"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":${hostile}}]}]`,
     (): string => `"messages":[{"role":"user","content":"x"}],"tools":${hostile}`,
     (): string => `"messages":[{"role":"user","content":"x"}],"metadata":${hostile}`,
     (): string => `"messages":[{"role":"user","content":"x"}],"system":${hostile}`,
@@ -182,5 +183,7 @@ if (import.meta.main) {
   const { count, worst } = await search(randomFrom(seed), performance.now() + minutes * 60_000);
   console.log(`${count} bodies without a finding`);
   for (const [index, { bytes, limitMs, whole }] of SIZES.entries())
-    console.log(`${bytes} bytes${whole ? ' in the other thread' : ''}: at most ${worst[index]?.ms} ms of ${limitMs} (${worst[index]?.step})`);
+    console.log(`${bytes} bytes${whole
+      ? ' in the other thread'
+      : ''}: at most ${worst[index]?.ms} ms of ${limitMs} (${worst[index]?.step})`);
 }

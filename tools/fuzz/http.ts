@@ -110,8 +110,13 @@ const METHODS = [
   'CONNECT', 'get', 'FOO',
 ];
 const DICTIONARY = [
-  '\r\n', '\n', '\r', '\r\n\r\n', '\r\n ', '\r\n\t', '\0', ':', 'Content-Length: 0\r\n', 'Content-Length: 5\r\n', 'content-length: -1\r\n', 'content-length: 99999999\r\n', 'Transfer-Encoding: chunked\r\n', 'Transfer-Encoding : chunked\r\n', 'Transfer-Encoding: xchunked\r\n', 'Transfer-Encoding: chunked, identity\r\n',
-  'transfer-encoding: gzip, chunked\r\n', ' HTTP/1.0\r\n', ' HTTP/0.9\r\n', ' HTTP/2.0\r\n', ' HTTP/1.1\r\n', '0\r\n\r\n', 'ffffffffffffffff\r\n', '5;ext="\r\n', '-1\r\n', 'Host:\r\n', 'Host: a\r\nHost: b\r\n', 'Expect: 100-continue\r\n', 'Connection: close\r\n', '%00', '%', '../', 'GET / HTTP/1.1\r\nHost: x\r\n\r\n', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
+  '\r\n', '\n', '\r', '\r\n\r\n', '\r\n ', '\r\n\t', '\0', ':', 'Content-Length: 0\r\n', 'Content-Length: 5\r\n',
+  'content-length: -1\r\n', 'content-length: 99999999\r\n', 'Transfer-Encoding: chunked\r\n',
+  'Transfer-Encoding : chunked\r\n', 'Transfer-Encoding: xchunked\r\n', 'Transfer-Encoding: chunked, identity\r\n',
+  'transfer-encoding: gzip, chunked\r\n', ' HTTP/1.0\r\n', ' HTTP/0.9\r\n', ' HTTP/2.0\r\n', ' HTTP/1.1\r\n',
+  '0\r\n\r\n', 'ffffffffffffffff\r\n', '5;ext="\r\n', '-1\r\n', 'Host:\r\n', 'Host: a\r\nHost: b\r\n',
+  'Expect: 100-continue\r\n', 'Connection: close\r\n', '%00', '%', '../', 'GET / HTTP/1.1\r\nHost: x\r\n\r\n',
+  'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
   '\xff\xfe', ` ${'x'.repeat(
     9000,
   )}`, `x-big: ${'y'.repeat(20_000)}\r\n`, 'x-many: 1\r\n'.repeat(3000), 'a: b\r\n'.repeat(300),

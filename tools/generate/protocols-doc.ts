@@ -46,7 +46,8 @@ ${Object.entries(DEFAULT_CAPABILITIES).map(([name, value]) => `- \`${name}: ${St
 In a converted call, what the model does not take is left out, and the answer's header \`x-modelgateway-dropped\` names
 the fields as the client wrote them: \`output_config.effort, temperature\`. A value that is the default is not named.
 Three things are not lost but go another way: an answer's schema becomes an instruction (\`strictSchemas: false\`), the
-system message has the whole of a tool's description that is too long (\`toolDescriptionLength\`), and a conversation that
+system message has the whole of a tool's description that is too long (\`toolDescriptionLength\`), and a conversation
+that
 ends with the assistant gets a message that says to go on (\`prefill: false\`). Calls that pass through are not changed.
 
 Conversations that Anthropic's API would refuse are mended: texts without any words are left out, a tool call without a

@@ -69,9 +69,12 @@ describe('metrics', () => {
       `modelgateway_tokens_total{${labels},token_type="cached"}`,
       `modelgateway_tokens_total{${labels},token_type="output"}`,
       `modelgateway_cost_usd_total{${labels}}`,
-      `gen_ai_server_time_to_first_token_seconds_count{${genAi}}`, `gen_ai_server_request_duration_seconds_count{${genAi},error_type=""}`,
-      `gen_ai_client_token_usage_sum{${genAi},gen_ai_token_type="input"}`, `gen_ai_client_token_usage_sum{${genAi},gen_ai_token_type="output"}`,
-      'modelgateway_ledger_duration_seconds_count{operation="hold",outcome="Held"}', 'modelgateway_ledger_duration_seconds_count{operation="settle",outcome="Settled"}',
+      `gen_ai_server_time_to_first_token_seconds_count{${genAi}}`,
+      `gen_ai_server_request_duration_seconds_count{${genAi},error_type=""}`,
+      `gen_ai_client_token_usage_sum{${genAi},gen_ai_token_type="input"}`,
+      `gen_ai_client_token_usage_sum{${genAi},gen_ai_token_type="output"}`,
+      'modelgateway_ledger_duration_seconds_count{operation="hold",outcome="Held"}',
+      'modelgateway_ledger_duration_seconds_count{operation="settle",outcome="Settled"}',
     ], () => post(world, '/v1/chat/completions', chat('gpt-model', { stream: true, messages: LONG }))), [
       1, 1, 1, 600, 400, 200, 0.004, 1, 1, 1000, 200, 1, 1,
     ]);
@@ -119,7 +122,8 @@ describe('metrics', () => {
     world.openai.script(openaiChat({ usage: { prompt_tokens: 0, completion_tokens: 2000 } }));
     assert.deepEqual(await added([
       'modelgateway_unbilled_usd_total{model="tools-model",group="main"}',
-      'modelgateway_requests_total{endpoint="chat_completions",dialect="OpenAI",status="429",error_code="insufficient_quota"}',
+      'modelgateway_requests_total{endpoint="chat_completions",dialect="OpenAI",status="429",' +
+        'error_code="insufficient_quota"}',
       'modelgateway_requests_total{endpoint="other",dialect="OpenAI",status="404",error_code="not_found"}',
       'modelgateway_config_generation',
     ], async () => {

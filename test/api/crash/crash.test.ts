@@ -50,8 +50,10 @@ describe('killed at any moment under 100 calls at once', () => {
   const CALLS = 100;
   let scene: Scene;
   beforeAll(async () => {
+    // Refuse: the provider does not know of a lowered output limit
     scene = await createScene({ keys: [
-      { name: 'one', spec: 'quota: {limitUsd: "0.2"}' }, { name: 'two', spec: 'quota: {limitUsd: "10"}' },
+      { name: 'one', spec: 'quota: {limitUsd: "0.2", whenShort: Refuse}' },
+      { name: 'two', spec: 'quota: {limitUsd: "10", whenShort: Refuse}' },
     ], creditUsd: '0.45' });
   });
   afterAll(() => scene.remove());

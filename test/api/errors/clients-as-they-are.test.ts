@@ -37,7 +37,8 @@ describe('a refusal that no retry helps', () => {
   it('says so: a wrong key, and an empty account', async () => {
     const wrong = await post(world, '/v1/messages', message(), { 'x-api-key': 'sk-wrong' });
     assert.deepEqual([wrong.status, wrong.headers.get('x-should-retry')], [401, 'false']);
-    const poor = await post(world, '/v1/chat/completions', chat('gpt-model', { max_tokens: 4000, tools: [] }), {
+    const messages = [{ role: 'user', content: 'x'.repeat(5000) }];
+    const poor = await post(world, '/v1/chat/completions', chat('gpt-model', { messages }), {
       authorization: `Bearer ${KEYS.poor}`,
     });
     assert.deepEqual([poor.status, poor.headers.get('x-should-retry')], [402, 'false']);

@@ -139,7 +139,8 @@ describe('a quota that running calls hold', () => {
     gate.open();
     assert.deepEqual([status, code, (await running).status], [429, 'insufficient_quota', 200]);
     assert.match(text, pattern(
-      /^Running calls hold \$0\.039\d* of this key's quota of \$0\.0425 for November until they end: \$0\.0425 is left, /,
+      pattern(/^Running calls hold \$0\.039\d* of this key's quota of \$0\.0425 /,
+        /for November until they end: \$0\.0425 is left, /),
       /\$0\.00\d+ of it is free, and this call may cost up to \$0\.03\d+\. Try again when they have ended\. /,
       /An output limit \(max_tokens\) of \d+ would fit\. /,
     ));

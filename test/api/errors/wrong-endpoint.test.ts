@@ -50,7 +50,7 @@ describe('a model on an endpoint that is not its own', () => {
     ['/v1/images/generations', { model: 'film-model', prompt: 'x' }, VIDEOS],
     ['/v1/videos', { model: 'image-model', prompt: 'x' }, IMAGES],
   ] as const) {
-    it(`is 400 wrong_endpoint: ${body.model} on ${path}`, async () => {
+    it(`is 400 wrong_endpoint: ${String(body.model)} on ${path}`, async () => {
       const answer = await post(world, path, body);
       assert.deepEqual([answer.status, answer.json()], [400, {
         error: { message: expected, type: 'invalid_request_error', param: 'model', code: 'wrong_endpoint' },

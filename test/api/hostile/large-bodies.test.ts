@@ -50,7 +50,8 @@ describe('a large body', () => {
     ] as const;
     for (const [text, code] of pairs) {
       const [small, large] = [text, `${text}${' '.repeat(300_000)}`];
-      const answers = [await post(world, '/v1/chat/completions', small), await post(world, '/v1/chat/completions', large)];
+      const answers =
+        [await post(world, '/v1/chat/completions', small), await post(world, '/v1/chat/completions', large)];
       for (const answer of answers) assert.deepEqual([answer.status, answer.json().error.code], [400, code]);
       assert.equal(answers[0]?.json().error.message, answers[1]?.json().error.message);
     }

@@ -50,7 +50,7 @@ describe('requests', () => {
     assert.deepEqual({ ...JSON.parse(sent), messages: 0 }, { stream: true, messages:
       0, model: 'upstream-name-7', x: 1, max_completion_tokens: 4000, stream_options: { include_usage: true } });
   });
-  it('carry the provider\'s credential, the client\'s headers that the protocol has, and none of what is not the provider\'s business', async () => {
+  it('carry the provider\'s credential and the client\'s headers that the protocol has, and no others', async () => {
     world.openai.script(openaiChat());
     world.anthropic.script(anthropicMessage());
     const headers = {

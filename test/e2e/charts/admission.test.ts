@@ -197,7 +197,8 @@ describe.skipIf(missing)('admission', () => {
     it('are refused whosever they are, and checksums and commits are not', async () => {
       const random = 'aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5bC7dE9';
       const create = (note: string) =>
-        as('team-a').call('POST', `${at('team-a', 'apikeys')}?dryRun=All`, key('leak', 'standard', { annotations: { note } }));
+        as('team-a')
+          .call('POST', `${at('team-a', 'apikeys')}?dryRun=All`, key('leak', 'standard', { annotations: { note } }));
       for (const secret of [
         `gsk_${random}`, `AIza${random.slice(0, 35)}`, `hf_${random.slice(0, 34)}`, `ghp_${random.slice(0, 36)}`,
         `xai-${random}`, 'AKIAIOSFODNN7EXAMPLE', random,
@@ -206,7 +207,9 @@ describe.skipIf(missing)('admission', () => {
         assert.equal(status, INVALID, secret);
         assert.ok(!body.message.includes(secret));
       }
-      for (const harmless of ['0123456789abcdef'.repeat(4), 'a-long-name-of-words-that-goes-on-and-on-and-on', 'v1.2.3'])
+      for (const harmless of [
+        '0123456789abcdef'.repeat(4), 'a-long-name-of-words-that-goes-on-and-on-and-on', 'v1.2.3',
+      ])
         assert.notEqual((await create(harmless)).status, INVALID, harmless);
     });
 

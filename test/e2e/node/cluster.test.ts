@@ -89,7 +89,9 @@ describe.skipIf(missing)('a release on a node', () => {
   it('lets strangers reach the gateway, and neither its ledger nor its operator nor its demo', async () => {
     const places = [[
       'model-gateway', 80,
-    ], ['model-gateway-fleet', 8080], ['model-gateway-valkey', 6379], ['model-gateway-operator', 18000], ['model-gateway-demo', 4010]] as const;
+    ], ['model-gateway-fleet', 8080], ['model-gateway-valkey', 6379], ['model-gateway-operator', 18000], [
+      'model-gateway-demo', 4010,
+    ]] as const;
     await world.node.kubectl(
       'run', 'stranger', '--namespace', 'team-a', '--image', 'model-gateway:0.1.0', '--image-pull-policy', 'Never',
       '--restart', 'Never', '--command', '--', 'node', '--eval', CONNECT, JSON.stringify(places),

@@ -169,7 +169,8 @@ function podOf({ metadata, status }: KubeAnswer['body']): Pod {
   const [container] = status.containerStatuses ?? [];
   const ready = status.conditions?.find(({ type }: { type: string }) => type === 'Ready');
   return {
-    name: metadata.name, component: metadata.labels['app.kubernetes.io/component'] ?? '', containerId: container?.containerID ?? '',
+    name: metadata.name, component: metadata.labels['app.kubernetes.io/component'] ??
+      '', containerId: container?.containerID ?? '',
     ready: ready?.status === 'True', restarts: container?.restartCount ??
       0, ending: metadata.deletionTimestamp !== undefined,
     readyAfterSeconds: (Date.parse(ready?.lastTransitionTime) - Date.parse(metadata.creationTimestamp)) / 1000,

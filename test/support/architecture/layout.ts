@@ -106,7 +106,8 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/admin': { may: ['dataplane/listen.ts'] },
   'dataplane/pipeline': {
     may: [
-      'dataplane/body-worker', 'dataplane/clock.ts', 'dataplane/errors.ts', 'dataplane/snapshot', 'dataplane/state', 'dataplane/protocol',
+      'dataplane/body-worker', 'dataplane/clock.ts', 'dataplane/errors.ts', 'dataplane/snapshot', 'dataplane/state',
+      'dataplane/protocol',
       'dataplane/upstream', 'dataplane/ledger/lease.ts', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT,
     ],
   },
@@ -120,7 +121,8 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/tokenizer': { may: ['dataplane/fair-worker.ts'], packages: ['gpt-tokenizer'] },
   'dataplane/server': {
     may: [
-      'web', 'dataplane/body-worker', 'dataplane/clock.ts', 'dataplane/errors.ts', 'dataplane/listen.ts', 'dataplane/jobs',
+      'web', 'dataplane/body-worker', 'dataplane/clock.ts', 'dataplane/errors.ts', 'dataplane/listen.ts',
+      'dataplane/jobs',
       'dataplane/snapshot',
       'dataplane/state', 'dataplane/protocol', 'dataplane/pipeline', 'dataplane/telemetry/call-report.ts',
       ...LEDGER_CONTRACT,
@@ -132,9 +134,12 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   // configuration
   'dataplane/sidecar': {
     may: [
-      'dataplane/admin', 'dataplane/clock.ts', 'dataplane/polled-files.ts', 'dataplane/errors.ts', 'dataplane/listen.ts',
-      'dataplane/server/expect.ts', 'dataplane/server/in-flight.ts', 'dataplane/server/malformed.ts', 'dataplane/server/open-responses.ts',
-      'dataplane/server/reply-error.ts', 'dataplane/server/request-id.ts', 'dataplane/upstream/address.ts', 'dataplane/telemetry',
+      'dataplane/admin', 'dataplane/clock.ts', 'dataplane/polled-files.ts', 'dataplane/errors.ts',
+      'dataplane/listen.ts',
+      'dataplane/server/expect.ts', 'dataplane/server/in-flight.ts', 'dataplane/server/malformed.ts',
+      'dataplane/server/open-responses.ts',
+      'dataplane/server/reply-error.ts', 'dataplane/server/request-id.ts', 'dataplane/upstream/address.ts',
+      'dataplane/telemetry',
     ],
     packages: ['undici', 'pino', 'prom-client'],
   },

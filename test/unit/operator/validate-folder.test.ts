@@ -81,7 +81,7 @@ spec: {routes: [{routeSelector: {}}]}
     `${file}:${line} ${object}: ${message}`);
   const expected = [
     /^b\.yaml:1 ApiKey team\/no-account: The Account "team" does not exist/,
-    /^b\.yaml:6 ApiKey team\/no-group: The Group "nowhere" does not exist\. The Account "team" does not exist/,
+    /^b\.yaml:6 ApiKey team\/no-group: The Group "nowhere" does not exist\. There is "main"\. The Account "team"/,
     /^b\.yaml:11 ApiKey team\/typo: The Account "team" does not exist/,
     /^b\.yaml:11 ApiKey team\/typo: The Group "main" has no model "gtp"/,
     /^c\.yaml:1 Group model-gateway\/narrow: .*"nowhere" does not exist.*model "gtp".*channel "drect"/,

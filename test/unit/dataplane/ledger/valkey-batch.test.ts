@@ -12,7 +12,8 @@ import fc from 'fast-check';
 import { afterAll, describe, it } from 'vitest';
 import type { Limits, QuotaPeriod, SlotLimit } from '#ledger/ledger.ts';
 import {
-  admitOperation, settleHeldOperation, encodeBatch, holdOperation, progressOperation, limitsOperation, settleOperation, takeOperation,
+  admitOperation, settleHeldOperation, encodeBatch, holdOperation, progressOperation, limitsOperation, settleOperation,
+  takeOperation,
 } from '#ledger/valkey/operations.ts';
 import type { Operation } from '#ledger/valkey/operations.ts';
 import { parseReplies, parseReply } from '#ledger/valkey/replies.ts';

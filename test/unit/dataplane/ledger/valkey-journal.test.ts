@@ -126,7 +126,7 @@ describe('the journal', () => {
     assert.ok(readFileSync(join(folder, 'current.jsonl'), 'utf8').endsWith('\n'));
   });
 
-  test('knows which settlements are not older than an epoch, also after its files took turns and in the next process', async () => {
+  test('knows which settlements are as new as an epoch, also after its files change and in a new process', async () => {
     const since = async (journal: SettlementJournal, over: Partial<BucketScope>): Promise<string[]> => (
       (await journal.refills(part(over))).filter(({ args }) => args.at(-1) === '1').map(({ args: [id = ''] }) => id)
     );

@@ -64,7 +64,9 @@ const anthropicRest = fc.constantFrom(
   anthropicEvent({ type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 5 } }),
 );
 
-const openaiChunk = (delta: string, more = ''): string => `data: {"id":"c","created":1700000000,"model":"m","choices":[{"index":0,"delta":${delta},"finish_reason":null}]${more}}\n\n`;
+const openaiChunk = (delta: string, more = ''): string =>
+  `data: {"id":"c","created":1700000000,"model":"m","choices":[{"index":0,"delta":${delta},"finish_reason":null}]` +
+  `${more}}\n\n`;
 const callStart = fc.tuple(
   fc.constantFrom('"index":0,', '"index":1,', ''), fc.constantFrom('"id":"call_1",', '"id":"call_2",', ''),
   fc.constantFrom('"name":"plain",', '"name":"renamed",', ''), fc.constantFrom('', '{', '{}'),

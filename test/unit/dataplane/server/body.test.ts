@@ -236,7 +236,8 @@ describe('the bodies of one key or account', () => {
     const [a, b, other] = [{ uid: 'a', account: 'x' }, { uid: 'b', account: 'x' }, { uid: 'c', account: 'y' }];
     const held = [await reader.read(zeros(1000), a), await reader.read(zeros(1000), a)];
     const refused = async (owner: typeof a): Promise<string> =>
-      reader.read(zeros(1000), owner).then((body) => { body.drop(); return 'none'; }, (error: GatewayError) => error.code);
+      reader.read(zeros(1000), owner).then((body) => { body.drop(); return 'none'; }, (error: GatewayError) =>
+        error.code);
     assert.equal(await refused(a), 'rate_limit_exceeded');
     held.push(await reader.read(zeros(1000), b), await reader.read(zeros(1000), b));
     assert.equal(await refused({ uid: 'd', account: 'x' }), 'rate_limit_exceeded');
@@ -258,10 +259,13 @@ describe('a body that arrives too slowly', () => {
   it('is refused once its grace period is over, and a faster one is not', async () => {
     let nowMs = 0;
     let tick = (): void => undefined;
-    const clock = { monotonicMs: () => nowMs, every: (_ms: number, run: () => void) => { tick = run; return () => undefined; } };
+    const clock = {
+      monotonicMs: () => nowMs, every: (_ms: number, run: () => void) => { tick = run; return () => undefined; },
+    };
     const reader = createBodyReader({ maxBodyBytes: MIB, maxBufferedBytes: MIB }, clock);
     const [slow, fast] = [new Readable({ read: () => undefined }), new Readable({ read: () => undefined })];
-    const [slowly, fastly] = [slow, fast].map((stream) => reader.read(Object.assign(stream, { headers: {} }) as unknown as IncomingMessage));
+    const [slowly, fastly] =
+      [slow, fast].map((stream) => reader.read(Object.assign(stream, { headers: {} }) as unknown as IncomingMessage));
     slow.push(Buffer.alloc(1000));
     fast.push(Buffer.alloc(100_000));
     await once(fast, 'data');

@@ -202,7 +202,7 @@ test('a counter that is scraped again does not start over', async () => {
   assert.ok(first > 0 && second >= first, `${first} then ${second}`);
 });
 
-test('names and labels are as Prometheus wants them, and none but one metric\'s label names a key or an account', () => {
+test('names and labels are as Prometheus wants them, and only one metric has a label for a key', () => {
   const units = /_(seconds|bytes|usd|total|info|usage|holds|generation|in_use|connected|resources)$/;
   for (const [name, { type, labels, buckets }] of Object.entries<MetricRow>(METRICS)) {
     assert.match(name, /^(gen_ai|modelgateway|process|nodejs)_[a-z_]+$/);

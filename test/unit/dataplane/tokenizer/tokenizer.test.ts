@@ -23,7 +23,8 @@ describe('the tokenizer', () => {
     const [exact, counted] = [countTokens(PROSE), await tokenizer.count('key', [PROSE])];
     assert.ok(Math.abs(counted - exact) <= exact / 100, `${counted} instead of ${exact}`);
   });
-  it('takes words for special tokens as words', async () => assert.ok(await tokenizer.count('key', ['<|endoftext|>']) > 1));
+  it('takes words for special tokens as words', async () =>
+    assert.ok(await tokenizer.count('key', ['<|endoftext|>']) > 1));
   it('counts nothing as nothing', async () =>
     assert.deepEqual([await tokenizer.count('key', []), await tokenizer.count('key', ['', ''])], [0, 0]));
   it('takes what is beyond its bounds to be like what is before', async () => {
@@ -37,7 +38,8 @@ describe('the tokenizer', () => {
     assert.ok(counted > 1_000 && counted < 900_000, String(counted));
   });
   it('answers many at once, those without the library that it has no room for', async () => {
-    const counted = await Promise.all(Array.from({ length: 40 }, () => tokenizer.count('key', ['hello world, hello moon'])));
+    const counted =
+      await Promise.all(Array.from({ length: 40 }, () => tokenizer.count('key', ['hello world, hello moon'])));
     assert.ok(counted.every((tokens) => tokens === countTokens('hello world, hello moon') ||
       tokens === Math.ceil(23 / 4)), String(counted));
     assert.equal(counted[0], countTokens('hello world, hello moon'));

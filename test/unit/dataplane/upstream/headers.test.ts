@@ -10,7 +10,7 @@ const ANTHROPIC = allowHeaders(anthropic.clientHeaders);
 /** What a channel allows whose team trusts its tenants. */
 const ALL = allowHeaders(['*']);
 
-test('to the provider: what its protocol needs, and nothing of the connection, the credentials or the way it came', () => {
+test('to the provider: what its protocol needs, and nothing of the connection, credentials or proxies', () => {
   const kept = {
     'content-type':
       'application/json', accept: 'text/event-stream', 'user-agent': 'sdk/1', 'openai-beta': 'assistants=v2',

@@ -198,11 +198,14 @@ describe('a proxy', { timeout: 60_000 }, () => {
     server.publish(configOf([1]));
     await using proxy = await testProxy(server.port);
     await until(() => proxy.client.figures().connected);
-    for (let n = 0; n < 100; n += 1) proxy.client.reportRefusal({ route: 'main', channel: 'one', status: 401, connectError: '' });
+    for (let n = 0; n < 100; n += 1)
+      proxy.client.reportRefusal({ route: 'main', channel: 'one', status: 401, connectError: '' });
     proxy.client.reportRefusal({ route: 'main', channel: 'two', status: 404, connectError: '' });
     await until(() => heard.length >= 2);
     assert.deepEqual(
-      heard, [{ route: 'main', channel: 'one', status: 401, connectError: '' }, { route: 'main', channel: 'two', status: 404, connectError: '' }],
+      heard, [{ route: 'main', channel: 'one', status: 401, connectError: '' }, {
+        route: 'main', channel: 'two', status: 404, connectError: '',
+      }],
     );
   });
 });

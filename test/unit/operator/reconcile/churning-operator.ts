@@ -72,7 +72,8 @@ const collections: Readonly<Record<string, readonly unknown[]>> = {
   groups: [object('Group', { name: 'main', namespace: GATEWAY }, {
     type: 'Direct', priceRatio: '1', allowedNamespaces: { from: 'All' }, routes: [{ routeSelector: {} }],
   })],
-  namespaces: Array.from({ length: 100 }, (_, n) => ({ metadata: metadataOf({ name: `team-${n}`, namespace: '' }, 1) })),
+  namespaces: Array.from({ length: 100 }, (_, n) =>
+    ({ metadata: metadataOf({ name: `team-${n}`, namespace: '' }, 1) })),
 };
 const collectionOf = (path: string): string => (path.split('?')[0] ?? '').split('/').at(-1) ?? '';
 
@@ -82,7 +83,8 @@ let wake = (): void => undefined;
 
 async function* watchEvents(path: string, signal: AbortSignal): AsyncGenerator<WatchEvent> {
   const watched = collectionOf(path) === 'apikeys';
-  const aborted = new Promise<void>((resolve) => { signal.addEventListener('abort', () => resolve(), { once: true }); });
+  const aborted =
+    new Promise<void>((resolve) => { signal.addEventListener('abort', () => resolve(), { once: true }); });
   while (!signal.aborted) {
     if (watched) yield* events.splice(0);
     await Promise.race([aborted, watched ? new Promise<void>((resolve) => { wake = resolve; }) : aborted]);

@@ -97,7 +97,7 @@ test('a change makes the run that time would have made', async () => {
   assert.equal(runs(), 3);
 });
 
-test('settled resolves at once when idle, else when all changes are processed, those during a run included', async () => {
+test('settled resolves at once when idle, else when all changes, also those during a run, are processed', async () => {
   let release: () => void = () => undefined;
   const { loop, runs, pass } = setUp(async () => {
     await new Promise<void>((resolve) => { release = resolve; });
