@@ -94,8 +94,10 @@ export function compilePriceList({
         prices: prices.values(), groups: offering.values(),
         served: routes.flatMap(({ models }) => models.map(servedModel)),
       }),
-      groups: makePricingGroups(groups.filter(({ name }) =>
-        [...offering.get(name)?.offers.keys() ?? []].some((model) => prices.has(model)))),
+      groups: makePricingGroups(groups.map(({ name, displayName, priceRatioE9, access }) => ({
+        name, displayName, priceRatioE9,
+        memberNames: access?.$case === 'automatic' ? access.value.members : undefined,
+      })), (name) => [...offering.get(name)?.offers.keys() ?? []].some((model) => prices.has(model))),
     },
     groups: offering,
   };

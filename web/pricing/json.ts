@@ -4,13 +4,29 @@
 import { formatDecimal } from '../decimal.ts';
 import { modelFactsJson } from './model-facts.ts';
 import type { ModelFactsJson } from './model-facts.ts';
-import type { PriceList, PricingRow } from './price-list.ts';
+import type { PriceList, PricingGroup, PricingRow } from './price-list.ts';
 
 interface PricingJson {
   readonly object: 'list';
   readonly currency: 'USD';
-  readonly groups: readonly { readonly name: string; readonly display_name: string; readonly price_ratio: string }[];
+  readonly groups: readonly PricingJsonGroup[];
   readonly data: readonly PricingJsonRow[];
+}
+
+interface PricingJsonGroup {
+  readonly name: string;
+  readonly display_name: string;
+  readonly type: 'Direct' | 'Automatic';
+  /** null: Automatic, whose members have ratios. */
+  readonly price_ratio: string | null;
+  /** In order of preference, at the ratios that calls through this group pay; null: Direct. */
+  readonly members: readonly PricingJsonMember[] | null;
+}
+
+interface PricingJsonMember {
+  readonly name: string;
+  readonly display_name: string;
+  readonly price_ratio: string;
 }
 
 interface PricingJsonRow extends FactsOrNull {
@@ -42,10 +58,26 @@ export function pricingJson(pricing: PriceList['pricing']): PricingJson {
   return {
     object: 'list',
     currency: 'USD',
-    groups: pricing.groups.map(({ name, displayName, priceRatioE9 }) => (
-      { name, display_name: displayName, price_ratio: formatDecimal(priceRatioE9) })),
+    groups: pricing.groups.map(jsonGroup),
     data: pricing.rows.map(jsonRow),
   };
+}
+
+function jsonGroup({ name, displayName, priceRatioE9, members }: PricingGroup): PricingJsonGroup {
+  return {
+    name,
+    display_name: displayName,
+    type: members ? 'Automatic' : 'Direct',
+    price_ratio: members ? null : formatDecimal(priceRatioE9),
+    members: members?.map((member) => (
+      { name: member.name, display_name: member.displayName, price_ratio: formatE18(member.priceRatioE18) })) ?? null,
+  };
+}
+
+/** A decimal of 10^-18, as the product of two ratios is. */
+function formatE18(value: bigint): string {
+  const fraction = String(value % 10n ** 18n).padStart(18, '0').replace(/0+$/, '');
+  return `${value / 10n ** 18n}${fraction === '' ? '' : `.${fraction}`}`;
 }
 
 function jsonRow(row: PricingRow): PricingJsonRow {

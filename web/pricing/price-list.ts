@@ -41,6 +41,15 @@ export interface PricingGroup {
   readonly name: string;
   readonly displayName: string;
   readonly priceRatioE9: bigint;
+  /** Of an Automatic group, in order of preference; undefined: it is Direct. */
+  readonly members: readonly PricingMember[] | undefined;
+}
+
+export interface PricingMember {
+  readonly name: string;
+  readonly displayName: string;
+  /** The member's ratio times the Automatic group's, in 10^-18. */
+  readonly priceRatioE18: bigint;
 }
 
 /** A model as one group offers it. */

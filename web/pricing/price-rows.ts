@@ -53,10 +53,28 @@ export function makePricingRows({ prices, groups, served }: RowSources): Pricing
     .sort((a, b) => compareText(a.modelName, b.modelName));
 }
 
-/** Groups by display name. */
-export function makePricingGroups(groups: readonly PricingGroup[]): PricingGroup[] {
+/** A group as the configuration has it. */
+interface ConfiguredGroup extends Omit<PricingGroup, 'members'> {
+  /** Names of an Automatic group's members; undefined: it is Direct. */
+  readonly memberNames: readonly string[] | undefined;
+}
+
+/** The groups that `isShown`, by display name. */
+export function makePricingGroups(
+  groups: readonly ConfiguredGroup[], isShown: (name: string) => boolean,
+): PricingGroup[] {
+  const byName = new Map(groups.map((group) => [group.name, group]));
   return groups
-    .map(({ name, displayName, priceRatioE9 }) => ({ name, displayName, priceRatioE9 }))
+    .filter(({ name }) => isShown(name))
+    .map(({ name, displayName, priceRatioE9, memberNames }) => ({
+      name, displayName, priceRatioE9,
+      members: memberNames?.flatMap((memberName) => {
+        const member = byName.get(memberName);
+        if (!member) return [];
+        const priceRatioE18 = priceRatioE9 * member.priceRatioE9;
+        return [{ name: memberName, displayName: member.displayName, priceRatioE18 }];
+      }),
+    }))
     .sort((a, b) => compareText(a.displayName, b.displayName) || compareText(a.name, b.name));
 }
 

@@ -1,12 +1,13 @@
 /**
  * The price list over HTTP: a request → its answer. `GET /pricing` is a page or data by the Accept header,
  * `GET /pricing.json` is data, `GET /pricing/models/{name}` is a model's page, `GET /pricing/assets/*` is the pages'
- * style and script. Nothing here needs a key.
+ * style and script. `GET /` says what this is. Nothing here needs a key.
  * Answers carry an ETag; frequent views of one configuration are rendered once.
  */
 import { hash } from 'node:crypto';
 import type { State } from '../../state/state.ts';
 import { pricingJson } from '#web/pricing/json.ts';
+import { homeJson, renderHome } from '#web/home.ts';
 import { renderModelPage, renderPricingPage } from '#web/pricing/page.ts';
 import type { PricingSite } from '#web/pricing/page.ts';
 import { renderCalculationPart } from '#web/pricing/prices.ts';
@@ -63,18 +64,24 @@ const PLAIN_VIEW = queryKey(DEFAULT_QUERY);
 
 export interface PricingOptions {
   readonly title?: string;
+  /** Where people find the console; undefined: not known. */
+  readonly consoleUrl?: string | undefined;
   /** For views that are not cached. */
   readonly limit?: RenderBudget;
 }
+
+type ListOptions = Required<Pick<PricingOptions, 'title' | 'limit'>>;
 
 const unlimited: RenderBudget = (render) => render();
 
 /** The answer; undefined where the price list has nothing at the path. Throws too_busy where the limit does. */
 export function answerPricing(
-  request: PricingRequest, state: PricedState, { title = 'Model Gateway', limit = unlimited }: PricingOptions = {},
+  request: PricingRequest, state: PricedState,
+  { title = 'Model Gateway', limit = unlimited, consoleUrl }: PricingOptions = {},
 ): PricingAnswer | undefined {
   if (request.path === '/pricing' || request.path === '/pricing.json')
     return answerList(request, state, { title, limit });
+  if (request.path === '/') return answerHome(request, { title, consoleUrl });
   if (request.path.startsWith(MODEL_ROOT)) return answerModel(request, state, { title, limit });
   const found = findAsset(request.path);
   if (!found) return undefined;
@@ -89,8 +96,18 @@ export function answerPricing(
   };
 }
 
+function answerHome(
+  { accept, path, origin }: PricingRequest, { title, consoleUrl }: { title: string; consoleUrl: string | undefined },
+): PricingAnswer {
+  if (negotiate(accept, path) === 'json') {
+    const body = Buffer.from(JSON.stringify(homeJson({ origin, consoleUrl }, title)));
+    return { status: 200, headers: JSON_HEADERS, body };
+  }
+  return { status: 200, headers: PAGE_HEADERS, body: Buffer.from(renderHome({ origin, consoleUrl }, siteOf(title))) };
+}
+
 function answerModel(
-  { path, origin, ifNoneMatch }: PricingRequest, state: PricedState, { title, limit }: Required<PricingOptions>,
+  { path, origin, ifNoneMatch }: PricingRequest, state: PricedState, { title, limit }: ListOptions,
 ): PricingAnswer | undefined {
   const name = decodeName(path.slice(MODEL_ROOT.length));
   const row = state.pricing.rows.find(({ modelName }) => modelName === name);
@@ -109,7 +126,7 @@ function decodeName(encoded: string): string | undefined {
   }
 }
 
-function answerList(request: PricingRequest, state: PricedState, options: Required<PricingOptions>): PricingAnswer {
+function answerList(request: PricingRequest, state: PricedState, options: ListOptions): PricingAnswer {
   const format = negotiate(request.accept, request.path);
   const { body, etag } = format === 'json' ? renderJson(state) : renderPage(request.search, state, options);
   const headers = { ...(format === 'json' ? JSON_HEADERS : PAGE_HEADERS), etag };
@@ -131,7 +148,7 @@ function renderJson(state: PricedState): Rendered {
   return cached(cacheOf(state), 'json', () => JSON.stringify(pricingJson(state.pricing)));
 }
 
-function renderPage(search: string, state: PricedState, { title, limit }: Required<PricingOptions>): Rendered {
+function renderPage(search: string, state: PricedState, { title, limit }: ListOptions): Rendered {
   const parameters = new URLSearchParams(search);
   const query = parsePricingQuery(parameters, state.pricing);
   // the calculator's script asks for a few lines of the page

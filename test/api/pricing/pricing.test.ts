@@ -55,11 +55,12 @@ describe('/pricing.json', () => {
     assert.deepEqual([list.object, list.currency], ['list', 'USD']);
     assert.deepEqual(list.groups.toSorted((a: Json, b: Json) => (a.name < b.name ? -1 : 1)), [
       {
-        name: 'main', display_name: 'Main', price_ratio: '1',
-      }, { name: 'nobodys', display_name: 'Nobody\'s', price_ratio: '1' },
+        name: 'main', display_name: 'Main', type: 'Direct', price_ratio: '1', members: null,
+      }, { name: 'nobodys', display_name: 'Nobody\'s', type: 'Direct', price_ratio: '1', members: null },
       {
-        name: 'smart', display_name: 'smart', price_ratio: '1',
-      }, { name: 'vip', display_name: 'V<i>P', price_ratio: '2.5' },
+        name: 'smart', display_name: 'smart', type: 'Automatic', price_ratio: null,
+        members: [{ name: 'vip', display_name: 'V<i>P', price_ratio: '2.5' }],
+      }, { name: 'vip', display_name: 'V<i>P', type: 'Direct', price_ratio: '2.5', members: null },
     ]);
     assert.deepEqual(rowOf(list, 'more-model'), {
       model_name: 'more-model', vendor: 'More & Co', quota_type:

@@ -17,8 +17,8 @@ describe('/pricing.json', () => {
       object: 'list',
       currency: 'USD',
       groups: [
-        { name: 'auto-a', display_name: 'Auto-A', price_ratio: '1' },
-        { name: 'vip', display_name: 'VIP', price_ratio: '1.5' },
+        { name: 'auto-a', display_name: 'Auto-A', type: 'Direct', price_ratio: '1', members: null },
+        { name: 'vip', display_name: 'VIP', type: 'Direct', price_ratio: '1.5', members: null },
       ],
       data: [
         {
@@ -47,6 +47,23 @@ describe('/pricing.json', () => {
     const ratios = pricingJson(pricing).data.map((row) =>
       [row.model_name, row.cache_ratio, row.cache_write_ratio, row.cache_write_1h_ratio]);
     assert.deepEqual(ratios, [['cached', '0.5', null, null], ['plain', null, null, null]]);
+  });
+
+  test('an automatic group has members at the ratios that they are paid at, and no ratio of its own', () => {
+    const { pricing } = sampleState({
+      tokens: [['m', 'v', '1', '4']],
+      groups: [
+        { name: 'auto-a', displayName: 'Auto-A', members: ['vip', 'standard'], priceRatio: '0.333333333' },
+        { name: 'standard', displayName: 'Standard' },
+        { name: 'vip', displayName: 'VIP', priceRatio: '1.5' },
+      ],
+    });
+    assert.deepEqual(pricingJson(pricing).groups[0], {
+      name: 'auto-a', display_name: 'Auto-A', type: 'Automatic', price_ratio: null, members: [
+        { name: 'vip', display_name: 'VIP', price_ratio: '0.4999999995' },
+        { name: 'standard', display_name: 'Standard', price_ratio: '0.333333333' },
+      ],
+    });
   });
 
   test('an empty list is a list', () => {
