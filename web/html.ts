@@ -30,6 +30,12 @@ export function flag(attribute:
 
 export const NOTHING = new Html('');
 
+/** Each line as text, for `<pre>` and `<textarea>`. */
+export function preformatted(text: string): Html {
+  const [first = '', ...rest] = text.split('\n');
+  return html`${first}${rest.map((line) => html`\n${line}`)}`;
+}
+
 function render(value: HtmlValue): string {
   if (value instanceof Html) return value.markup;
   if (typeof value === 'object') return value.map(render).join('');

@@ -1,12 +1,11 @@
 /** [P] The fields of a key's form, which creating and editing a key share. */
 import { pluralize } from '#web/format.ts';
-import { flag, html, NOTHING } from '#web/html.ts';
+import { flag, html, NOTHING, preformatted } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { PERIODS, WHEN_SHORT } from '../forms/api-key.ts';
 import type { FormError, KeyField, KeyForm } from '../forms/api-key.ts';
 import type { EditField, ConcurrentChange } from '../forms/key-changes.ts';
 import { renderErrors, fieldId, renderHint, selectField, textField, describedBy } from '../views/form-fields.ts';
-import { preformatted } from '../views/fragments.ts';
 import type { GroupChoice } from './key-choices.ts';
 
 export interface KeyFormView {

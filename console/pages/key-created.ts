@@ -4,18 +4,19 @@
  */
 import { hash } from 'node:crypto';
 import type { ApiKey } from '#crds/types.gen.ts';
-import { html, NOTHING } from '#web/html.ts';
+import { html, NOTHING, preformatted } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
+import { ENDPOINTS } from '#web/pricing/model-facts.ts';
+import type { Endpoint } from '#web/pricing/model-facts.ts';
+import { renderSnippets } from '#web/pricing/model-page.ts';
+import { EXAMPLE_MODEL, EXAMPLE_URL, snippetsOf } from '#web/snippets.ts';
 import { KEY_LABEL, secretNameOf } from '../../operator/store/key-secret.ts';
 import { AccessError } from '../access/access.ts';
 import { groupChoices } from '../keys/key-choices.ts';
 import { factsOf } from '../keys/key-facts.ts';
-import { EXAMPLE_MODEL, EXAMPLE_URL, snippetsOf } from '../keys/key-snippets.ts';
-import type { Snippet } from '../keys/key-snippets.ts';
 import { keyPath, renderKeyHead, requestedKey } from '../keys/requested-key.ts';
 import { claimReveal, REVEAL_WINDOW_MS, isRevealed } from '../keys/key-reveal.ts';
 import type { HandlerResult, ConsoleDeps, ConsoleRoute, PageRequest } from '../route.ts';
-import { preformatted } from '../views/fragments.ts';
 import type { Backend } from '../views/fragments.ts';
 
 export const keyCreatedRoutes: readonly ConsoleRoute[] =
@@ -33,7 +34,7 @@ async function createdPage(request: PageRequest): Promise<HandlerResult> {
   const apiKey = await requestedKey(request);
   const made = await findCreatedKey(request, apiKey);
   const view = {
-    apiKey, made, gatewayUrl: deps.gatewayUrl, model: firstModel(deps, apiKey), backend: deps.access.backend,
+    apiKey, made, gatewayUrl: deps.gatewayUrl, call: firstCall(deps, apiKey), backend: deps.access.backend,
   };
   if (query.has('part')) return { fragment: renderCreated(view) };
   return { page: { title: `The key of ${apiKey.metadata.name}`, active:
@@ -83,14 +84,24 @@ async function readKey(
   }
 }
 
-/** A chat model that the key can call. The price page tells the same to everybody. */
-function firstModel({ resources, gatewayNamespace }: ConsoleDeps, { metadata, spec }: ApiKey): string | undefined {
+interface FirstCall {
+  readonly model: string;
+  readonly endpoint: Endpoint;
+}
+
+/** The first model that the key can call, rather one that chats than another; undefined: none is known. */
+function firstCall({ resources, gatewayNamespace }: ConsoleDeps, { metadata, spec }: ApiKey): FirstCall | undefined {
   const facts = resources();
   const groups = facts.groups.filter(({ metadata: { name } }) => name === spec.groupRef.name);
   const [choice] = groupChoices(groups, facts, { namespace: metadata.namespace, gatewayNamespace, current: '' });
-  const chat = new Set(facts.modelRoutes.flatMap(({ spec: route }) =>
-    route.models.filter(({ endpoints }) => endpoints.includes('Chat')).map(({ name }) => name)));
-  return choice?.models.find((model) => chat.has(model) && (spec.models?.includes(model) ?? true));
+  const callable = new Set(choice?.models.filter((model) => spec.models?.includes(model) ?? true));
+  const served = facts.modelRoutes.flatMap(({ spec: { models } }) => models).filter(({ name }) => callable.has(name));
+  for (const endpoint of ENDPOINTS) {
+    const names = new Set(served.filter(({ endpoints }) => endpoints.includes(endpoint)).map(({ name }) => name));
+    const model = choice?.models.find((name) => names.has(name));
+    if (model !== undefined) return { model, endpoint };
+  }
+  return undefined;
 }
 
 function numberOf(text: string | null): number {
@@ -114,8 +125,8 @@ interface CreatedView {
   readonly made: CreatedKey;
   /** undefined: nobody has told. */
   readonly gatewayUrl: string | undefined;
-  /** A chat model that the key can call, as far as is known. */
-  readonly model: string | undefined;
+  /** A model that the key can call, as far as is known: one that chats, if there is one. */
+  readonly call: FirstCall | undefined;
   readonly backend: Backend;
 }
 
@@ -154,12 +165,14 @@ function renderCreatedState(view: CreatedView): Html {
   }
 }
 
-function renderShown({ apiKey, gatewayUrl, model }: CreatedView, text: string): Html {
+function renderShown({ apiKey, gatewayUrl, call }: CreatedView, text: string): Html {
   const { readiness } = factsOf(apiKey);
-  const snippets = snippetsOf({ url: gatewayUrl ?? EXAMPLE_URL, key: text, model: model ?? EXAMPLE_MODEL });
+  const snippets = snippetsOf({
+    url: gatewayUrl ?? EXAMPLE_URL, key: text, ...call ?? { model: EXAMPLE_MODEL, endpoint: 'Chat' },
+  });
   const placeholders = [...(gatewayUrl === undefined
     ? [`${EXAMPLE_URL} stands for the gateway's address, which this console was not told`]
-    : []), ...(model === undefined ? [`${EXAMPLE_MODEL} for a model's name`] : [])];
+    : []), ...(call === undefined ? [`${EXAMPLE_MODEL} for a model's name`] : [])];
   return html`<p class="key-once"><b>Keep it now: it is shown only this once.</b> Whoever has it spends your money, \
 so treat it like a password.</p>
 <div class="secret"><code id="key-text">${text}</code><button type="button" class="button small" data-copy="key-text" \
@@ -168,17 +181,7 @@ ${readiness.state === 'NotReady' && !readiness.underWay ? html`<div class="notic
 <b>It does not work yet: ${readiness.reason}.</b> ${readiness.message}</p></div>` : NOTHING}
 <section class="section" aria-labelledby="first-call"><h2 id="first-call">Your first call</h2>
 ${placeholders.length === 0 ? NOTHING : html`<p class="hint" id="placeholders">${placeholders.join(', and ')}.</p>`}
-<div class="snippets">${snippets.map(renderSnippet)}</div></section>`;
-}
-
-function renderSnippet({ id, label, code }: Snippet): Html {
-  return html`<div><div class="snippet-head"><h3 id="snippet-${id}-title">${label}</h3>\
-<button type="button" class="button small" data-copy="snippet-${id}" hidden>Copy<span class="vh"> ${label}</span>\
-</button></div>
-<pre class="code" tabindex="0" role="region" aria-labelledby="snippet-${id}-title"><code id="snippet-${id}">\
-${preformatted(
-  code,
-)}</code></pre></div>`;
+${renderSnippets(snippets)}</section>`;
 }
 
 function renderWaiting({ apiKey }: CreatedView, late: boolean): Html {

@@ -1,7 +1,7 @@
 /** The list of API keys, its live part, and its switches. */
 import { hash } from 'node:crypto';
 import { pluralize, formatCount } from '#web/format.ts';
-import { flag, html, NOTHING } from '#web/html.ts';
+import { flag, html, NOTHING, preformatted } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { accountIdOf } from '../../operator/store/resources.ts';
 import { AccessError } from '../access/access.ts';
@@ -15,7 +15,7 @@ import type { KeyRights } from '../keys/keys-table.ts';
 import { changeKey, readSwitchValue, requestedKeyWithUid, SWITCH_FORM } from '../keys/requested-key.ts';
 import type { Switched } from '../keys/requested-key.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
-import { csrfField, preformatted, renderMissingRight } from '../views/fragments.ts';
+import { csrfField, renderMissingRight } from '../views/fragments.ts';
 import type { Backend } from '../views/fragments.ts';
 
 export const keysRoutes: readonly ConsoleRoute[] = [

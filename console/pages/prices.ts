@@ -2,10 +2,12 @@
 import { compilePrice } from '#ledger/price.ts';
 import type { CompiledPrice } from '#ledger/price.ts';
 import { ONE_E9 } from '#snapshot/decimal.ts';
-import { QuotaType } from '#snapshot/snapshot.gen.ts';
-import type { DirectAccess, Group, ModelRoute, PriceCatalog, Snapshot } from '#snapshot/snapshot.gen.ts';
+import { Endpoint, Input, QuotaType } from '#snapshot/snapshot.gen.ts';
+import type { DirectAccess, Group, Model, ModelRoute, PriceCatalog, Snapshot } from '#snapshot/snapshot.gen.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
+import type { Endpoint as EndpointName, ServedModel } from '#web/pricing/model-facts.ts';
+import { renderModel, renderModelName } from '#web/pricing/model-page.ts';
 import type { OfferingGroup, PricedCandidate, PricedOffer, PriceList } from '#web/pricing/price-list.ts';
 import { makePricingGroups, makePricingRows } from '#web/pricing/price-rows.ts';
 import type { ModelPrice } from '#web/pricing/price-rows.ts';
@@ -16,7 +18,10 @@ import { rankRows } from '#web/pricing/rows.ts';
 import type { RankedRow } from '#web/pricing/rows.ts';
 import type { Resources } from '../../operator/store/resources.ts';
 import { translate } from '../../operator/translate/translate.ts';
+import { AccessError } from '../access/access.ts';
 import type { HandlerResult, ConsoleDeps, ConsoleRoute, PageRequest } from '../route.ts';
+
+const MODEL_ROOT = '/prices/models/';
 
 /** What is worked out once for each console, and once for each list. */
 const compilers = new WeakMap<ConsoleDeps, ReturnType<typeof createPriceLists>>();
@@ -46,7 +51,22 @@ function ranked(list: PriceList): readonly RankedRow[] {
   return rows;
 }
 
-export const pricesRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/prices', handle: showPrices }];
+function showModel({ deps, params }: PageRequest): HandlerResult {
+  const list = priceListOf(deps);
+  const name = params['name'] ?? '';
+  const row = list.pricing.rows.find(({ modelName }) => modelName === name);
+  if (!row) throw new AccessError('NotFound', 'No PriceCatalog has a price for a model of this name.');
+  const body = html`<div class="page-head"><div><nav class="crumbs" aria-label="Where this page is"><ol>\
+<li><a href="/prices">Prices</a></li><li aria-current="page"><bdi>${name}</bdi></li></ol></nav>
+<h1>${renderModelName(name)}</h1></div></div>
+<div class="prices">${renderModel(list, row, { gatewayUrl: deps.gatewayUrl })}</div>`;
+  return { page: { title: `${name} · Prices`, active: 'prices', body, scripts: ['copy.js'], styles: ['pricing.css'] } };
+}
+
+export const pricesRoutes: readonly ConsoleRoute[] = [
+  { method: 'GET', path: '/prices', handle: showPrices },
+  { method: 'GET', path: '/prices/models/:name', handle: showModel },
+];
 
 /** The price list of the resources; the same object as before where nothing that prices come from has changed. */
 export function createPriceLists(gatewayNamespace: string): (resources: Resources) => PriceList {
@@ -70,11 +90,30 @@ export function compilePriceList({
   const offering = offeringGroups(groups, new Map(routes.map((route) => [route.name, route])), prices);
   return {
     pricing: {
-      rows: makePricingRows(prices.values(), offering.values()),
-      groups: makePricingGroups(groups.filter(({ name }) =>
-        [...offering.get(name)?.offers.keys() ?? []].some((model) => prices.has(model)))),
+      rows: makePricingRows({
+        prices: prices.values(), groups: offering.values(),
+        served: routes.flatMap(({ models }) => models.map(servedModel)),
+      }),
+      groups: makePricingGroups(groups.map(({ name, displayName, priceRatioE9, access }) => ({
+        name, displayName, priceRatioE9,
+        memberNames: access?.$case === 'automatic' ? access.value.members : undefined,
+      })), (name) => [...offering.get(name)?.offers.keys() ?? []].some((model) => prices.has(model))),
     },
     groups: offering,
+  };
+}
+
+const ENDPOINTS: Readonly<Partial<Record<Endpoint, EndpointName>>> = {
+  [Endpoint.CHAT]: 'Chat', [Endpoint.EMBEDDINGS]: 'Embeddings',
+  [Endpoint.IMAGES]: 'Images', [Endpoint.VIDEOS]: 'Videos',
+};
+
+function servedModel(
+  { name, endpoints, inputs, contextTokens, maxOutputTokens }: Model,
+): ServedModel & { readonly name: string } {
+  return {
+    name, contextTokens, maxOutputTokens, acceptsImages: inputs.includes(Input.IMAGE),
+    endpoints: endpoints.flatMap((endpoint) => ENDPOINTS[endpoint] ?? []),
   };
 }
 
@@ -159,5 +198,5 @@ ${publicHref === undefined
   : html`<p class="soft">Also without signing in: <a href="${publicHref}">${publicHref.replace(
     /^https?:\/\//, '',
   )}</a></p>`}</div>
-<div class="prices">${renderPrices(list, query, ranked)}</div>`;
+<div class="prices">${renderPrices(list, query, { ranked, modelRoot: MODEL_ROOT })}</div>`;
 }

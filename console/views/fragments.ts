@@ -10,12 +10,6 @@ export function csrfField(csrf: string): Html {
   return html`<input type="hidden" name="${CSRF_FIELD}" value="${csrf}">`;
 }
 
-/** Each line as text, for `<pre>` and `<textarea>`. */
-export function preformatted(text: string): Html {
-  const [first = '', ...rest] = text.split('\n');
-  return html`${first}${rest.map((line) => html`\n${line}`)}`;
-}
-
 export type Backend = 'Kubernetes' | 'Files';
 
 /** One sentence: which right it takes, and where. */

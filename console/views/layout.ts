@@ -19,7 +19,7 @@ interface LayoutOptions {
 type SignOut = 'Here' | 'ByProxy';
 
 const NAVIGATION: readonly { readonly item: NavigationItem; readonly path: string; readonly label: string }[] = [
-  { item: 'keys', path: '/keys', label: 'Keys' },
+  { item: 'keys', path: '/keys', label: 'API Keys' },
   { item: 'wallet', path: '/wallet', label: 'Wallet' },
   { item: 'prices', path: '/prices', label: 'Prices' },
 ];
@@ -61,7 +61,7 @@ ${person ? navigation(active) : NOTHING}${person ? personBox(person) : NOTHING}<
 function navigation(active: NavigationItem | undefined): Html {
   const items = NAVIGATION.map(({ item, path, label }) =>
     html`<li><a href="${path}"${item === active ? html` aria-current="page"` : NOTHING}>${label}</a></li>`);
-  return html`<nav class="site-nav" aria-label="Console"><ul>${items}</ul></nav>
+  return html`<nav class="site-nav" aria-label="Personal center"><ul>${items}</ul></nav>
 `;
 }
 

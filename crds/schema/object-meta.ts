@@ -29,7 +29,18 @@ const NAMELESS = fieldError(['metadata', 'name'], 'Required value: name is requi
 export function identityErrors(object: JsonObject, schema: KindSchema): FieldError[] {
   const { metadata } = object;
   const saidBySchema = metadata !== undefined && metadata !== null && !isJsonObject(metadata); // its type
-  return [...typeErrors(object, schema), ...(saidBySchema ? [] : metadataErrors(metadata))];
+  const errors = [...typeErrors(object, schema), ...(saidBySchema ? [] : metadataErrors(metadata))];
+  if (schema.kind !== 'Group' || !isJsonObject(metadata)) return errors;
+  return errors.map((error) => withDisplayName(error, metadata));
+}
+
+/** People know a group by a name with capitals and spaces, which goes elsewhere. */
+function withDisplayName(error: FieldError, { name }: JsonObject): FieldError {
+  if (typeof name !== 'string' || !error.message.endsWith(NAME_RULE)) return error;
+  const suggested = name.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '');
+  if (!DNS_SUBDOMAIN.test(suggested) || suggested.length > MAX_LABEL_LENGTH) return error;
+  return { ...error, message: `${error.message}; call it ${suggested}, and write the name that people see into `
+    + `spec.displayName: ${JSON.stringify(name)}` };
 }
 
 function typeErrors(object: JsonObject, schema: KindSchema): FieldError[] {

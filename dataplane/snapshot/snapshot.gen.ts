@@ -671,6 +671,10 @@ export interface Price {
   /** absent: cache_write_ratio x 1.6, exactly */
   readonly cacheWrite1hRatioE9?: bigint | undefined;
   readonly requestNanoUsd: bigint;
+  /** the catalog gives none: it counts, and no page shows it */
+  readonly cacheRatioDefaulted: boolean;
+  /** likewise */
+  readonly cacheWriteRatioDefaulted: boolean;
 }
 
 function createBaseSnapshot(): Snapshot {
@@ -2416,6 +2420,8 @@ function createBasePrice(): Price {
     cacheWriteRatioE9: 0n,
     cacheWrite1hRatioE9: undefined,
     requestNanoUsd: 0n,
+    cacheRatioDefaulted: false,
+    cacheWriteRatioDefaulted: false,
   };
 }
 
@@ -2465,6 +2471,12 @@ export const Price: MessageFns<Price> = {
         throw new globalThis.Error("value provided for field message.requestNanoUsd of type int64 too large");
       }
       writer.uint32(72).int64(message.requestNanoUsd);
+    }
+    if (message.cacheRatioDefaulted !== false) {
+      writer.uint32(80).bool(message.cacheRatioDefaulted);
+    }
+    if (message.cacheWriteRatioDefaulted !== false) {
+      writer.uint32(88).bool(message.cacheWriteRatioDefaulted);
     }
     return writer;
   },
@@ -2552,6 +2564,22 @@ export const Price: MessageFns<Price> = {
             }
 
             message.requestNanoUsd = reader.int64() as bigint;
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.cacheRatioDefaulted = reader.bool();
+            continue;
+          }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.cacheWriteRatioDefaulted = reader.bool();
             continue;
           }
         }

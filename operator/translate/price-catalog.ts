@@ -96,7 +96,8 @@ function readPrice(fields: FieldReader, model: PriceCatalogModel): Price {
     fields.decimal(`spec.models "${model.name}": ${field}`, model[field] ?? fallback);
   const { name, vendor } = model;
   if (model.quotaType === 'Request') {
-    const free = { modelRatioE9: 0n, completionRatioE9: 0n, cacheRatioE9: 0n, cacheWriteRatioE9: 0n };
+    const free = { modelRatioE9: 0n, completionRatioE9: 0n, cacheRatioE9: 0n, cacheWriteRatioE9: 0n,
+      cacheRatioDefaulted: false, cacheWriteRatioDefaulted: false };
     return { name, vendor, quotaType: QuotaType.REQUEST, ...free, requestNanoUsd: read('requestUsd', '') };
   }
   return {
@@ -107,6 +108,8 @@ function readPrice(fields: FieldReader, model: PriceCatalogModel): Price {
     completionRatioE9: read('completionRatio', DEFAULT_RATIO),
     cacheRatioE9: read('cacheRatio', DEFAULT_RATIO),
     cacheWriteRatioE9: read('cacheWriteRatio', DEFAULT_CACHE_WRITE_RATIO),
+    cacheRatioDefaulted: model.cacheRatio === undefined,
+    cacheWriteRatioDefaulted: model.cacheWriteRatio === undefined,
     ...(model.cacheWrite1hRatio === undefined ? {} : { cacheWrite1hRatioE9: read('cacheWrite1hRatio', '') }),
     requestNanoUsd: 0n,
   };

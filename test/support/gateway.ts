@@ -42,7 +42,7 @@ export interface GatewayOptions {
   readonly maxBodyBytes?: number;
   readonly corsOrigins?: readonly string[];
   readonly maxBufferedBytes?: number;
-  readonly consoleUrl?: () => string;
+  readonly consoleUrl?: () => string | undefined;
   readonly nowMs?: () => number;
   readonly monotonicMs?: () => number;
   readonly timers?: Partial<Timers>;

@@ -93,6 +93,8 @@ export function parseCount(typed: string): bigint | undefined {
 }
 
 /** The counts that a model's price depends on. */
-export function countsOf({ quotaType }: PricingRow): readonly CountName[] {
-  return COUNT_NAMES.filter((name) => (name === 'generations') === (quotaType === 'Request'));
+export function countsOf({ quotaType, stated }: PricingRow): readonly CountName[] {
+  const isStated: Partial<Record<CountName, boolean>> = { ...stated, cached: stated.cache };
+  return COUNT_NAMES.filter((name) =>
+    (name === 'generations') === (quotaType === 'Request') && isStated[name] !== false);
 }

@@ -63,9 +63,10 @@ ${renderResult(list, calculated, names)}
 }
 
 /** The list's own view goes with the calculation. */
-function hiddenView({ text, vendor, quotaType, group, sort }: PricingQuery): Html {
+function hiddenView({ text, vendor, quotaType, use, group, sort }: PricingQuery): Html {
   const kept = [
-    ['q', text], ['vendor', vendor], ['type', quotaType?.toLowerCase()], ['group', group], ['sort', formatSort(sort)],
+    ['q', text], ['vendor', vendor], ['type', quotaType?.toLowerCase()], ['use', use], ['group', group],
+    ['sort', formatSort(sort)],
   ] as const;
   return html`${kept.map(([name, value]) => value ? html`<input type="hidden" name="${name}" \
 value="${value}">` : NOTHING)}`;
@@ -90,7 +91,7 @@ aria-describedby="${id}-fault"${faulty ? html` aria-invalid="true"` : NOTHING}>\
 function renderResult(list: PriceList, { row, group, counts }: Calculated, names: readonly CountName[]): Html {
   const prices = pricesOf(list, row, group);
   if (prices.length === 0) return renderNotOffered(list, row, group);
-  const known = knownCounts(counts);
+  const known = knownCounts(counts, names);
   const { low, high } = estimate(prices, known);
   const faulty = names.some((name) => counts[name] === undefined);
   return html`<div class="estimate" id="estimate" data-figures="${JSON.stringify(prices.map(figuresOf))}">
@@ -157,9 +158,13 @@ function groupRatioWords({ pricing, groups }: PriceList, name: string): string {
   return `the ratio of the member that serves the call${ratio === '1' ? '' : ` × group ratio ${ratio}`}`;
 }
 
-function knownCounts(counts: Calculated['counts']): Counts {
-  const { input = 0n, cached = 0n, cacheWrite5m = 0n, cacheWrite1h = 0n, output = 0n, generations = 0n } = counts;
-  return { input, cached, cacheWrite5m, cacheWrite1h, output, generations };
+/** What the model is priced by; other counts, of another model, are left out. */
+function knownCounts(counts: Calculated['counts'], names: readonly CountName[]): Counts {
+  const known = (name: CountName): bigint => names.includes(name) ? counts[name] ?? 0n : 0n;
+  return {
+    input: known('input'), cached: known('cached'), cacheWrite5m: known('cacheWrite5m'),
+    cacheWrite1h: known('cacheWrite1h'), output: known('output'), generations: known('generations'),
+  };
 }
 
 /** Decimal strings: JSON has no whole numbers of this size. */

@@ -4,6 +4,7 @@
 import { formatDecimal } from '../decimal.ts';
 import { flag, html, NOTHING } from '../html.ts';
 import type { Html } from '../html.ts';
+import { USE_NAMES, USES } from './facts.ts';
 import type { OfferingGroup, PriceList, PricingGroup } from './price-list.ts';
 import { COLUMNS, formatSort } from './query.ts';
 import type { Column, PricingQuery } from './query.ts';
@@ -27,6 +28,8 @@ placeholder="Model or vendor" spellcheck="false" autocapitalize="none"></label>
 <label><span>Vendor</span><select name="vendor"><option value="">All vendors</option>${vendors.map((vendor) => (
   html`<option value="${vendor}"${flag('selected', vendor === query.vendor)}>${vendor ||
     '—'}</option>`))}</select></label>
+<label><span>Use</span><select name="use"><option value="">Any use</option>${USES.map((use) => (
+  html`<option value="${use}"${flag('selected', use === query.use)}>${USE_NAMES[use]}</option>`))}</select></label>
 <label><span>Quota type</span><select name="type"><option value="">All types</option>\
 <option value="token"${flag('selected', query.quotaType === 'Token')}>Token-based</option>\
 <option value="request"${flag('selected', query.quotaType === 'Request')}>Per-request</option></select></label>
@@ -57,9 +60,12 @@ export function optionText(group: PricingGroup, { pricing, groups }: PriceList):
   const ambiguous =
     pricing.groups.some(({ name, displayName }) => displayName === group.displayName && name !== group.name);
   const label = ambiguous ? `${group.displayName} (${group.name})` : group.displayName;
-  return isAutomatic(groups.get(group.name))
-    ? `${label} · automatic`
-    : `${label} · × ${formatDecimal(group.priceRatioE9)}`;
+  return `${label} · ${groupRatioText(group, { groups })}`;
+}
+
+/** "× 0.8", or "automatic". */
+export function groupRatioText(group: PricingGroup, { groups }: Pick<PriceList, 'groups'>): string {
+  return isAutomatic(groups.get(group.name)) ? 'automatic' : `× ${formatDecimal(group.priceRatioE9)}`;
 }
 
 /** An Automatic group's calls are served by other groups, its members. */

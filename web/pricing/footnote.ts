@@ -30,10 +30,12 @@ billionth of a dollar.</p>
 
 function renderExample(row: PricingRow): Html {
   const cost = exampleCost(row);
-  return html`<p><b>For example,</b> <bdi>${row.modelName}</bdi> reads 12,000 tokens, 10,000 of them cached, and \
-writes 800, in a group with ratio 1:</p>
-<p class="sum">( 2,000 + 10,000 × ${formatDecimal(row.cacheRatioE9)} + 800 × ${formatDecimal(row.completionRatioE9)} ) \
-× ${formatDecimal(row.modelRatioE9)} × $${formatDecimal(row.ratioBaseE9)} ÷ 1,000,000 × 1 = <b>${cost}</b></p>`;
+  const { cache } = row.stated;
+  return html`<p><b>For example,</b> <bdi>${row.modelName}</bdi> reads 12,000 tokens\
+${cache ? ', 10,000 of them cached,' : ''} and writes 800, in a group with ratio 1:</p>
+<p class="sum">( ${cache ? html`2,000 + 10,000 × ${formatDecimal(row.cacheRatioE9)}` : '12,000'} \
++ 800 × ${formatDecimal(row.completionRatioE9)} ) × ${formatDecimal(row.modelRatioE9)} × \
+$${formatDecimal(row.ratioBaseE9)} ÷ 1,000,000 × 1 = <b>${cost}</b></p>`;
 }
 
 function exampleCost({ cacheRatioE9, completionRatioE9, modelRatioE9, ratioBaseE9 }: PricingRow): string {

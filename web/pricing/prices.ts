@@ -16,11 +16,16 @@ import { arrangeRows, rankRows } from './rows.ts';
 import type { ArrangedRow, RankedRow } from './rows.ts';
 import { renderTable } from './table.ts';
 
-/** The view that is asked for. `ranked` spares ranking the same rows again. */
-export function renderPrices(
-  list: PriceList, query: PricingQuery, ranked: readonly RankedRow[] = rankRows(list.pricing.rows),
-): Html {
-  return list.pricing.rows.length === 0 ? renderEmpty() : renderList(list, query, ranked);
+export interface PricesOptions {
+  /** The addresses of models' own pages begin so. */
+  readonly modelRoot: string;
+  /** Spares ranking the same rows again. */
+  readonly ranked?: readonly RankedRow[];
+}
+
+/** The view that is asked for. */
+export function renderPrices(list: PriceList, query: PricingQuery, options: PricesOptions): Html {
+  return list.pricing.rows.length === 0 ? renderEmpty() : renderList(list, query, options);
 }
 
 /** The calculator's changing part alone, for its script; undefined: there is no model. */
@@ -35,7 +40,8 @@ export function countText(visible: number, all: number): string {
   return visible === all ? models : `${visible.toLocaleString('en-US')} of ${models}`;
 }
 
-function renderList(list: PriceList, query: PricingQuery, ranked: readonly RankedRow[]): Html {
+function renderList(list: PriceList, query: PricingQuery, options: PricesOptions): Html {
+  const { modelRoot, ranked = rankRows(list.pricing.rows) } = options;
   const vendors = vendorsInOrder(ranked);
   const rows = arrangeRows(ranked, query, query.group === undefined ? undefined : list.groups.get(query.group));
   const example = exampleRow(rows);
@@ -46,7 +52,7 @@ function renderList(list: PriceList, query: PricingQuery, ranked: readonly Ranke
 <div class="bar-line"><p id="count" class="count" role="status">${countText(
   visible, rows.length,
 )}</p><p id="basis">${renderBasis(list, query)}</p></div>
-${renderTable(list, query, rows, vendors)}
+${renderTable(list, query, rows, { vendors, modelRoot })}
 <p id="none"${flag(
   'hidden', visible > 0,
 )}>No model matches these filters. <a href="?" id="clear">Show all models</a></p>
@@ -58,7 +64,9 @@ ${renderFootnote(example)}`;
 /** A visible model that is priced by tokens, rather one whose ratios all matter. */
 function exampleRow(rows: readonly ArrangedRow[]): PricingRow | undefined {
   const candidates = rows.flatMap(({ visible, ranked: { row } }) => visible && row.quotaType === 'Token' ? [row] : []);
-  return candidates.find((row) => row.cacheRatioE9 !== ONE_E9 && row.completionRatioE9 !== ONE_E9) ?? candidates[0];
+  const isTelling = ({ stated, cacheRatioE9, completionRatioE9 }: PricingRow): boolean =>
+    stated.cache && cacheRatioE9 !== ONE_E9 && completionRatioE9 !== ONE_E9;
+  return candidates.find(isTelling) ?? candidates[0];
 }
 
 function vendorsInOrder(ranked: readonly RankedRow[]): string[] {

@@ -1,5 +1,6 @@
 /** Every row of the error table, in the dialect of the path, and that a refusal leaves no money and no slot behind. */
 import assert from 'node:assert/strict';
+import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS, PROVIDER_KEYS } from '../../support/manifests.ts';
 import {
@@ -346,5 +347,16 @@ describe('what providers answer', () => {
     const text = world.gateway.logs.join('');
     for (const secret of [...Object.values(KEYS), ...Object.values(PROVIDER_KEYS)]) assert.ok(!text.includes(secret));
     assert.ok(world.gateway.logs.length > 50);
+  });
+});
+
+describe('spaces around a header\'s value', () => {
+  it('are stripped by HTTP, so that the key opens all the same', async () => {
+    const { host, hostname, port } = new URL(world.gateway.url);
+    const socket = connect(Number(port), hostname);
+    socket.end(`GET /v1/key HTTP/1.1\r\nHost: ${host}\r\nx-api-key:   ${KEYS.main}  \r\nConnection: close\r\n\r\n`);
+    const chunks: Buffer[] = [];
+    for await (const chunk of socket) chunks.push(chunk as Buffer);
+    assert.match(Buffer.concat(chunks).toString(), /^HTTP\/1\.1 200 /);
   });
 });

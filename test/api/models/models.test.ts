@@ -51,10 +51,29 @@ describe('GET /v1/models', () => {
     const [first] = (await get(world, '/v1/models')).json().data;
     assert.deepEqual({
       ...first, created: typeof first.created,
-    }, { id: 'claude-model', object: 'model', created: 'number', owned_by: 'Anthropic' });
+    }, {
+      id: 'claude-model', object: 'model', created: 'number', owned_by: 'Anthropic',
+      endpoints: ['/v1/chat/completions', '/v1/messages'], input_modalities: ['text', 'image'],
+      output_modalities: ['text'], context_length: 100_000, max_output_tokens: 4000,
+    });
     assert.deepEqual((await get(world, '/v1/models/claude-model')).json(), first);
     assert.equal((await get(world, '/v1/models/vendor/model-1.0')).json().owned_by, 'Slash');
     assert.equal((await get(world, '/v1/models/vendor%2Fmodel-1.0')).json().id, 'vendor/model-1.0');
+  });
+  it('says what each model takes and makes, and where', async () => {
+    const list = (await get(world, '/v1/models')).json().data;
+    const factsOf = (model: string): Json => {
+      const { endpoints, input_modalities: inputs, output_modalities: outputs, context_length: context,
+        max_output_tokens: output } = list.find(({ id }: Json) => id === model);
+      return [endpoints, inputs, outputs, context, output];
+    };
+    assert.deepEqual(factsOf('embed-model'), [['/v1/embeddings'], ['text'], ['embedding'], 8192, null]);
+    assert.deepEqual(factsOf('image-model'), [['/v1/images/generations'], ['text'], ['image'], null, null]);
+    const version = { 'anthropic-version': '2023-06-01' };
+    const seen = (await get(world, '/v1/models/claude-model', version)).json().capabilities;
+    const blind = (await get(world, '/v1/models/text-model', version)).json().capabilities;
+    assert.deepEqual([seen.image_input.supported, blind.image_input.supported], [true, false]);
+    assert.deepEqual([seen.citations.supported, blind.citations.supported], [true, false]);
   });
   it('has Anthropic\'s shape when the request carries anthropic-version', async () => {
     const version = { 'anthropic-version': '2023-06-01' };

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { get, startWorld } from '../../support/api/world.ts';
+import { pattern } from '../../support/pattern.ts';
 import type { Json, World } from '../../support/api/world.ts';
 
 const HEAD = 'apiVersion: modelgateway.dev/v1alpha1\nkind: ';
@@ -26,7 +27,8 @@ spec: {displayName: Nobody's, allowedNamespaces: {from: Selector, selector: {mat
 ---
 ${HEAD}ModelRoute
 metadata: {name: more}
-spec: {models: [{name: more-model, contextTokens: 1000, maxOutputTokens: 50}],
+spec: {models: [{name: more-model, contextTokens: 1000, maxOutputTokens: 50},
+    {name: "a/two  spaces", endpoints: [Videos], inputs: [Text, Image]}],
   channels: [{name: c, protocol: OpenAI, baseUrl: ${openaiUrl}/v1}]}
 ---
 ${HEAD}PriceCatalog
@@ -34,7 +36,7 @@ metadata: {name: more}
 spec:
   ratioBaseUsd: "1.5"
   models: [{name: more-model, vendor: More & Co, quotaType: Token, modelRatio: "0.000000001", cacheWriteRatio: "1.5",
-    cacheWrite1hRatio: "7"}]
+    cacheWrite1hRatio: "7"}, {name: "a/two  spaces", vendor: V, quotaType: Request, requestUsd: "0.5"}]
 ` }) });
 });
 afterAll(() => world.stop());
@@ -53,22 +55,27 @@ describe('/pricing.json', () => {
     assert.deepEqual([list.object, list.currency], ['list', 'USD']);
     assert.deepEqual(list.groups.toSorted((a: Json, b: Json) => (a.name < b.name ? -1 : 1)), [
       {
-        name: 'main', display_name: 'Main', price_ratio: '1',
-      }, { name: 'nobodys', display_name: 'Nobody\'s', price_ratio: '1' },
+        name: 'main', display_name: 'Main', type: 'Direct', price_ratio: '1', members: null,
+      }, { name: 'nobodys', display_name: 'Nobody\'s', type: 'Direct', price_ratio: '1', members: null },
       {
-        name: 'smart', display_name: 'smart', price_ratio: '1',
-      }, { name: 'vip', display_name: 'V<i>P', price_ratio: '2.5' },
+        name: 'smart', display_name: 'smart', type: 'Automatic', price_ratio: null,
+        members: [{ name: 'vip', display_name: 'V<i>P', price_ratio: '2.5' }],
+      }, { name: 'vip', display_name: 'V<i>P', type: 'Direct', price_ratio: '2.5', members: null },
     ]);
     assert.deepEqual(rowOf(list, 'more-model'), {
       model_name: 'more-model', vendor: 'More & Co', quota_type:
-        'Token-based', ratio_base_usd: '1.5', model_ratio: '0.000000001', completion_ratio: '1', cache_ratio: '1',
+        'Token-based', ratio_base_usd: '1.5', model_ratio: '0.000000001', completion_ratio: '1', cache_ratio: null,
       cache_write_ratio: '1.5', cache_write_1h_ratio: '7', request_usd: null, enabled_groups: ['Main', 'Nobody\'s'],
+      endpoints: ['/v1/chat/completions', '/v1/messages'], input_modalities: ['text'], output_modalities: ['text'],
+      context_length: 1000, max_output_tokens: 50,
     });
     assert.deepEqual(rowOf(list, 'image-model'), {
       model_name: 'image-model', vendor: 'BFL', quota_type:
         'Per-request', ratio_base_usd: null, model_ratio: null, completion_ratio: null, cache_ratio: null,
       cache_write_ratio:
         null, cache_write_1h_ratio: null, request_usd: '0.04', enabled_groups: ['Main', 'V<i>P', 'smart'],
+      endpoints: ['/v1/images/generations'], input_modalities: ['text'], output_modalities: ['image'],
+      context_length: null, max_output_tokens: null,
     });
     assert.equal(rowOf(list, 'claude-model').cache_write_1h_ratio, '2', '1.6 times the 5-minute one');
   });
@@ -88,7 +95,10 @@ describe('/pricing', () => {
       'Model Name', 'Vendor / Owner', 'Quota Type', 'Model Ratio', 'Completion Ratio', 'Cache Ratio', 'Enabled Groups',
     ]);
     const row = (model: string): string =>
-      /<tr[\s\S]*?<\/tr>/g[Symbol.match](page.text)?.find((each) => each.includes(`${model}<`)) ?? '';
+      /<tr[\s\S]*?<\/tr>/g[Symbol.match](page.text)?.find((each) => each.includes(`>${model}<`)) ?? '';
+    assert.match(row('gpt-model'), pattern(
+      /text<\/span> <span class="modality image">image<.*/, /→[^]*100K context.*4K output/,
+    ));
     for (const text of ['OpenAI', 'Token-based', '1.25', '4', '0.5', 'Main', 'V&lt;i&gt;P', 'smart'])
       assert.ok(row('gpt-model').includes(text), `${text}: ${row('gpt-model')}`);
     for (const text of ['BFL', 'Per-request', '0.04']) assert.ok(row('image-model').includes(text), text);
@@ -117,5 +127,51 @@ describe('/pricing', () => {
   it('answers HEAD', async () => {
     const response = await fetch(`${world.gateway.url}/pricing`, { method: 'HEAD' });
     assert.deepEqual([response.status, await response.text()], [200, '']);
+  });
+});
+
+describe('/pricing/models/{name}', () => {
+  const text = (page: string): string => page.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
+
+  it('says what a model is, what it costs in each group, and how to call it, for everybody', async () => {
+    const page = await get(world, '/pricing/models/gpt-model', { ...NO_KEY, accept: 'text/html' });
+    assert.equal(page.status, 200);
+    assert.match(page.headers.get('content-security-policy') ?? '', /script-src 'self'/);
+    assert.match(page.text, /<h1><bdi id="model-name" class="model-name">gpt-model<\/bdi>/);
+    assert.match(text(page.text), pattern(
+      /Endpoints POST \/v1\/chat\/completions POST \/v1\/messages /, /Takes text image Makes text /,
+    ));
+    assert.match(text(page.text), /Context 100K tokens Output limit 4K tokens /);
+    // its catalog states no cache writes
+    assert.match(text(page.text), /Base price group ratio 1 \$2\.50 \$10\.00 \$1\.25 — — /);
+    assert.match(text(page.text), /V&lt;i&gt;P × 2\.5 \$6\.25 \$25\.00 \$3\.125 — — /);
+    assert.match(page.text, new RegExp(`curl &#39;${world.gateway.url}/v1/chat/completions&#39;`));
+    for (const sdk of ['OpenAI', 'Anthropic'])
+      for (const language of ['Python', 'TypeScript'])
+        assert.ok(page.text.includes(`${sdk} SDK, ${language}`), language);
+    assert.match(page.text, /\$MGW_KEY/);
+    assert.match(page.text, /<button type="button" class="button small" data-copy="model-name" hidden>/);
+  });
+  it('has calls that fit the model, whose name is kept to the letter', async () => {
+    const list = await get(world, '/pricing', { ...NO_KEY, accept: 'text/html' });
+    assert.ok(list.text.includes('href="pricing/models/a%2Ftwo%20%20spaces"'));
+    const page = await get(world, '/pricing/models/a%2Ftwo%20%20spaces', NO_KEY);
+    assert.equal(page.status, 200);
+    assert.ok(page.text.includes('<bdi id="model-name" class="model-name">a/two  spaces</bdi>'));
+    assert.match(text(page.text), /POST \/v1\/videos Takes text image Makes video /);
+    assert.match(page.text, /client\.videos\.create/);
+    assert.doesNotMatch(page.text, /chat\/completions|anthropic/i);
+  });
+  it('takes the address of its calls from the request, and nothing that is no host', async () => {
+    const page = async (headers: Record<string, string>): Promise<string> =>
+      (await get(world, '/pricing/models/gpt-model', { ...NO_KEY, ...headers })).text;
+    assert.match(await page({ 'x-forwarded-proto': 'https' }), /&quot;https:\/\/127\.0\.0\.1:\d+\/v1&quot;/);
+    assert.doesNotMatch(await page({ 'x-forwarded-proto': 'javascript' }), /javascript:/);
+  });
+  it('is 404 for what has no price, and 304 for who has it', async () => {
+    assert.equal((await get(world, '/pricing/models/unpriced-model', NO_KEY)).status, 404);
+    assert.equal((await get(world, '/pricing/models/%ff', NO_KEY)).status, 400);
+    const etag = (await get(world, '/pricing/models/gpt-model', NO_KEY)).headers.get('etag') ?? '';
+    assert.equal((await get(world, '/pricing/models/gpt-model', { ...NO_KEY, 'if-none-match': etag })).status, 304);
   });
 });

@@ -162,7 +162,7 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     await page.locator('button[data-copy=key-text]').click();
     await page.getByRole('button', { name: 'Copied' }).waitFor();
     assert.equal(await page.evaluate('navigator.clipboard.readText()'), made);
-    const snippet = await page.locator('#snippet-openai-js').innerText();
+    const snippet = await page.locator('#snippet-openai-ts').innerText();
     assert.ok(snippet.includes(`${sdkUrl}/v1`) && snippet.includes(made));
     assert.notEqual(await call(sdkUrl, made), '');
     assert.match(await manifest('research-from-browser.yaml'), /limitUsd: "3"/);

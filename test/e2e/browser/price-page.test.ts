@@ -49,7 +49,7 @@ async function open(path: string, options: BrowserContextOptions = {}): Promise<
 }
 
 function visibleModels(page: Page): Promise<string[]> {
-  return page.locator('tbody tr:not([hidden]) > th').allInnerTexts();
+  return page.locator('tbody tr:not([hidden]) > th bdi').allTextContents();
 }
 
 /** As the server itself arranges this view. */

@@ -20,7 +20,8 @@ describe('help', () => {
     assert.equal(helpRun.stdout, run.stdout);
     const flags = [...run.stdout.matchAll(/^ {2}--([a-z-]+)/gm)].map(([, name]) => name);
     assert.deepEqual(flags, [
-      'config', 'listen', 'admin', 'console', 'no-console', 'data', 'ledger', 'ledger-sync', 'max-body', 'max-buffered',
+      'config', 'listen', 'admin', 'console', 'no-console', 'console-url', 'data', 'ledger', 'ledger-sync', 'max-body',
+      'max-buffered',
       'cors-origins', 'gateway-namespace', 'log-level', 'with-demo-provider', 'hello',
     ]);
     const unwrapped = run.stdout.replace(/\s+/g, ' ');

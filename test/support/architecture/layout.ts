@@ -91,7 +91,8 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/ledger': { may: ['dataplane/clock.ts', 'dataplane/snapshot'], packages: ['@redis/client'] },
   'dataplane/upstream': { may: [], packages: ['undici'] },
   'dataplane/state': { may: [
-    'web/pricing/price-list.ts', 'web/pricing/price-rows.ts', 'dataplane/snapshot', 'dataplane/protocol/call-facts.ts',
+    'web/pricing/price-list.ts', 'web/pricing/price-rows.ts', 'web/pricing/model-facts.ts', 'dataplane/snapshot',
+    'dataplane/protocol/call-facts.ts',
     'dataplane/protocol/capabilities.ts', 'dataplane/protocol/providers.ts', 'dataplane/upstream/headers.ts',
     'dataplane/upstream/upstream.ts', ...LEDGER_CONTRACT,
   ] },

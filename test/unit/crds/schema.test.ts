@@ -5,6 +5,7 @@ import type { JsonObject } from '#crds/json.ts';
 import type { Rule, SchemaNode } from '#crds/kind-schema.ts';
 import { loadApiKinds } from '#crds/load.ts';
 import { admit } from '#crds/schema.ts';
+import { pattern } from '../../support/pattern.ts';
 import { loadSituations } from './situations.ts';
 
 const kinds = await loadApiKinds();
@@ -153,3 +154,21 @@ function isBounded(node: SchemaNode): boolean {
     default: return true;
   }
 }
+
+describe('a group\'s name', () => {
+  const messageOf = (kind: 'Group' | 'Account', name: string): string => {
+    const object = { apiVersion: 'modelgateway.dev/v1alpha1', kind, metadata: { name }, spec: {} };
+    return admit(kinds.get(kind)!, object).errors.find(({ path }) => path === 'metadata.name')?.message ?? '';
+  };
+  it('with capitals or spaces is refused with a name that fits and displayName for people', () => {
+    assert.match(messageOf('Group', 'Auto-A'), pattern(
+      /^Invalid value: "Auto-A": a name consists of lower-case letters.*; /,
+      /call it auto-a, and write the name that people see into spec\.displayName: "Auto-A"$/,
+    ));
+    assert.match(messageOf('Group', 'Very Important'), /; call it very-important, and .*"Very Important"$/);
+  });
+  it('from which no other name follows, and another kind\'s, are refused as an API server does', () => {
+    for (const message of [messageOf('Group', '***'), messageOf('Account', 'Team-A')])
+      assert.match(message, /with a letter or digit at both ends of each part$/);
+  });
+});

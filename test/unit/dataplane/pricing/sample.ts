@@ -12,7 +12,7 @@ import type { State } from '../../../../dataplane/state/state.ts';
 const NAMESPACE = 'model-gateway';
 
 /** A price by tokens: name, vendor, model, completion and cache ratio, 5-minute and 1-hour write ratio. */
-type TokenRow = readonly [string, string, string, string, string, string?, string?];
+type TokenRow = readonly [string, string, string, string, string?, string?, string?];
 /** A price per request: name, vendor, dollars. */
 type RequestRow = readonly [string, string, string];
 
@@ -51,22 +51,25 @@ export function sampleSnapshot({
   tokens = [], requests = [], groups = [], routed, ratioBaseUsd = '2',
 }: Sample): Snapshot {
   const prices = [...tokens.map(tokenPrice), ...requests.map(requestPrice)];
+  const perRequest = new Set(requests.map(([name]) => name));
   return {
     keys: [],
     accounts: [],
     groups: groups.map(sampleGroup),
-    routes: [sampleRoute((routed ?? prices.map(({ name }) => name)).map(sampleModel))],
+    routes: [sampleRoute((routed ?? prices.map(({ name }) => name)).map((name) =>
+      perRequest.has(name) ? imageModel(name) : sampleModel(name)))],
     catalogs: [{ namespace: NAMESPACE, name: 'all', generation: 1n, ratioBaseUsdE9: e9(ratioBaseUsd), models: prices }],
   };
 }
 
 function tokenPrice([
-  name, vendor, modelRatio, completionRatio, cacheRatio, cacheWriteRatio = '1.25', cacheWrite1hRatio,
+  name, vendor, modelRatio, completionRatio, cacheRatio, cacheWriteRatio, cacheWrite1hRatio,
 ]: TokenRow): Price {
   return {
     name, vendor, quotaType: QuotaType.TOKEN, requestNanoUsd: 0n,
     modelRatioE9: e9(modelRatio), completionRatioE9:
-      e9(completionRatio), cacheRatioE9: e9(cacheRatio), cacheWriteRatioE9: e9(cacheWriteRatio),
+      e9(completionRatio), cacheRatioE9: e9(cacheRatio ?? '1'), cacheWriteRatioE9: e9(cacheWriteRatio ?? '1.25'),
+    cacheRatioDefaulted: cacheRatio === undefined, cacheWriteRatioDefaulted: cacheWriteRatio === undefined,
     ...(cacheWrite1hRatio === undefined ? {} : { cacheWrite1hRatioE9: e9(cacheWrite1hRatio) }),
   };
 }
@@ -75,6 +78,7 @@ function requestPrice([name, vendor, usd]: RequestRow): Price {
   return {
     name, vendor, quotaType: QuotaType.REQUEST, requestNanoUsd: e9(usd),
     modelRatioE9: 0n, completionRatioE9: 0n, cacheRatioE9: 0n, cacheWriteRatioE9: 0n,
+    cacheRatioDefaulted: false, cacheWriteRatioDefaulted: false,
   };
 }
 
@@ -92,6 +96,10 @@ function sampleModel(name: string): Model {
       200_000, maxOutputTokens: 64_000, imageTokens: 4096,
     outputLimitField: 'max_completion_tokens', allow: [], reasoning: Reasoning.AUTO, capabilities: undefined,
   };
+}
+
+function imageModel(name: string): Model {
+  return { ...sampleModel(name), endpoints: [Endpoint.IMAGES], contextTokens: 0, maxOutputTokens: 0 };
 }
 
 function sampleRoute(models: readonly Model[]): ModelRoute {

@@ -215,8 +215,11 @@ test('the price page: rows by model, groups by display name, figures exact', () 
     ],
   }));
   assert.deepEqual(state.pricing.groups, [
-    { name: 'z', displayName: 'Alpha', priceRatioE9: 1_200_000_000n },
-    { name: 'a', displayName: 'Zeta', priceRatioE9: 1_000_000_000n },
+    { name: 'z', displayName: 'Alpha', priceRatioE9: 1_200_000_000n, members: undefined },
+    {
+      name: 'a', displayName: 'Zeta', priceRatioE9: 1_000_000_000n,
+      members: [{ name: 'z', displayName: 'Alpha', priceRatioE18: 1_200_000_000_000_000_000n }],
+    },
   ]);
   assert.deepEqual(state.pricing.rows.map((row) => [
     row.modelName, row.vendor, row.quotaType, row.ratioBaseE9, row.cacheWrite1hRatioE10, row.requestNanoUsd,

@@ -84,7 +84,11 @@ describe('OpenAI shape', () => {
     const [first] = offers;
     assert.ok(first);
     assert.deepEqual(
-      openaiModel(first), { id: 'a-model', object: 'model', created: Date.UTC(2026, 0, 1) / 1000, owned_by: 'Alpha' },
+      openaiModel(first), {
+        id: 'a-model', object: 'model', created: Date.UTC(2026, 0, 1) / 1000, owned_by: 'Alpha',
+        endpoints: ['/v1/chat/completions', '/v1/messages'], input_modalities: ['text'], output_modalities: ['text'],
+        context_length: 200_000, max_output_tokens: 64_000,
+      },
     );
     assert.deepEqual(openaiModels(offers), { object: 'list', data: offers.map(openaiModel) });
     assert.deepEqual(openaiModels([]), { object: 'list', data: [] });
@@ -104,11 +108,23 @@ describe('Anthropic shape', () => {
   test('of one', () => {
     const [first] = offers;
     assert.ok(first);
-    assert.deepEqual(anthropicModel(first), {
+    const { capabilities, ...model } = anthropicModel(first);
+    assert.deepEqual(model, {
       type: 'model', id: 'a-model', display_name:
         'a-model', created_at: '1970-01-01T00:00:00Z', max_input_tokens: 200_000, max_tokens: 64_000,
-      capabilities: null, lifecycle: 'active', deprecated_at: null, retires_at: null, line: null,
+      lifecycle: 'active', deprecated_at: null, retires_at: null, line: null,
     });
+    const yes = { supported: true };
+    const no = { supported: false };
+    assert.deepEqual(capabilities, {
+      batch: no, citations: no, code_execution: no, image_input: no, pdf_input: no, structured_outputs: yes,
+      context_management: {
+        ...no, clear_thinking_20251015: null, clear_tool_uses_20250919: null, compact_20260112: null,
+      },
+      effort: { ...yes, low: yes, medium: yes, high: yes, max: no, xhigh: null },
+      server_tools: { ...no, code_execution: no, web_search: no },
+      thinking: { ...yes, types: { adaptive: no, between_tools: no, disabled: yes, enabled: yes } },
+    } satisfies Anthropic.ModelCapabilities);
   });
 
   test('gives the limits that hold on every channel, and null where there is none', () => {

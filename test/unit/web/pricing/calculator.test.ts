@@ -15,7 +15,7 @@ import { pattern } from '../../../support/pattern.ts';
 const state = sampleState(REALISTIC);
 
 function page(search: string): string {
-  return renderPrices(state, parsePricingQuery(new URLSearchParams(search), state.pricing)).markup;
+  return renderPrices(state, parsePricingQuery(new URLSearchParams(search), state.pricing), { modelRoot: '' }).markup;
 }
 
 function part(search: string): string {
@@ -65,6 +65,7 @@ describe('what a call costs', () => {
       const { cacheWrite1hRatioE9, ratioBaseUsdE9, ...rest } = figures;
       const row: PricingRow = {
         ...rest, modelName: 'm', vendor: 'v', quotaType, ratioBaseE9: ratioBaseUsdE9, enabledGroups: [],
+        facts: undefined, stated: { cache: true, cacheWrite5m: true, cacheWrite1h: true },
         cacheWrite1hRatioE10:
           cacheWrite1hRatioE9 === undefined ? rest.cacheWriteRatioE9 * 16n : cacheWrite1hRatioE9 * 10n,
       };

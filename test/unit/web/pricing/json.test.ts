@@ -17,8 +17,8 @@ describe('/pricing.json', () => {
       object: 'list',
       currency: 'USD',
       groups: [
-        { name: 'auto-a', display_name: 'Auto-A', price_ratio: '1' },
-        { name: 'vip', display_name: 'VIP', price_ratio: '1.5' },
+        { name: 'auto-a', display_name: 'Auto-A', type: 'Direct', price_ratio: '1', members: null },
+        { name: 'vip', display_name: 'VIP', type: 'Direct', price_ratio: '1.5', members: null },
       ],
       data: [
         {
@@ -27,13 +27,41 @@ describe('/pricing.json', () => {
           completion_ratio:
             '5', cache_ratio: '0.1', cache_write_ratio: '1.25', cache_write_1h_ratio: '2', request_usd: null,
           enabled_groups: ['Auto-A', 'VIP'],
+          endpoints: ['/v1/chat/completions', '/v1/messages'], input_modalities: ['text'], output_modalities: ['text'],
+          context_length: 200_000, max_output_tokens: 64_000,
         },
         {
           model_name: 'flux-1.1-pro', vendor: 'BFL', quota_type: 'Per-request', ratio_base_usd: null, model_ratio: null,
           completion_ratio:
             null, cache_ratio: null, cache_write_ratio: null, cache_write_1h_ratio: null, request_usd: '0.04',
           enabled_groups: [],
+          endpoints: null, input_modalities: null, output_modalities: null, context_length: null,
+          max_output_tokens: null,
         },
+      ],
+    });
+  });
+
+  test('has null for ratios that the catalog does not state', () => {
+    const { pricing } = sampleState({ tokens: [['plain', 'v', '1', '4'], ['cached', 'v', '1', '4', '0.5']] });
+    const ratios = pricingJson(pricing).data.map((row) =>
+      [row.model_name, row.cache_ratio, row.cache_write_ratio, row.cache_write_1h_ratio]);
+    assert.deepEqual(ratios, [['cached', '0.5', null, null], ['plain', null, null, null]]);
+  });
+
+  test('an automatic group has members at the ratios that they are paid at, and no ratio of its own', () => {
+    const { pricing } = sampleState({
+      tokens: [['m', 'v', '1', '4']],
+      groups: [
+        { name: 'auto-a', displayName: 'Auto-A', members: ['vip', 'standard'], priceRatio: '0.333333333' },
+        { name: 'standard', displayName: 'Standard' },
+        { name: 'vip', displayName: 'VIP', priceRatio: '1.5' },
+      ],
+    });
+    assert.deepEqual(pricingJson(pricing).groups[0], {
+      name: 'auto-a', display_name: 'Auto-A', type: 'Automatic', price_ratio: null, members: [
+        { name: 'vip', display_name: 'VIP', price_ratio: '0.4999999995' },
+        { name: 'standard', display_name: 'Standard', price_ratio: '0.333333333' },
       ],
     });
   });

@@ -8,6 +8,7 @@ import { parsePricingQuery } from '#web/pricing/query.ts';
 import type { State } from '../../../../dataplane/state/state.ts';
 import { REALISTIC, sampleState } from '../../dataplane/pricing/sample.ts';
 import type { Sample } from '../../dataplane/pricing/sample.ts';
+import { pattern } from '../../../support/pattern.ts';
 
 const SITE = { title: 'Model Gateway', styleHref: 's.css', scriptHref: 's.js', iconHref: 'i.svg' };
 
@@ -31,7 +32,7 @@ function headings(markup: string): string[] {
 }
 
 function cellsOf(markup: string, model: string): string[] {
-  const row = markup.split('\n<tr').find((part) => part.includes(`<bdi>${model}</bdi></th>`));
+  const row = markup.split('\n<tr').find((part) => part.includes(`<bdi>${model}</bdi></a>`));
   assert.ok(row, model);
   return [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/g)].map(([, cell = '']) =>
     textOf(cell.replaceAll('</li>', ' ')).trim());
@@ -50,14 +51,18 @@ describe('price page', () => {
 
   test('shows a model with its ratios and what they mean in dollars', () => {
     assert.deepEqual(cellsOf(render(state), 'claude-sonnet-4-5'), [
-      'claude-sonnet-4-5', 'Anthropic', 'Token-based', '1.5$3.00 input', '5$15.00 output',
+      'claude-sonnet-4-5text→ to text200K context64K output', 'Anthropic', 'Token-based', '1.5$3.00 input',
+      '5$15.00 output',
       '0.1$0.30 cached; show cache writes5 min write 1.25$3.751 h write 2$6.00', 'Auto-A Smart VIP',
     ]);
   });
 
   test('shows a price per request, and what does not apply as a dash', () => {
     assert.deepEqual(cellsOf(render(state), 'flux-1.1-pro'),
-      ['flux-1.1-pro', 'Black Forest Labs', 'Per-request', '—$0.04 per request', '—', '—', 'Auto-A Smart VIP']);
+      [
+        'flux-1.1-protext→ to image', 'Black Forest Labs', 'Per-request', '—$0.04 per request', '—', '—',
+        'Auto-A Smart VIP',
+      ]);
   });
 
   test('shows a model that no group offers', () => assert.equal(cellsOf(render(state), 'sora-2').at(-1), 'None yet'));
@@ -68,8 +73,26 @@ describe('price page', () => {
     assert.match(page, /<option value="vip" selected>VIP · × 1\.5<\/option>/);
     assert.match(textOf(page), /USD per million tokens in VIP, group ratio 1\.5/);
     assert.match(textOf(page), /8 of 26 models/);
-    assert.match(page, /<tr role="row" hidden[^>]*><th role="rowheader" scope="row"><bdi>gpt-4\.1</);
+    assert.match(page, pattern(
+      /<tr role="row" hidden[^>]*><th role="rowheader" scope="row"><a class="model-name" /,
+      /href="pricing\/models\/gpt-4\.1"><bdi>gpt-4\.1</,
+    ));
     assert.match(textOf(render(state, '?group=smart')), /at the ratio of the member that serves the call\n/);
+  });
+
+  test('shows no cache ratio and no cache price that the catalog does not state', () => {
+    const none = sampleState({ tokens: [['m', 'v', '1', '4']], groups: [{ name: 'g' }] });
+    assert.equal(cellsOf(render(none), 'm')[5], '—');
+    const writes = sampleState({ tokens: [['m', 'v', '1', '4', '0.5']], groups: [{ name: 'g' }] });
+    assert.equal(cellsOf(render(writes), 'm')[5], '0.5$1.00 cached');
+  });
+
+  test('shows models of one use only, each marked with its uses', () => {
+    const page = render(state, '?use=images');
+    assert.match(textOf(page), /3 of 26 models/);
+    assert.match(page, /<option value="images" selected>Makes images<\/option>/);
+    assert.match(page, /<tr role="row"[^>]* data-u="images"[^>]*>.*flux-1\.1-pro</);
+    assert.match(page, /<tr role="row" hidden[^>]* data-u="chat"[^>]*>.*gpt-4\.1</);
   });
 
   test('tells groups of one display name apart', () => {

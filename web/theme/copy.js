@@ -13,10 +13,18 @@ document.addEventListener('console:changed', ({ detail }) => {
 });
 
 const STAYS_MS = 2_000;
-const said = document.createElement('p');
-said.className = 'vh';
-said.setAttribute('role', 'status');
-document.body.append(said);
+/** Says to screen readers what was done; made at the first copy. */
+let said;
+
+function announce(text) {
+  if (!said) {
+    said = document.createElement('p');
+    said.className = 'vh';
+    said.setAttribute('role', 'status');
+    document.body.append(said);
+  }
+  said.textContent = text;
+}
 
 async function copy(button) {
   const source = document.getElementById(button.dataset.copy);
@@ -24,16 +32,16 @@ async function copy(button) {
   try {
     await navigator.clipboard.writeText(source.textContent);
     button.textContent = 'Copied';
-    said.textContent = 'Copied';
+    announce('Copied');
   } catch {
     getSelection().selectAllChildren(source);
     button.textContent = 'Selected';
-    said.textContent = 'Selected; copy it with the keyboard';
+    announce('Selected; copy it with the keyboard');
   }
   button.disabled = true;
   setTimeout(() => {
     button.innerHTML = words;
     button.disabled = false;
-    said.textContent = '';
+    announce('');
   }, STAYS_MS);
 }
