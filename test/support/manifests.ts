@@ -146,3 +146,8 @@ spec:
   - {name: shelf-model, vendor: Nobody, quotaType: Token, modelRatio: "1"}
 `;
 }
+
+/** These routes stop a stream whose client has left, instead of reading on to its usage. */
+export function cancelling(platform: string): string {
+  return platform.replaceAll(/kind: ModelRoute\nmetadata: .*\nspec:/g, '$&\n  clientDisconnect: Cancel');
+}

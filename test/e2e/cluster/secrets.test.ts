@@ -175,9 +175,13 @@ spec: {allowedNamespaces: {from: All}, routes: [{routeSelector: {}}]}
 `);
     await until('the lost Group is told so', () => cluster.get('Group', 'team-b', 'lost'), (object) =>
       conditionsOf(object).includes('Accepted=False WrongNamespace'));
-    assert.equal((await cluster.get('ApiKey', 'team-b', 'theirs')).status, undefined);
-    assert.equal((await cluster.get('Account', 'team-b', 'theirs')).status, undefined);
-    assert.equal((await cluster.get('Group', 'other-gateway', 'theirs')).status, undefined);
+    for (const [kind, namespace] of [['ApiKey', 'team-b'], ['Account', 'team-b'], ['Group', 'other-gateway']] as const) {
+      const { status } = await cluster.get(kind, namespace, 'theirs');
+      assert.deepEqual(Object.keys(status), ['conditions'], 'only what the definition begins with');
+      assert.deepEqual(status.conditions.map(({ message }: { message: string }) => message), [
+        'No operator has looked at it yet.',
+      ]);
+    }
     assert.equal(await cluster.get('Secret', 'team-b', 'theirs-key'), undefined);
   });
 
