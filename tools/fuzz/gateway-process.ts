@@ -7,8 +7,9 @@ import { cancelling, keysManifest, platformManifest } from '../../test/support/m
 
 const [openaiUrl = '', maxBodyBytes, maxBufferedBytes] = process.argv.slice(2);
 
+const platform = cancelling(platformManifest({ openaiUrl, anthropicUrl: openaiUrl }));
 const gateway = await startGateway({
-  files: { 'keys.yaml': keysManifest(), 'platform.yaml': cancelling(platformManifest({ openaiUrl, anthropicUrl: openaiUrl })) },
+  files: { 'keys.yaml': keysManifest(), 'platform.yaml': platform },
   ...(maxBodyBytes === undefined ? {} : { maxBodyBytes: Number(maxBodyBytes) }),
   ...(maxBufferedBytes === undefined ? {} : { maxBufferedBytes: Number(maxBufferedBytes) }),
 });

@@ -175,7 +175,8 @@ spec: {allowedNamespaces: {from: All}, routes: [{routeSelector: {}}]}
 `);
     await until('the lost Group is told so', () => cluster.get('Group', 'team-b', 'lost'), (object) =>
       conditionsOf(object).includes('Accepted=False WrongNamespace'));
-    for (const [kind, namespace] of [['ApiKey', 'team-b'], ['Account', 'team-b'], ['Group', 'other-gateway']] as const) {
+    const theirs = [['ApiKey', 'team-b'], ['Account', 'team-b'], ['Group', 'other-gateway']] as const;
+    for (const [kind, namespace] of theirs) {
       const { status } = await cluster.get(kind, namespace, 'theirs');
       assert.deepEqual(Object.keys(status), ['conditions'], 'only what the definition begins with');
       assert.deepEqual(status.conditions.map(({ message }: { message: string }) => message), [
