@@ -3,6 +3,7 @@
  * Publishing never waits: keys are generated in a loop of their own, and reports of proxies, providers and the ledger
  * are recorded as they come. Every replica runs this; only the leader generates keys and writes statuses.
  */
+import { setImmediate as immediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { LedgerReader } from '#ledger/ledger.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
@@ -194,6 +195,7 @@ export class ClusterController {
       else this.#options.log.error('the configuration has faults that cannot be isolated; the last good one stays ' +
         'in force');
       meter.observe('modelgateway_operator_reconcile_duration_seconds', {}, (clock.nowMs() - nowMs) / 1000);
+      await immediate(); // the proxies are sent the change before the statuses take their time
       this.#tracker.observe(statuses, nowMs, (id) => provider.objects.live(id)?.status);
       this.#evaluator.evaluate([...this.#changed, ...faultsBefore.keys(), ...this.#faults.keys()]);
       this.#flush();
