@@ -305,7 +305,8 @@ const ROWS: readonly Row[] = [
   {
     ...BAD_REQUEST, when: 'a wrong field', ask: { more: { max_tokens: -1 } },
     openai: ['invalid_request_error', 'invalid_value', 'max_tokens'],
-    says: 'The field "max_tokens" must be a whole number of at least 0.',
+    says: inEach((dialect) =>
+      `The field "max_tokens" must be a whole number of at least ${dialect === 'OpenAI' ? 1 : 0}.`),
   },
   {
     ...BAD_REQUEST, when: 'malformed JSON', ask: { text: '{"model": ' },
