@@ -10,7 +10,7 @@ import type { LeaseKeeper } from '../ledger/lease.ts';
 import type { Dialect } from '../protocol/call-facts.ts';
 import type { ConversionNotes, Converter, Meter } from '../protocol/converter.ts';
 import type { CurrentState } from '../state/current.ts';
-import type { Candidate, EndpointKind, KeyState, Offer } from '../state/state.ts';
+import type { Candidate, EndpointKind, GroupState, KeyState, Offer } from '../state/state.ts';
 import type { AttemptReport, CallTelemetry, EndpointName } from '../telemetry/call-report.ts';
 import type { UpstreamResponse, Upstreams } from '../upstream/upstream.ts';
 import type { GatewayError } from '../errors.ts';
@@ -139,6 +139,8 @@ export interface Authenticated {
 
 export interface Routed extends Authenticated {
   readonly call: EndpointCall;
+  /** The key's. */
+  readonly group: Pick<GroupState, 'name' | 'displayName'>;
   readonly offer: Offer;
   /** In the order in which they are tried. */
   readonly candidates: readonly Candidate[];

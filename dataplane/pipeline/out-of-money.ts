@@ -66,7 +66,8 @@ export function outOfMoney(funds: Funds, call: UncoveredCall): GatewayError {
   const left = funds.limitNanoUsd - funds.spentNanoUsd;
   if (left <= 0n) return usedUp(funds);
   const cost = `this call may cost up to ${usd(call.neededNanoUsd)}`;
-  const whole = funds.of === 'Key' ? `this key's ${quotaOf(funds)}` : `the balance of its account ${funds.key.account}`;
+  const whole =
+    funds.of === 'Key' ? `this key's ${quotaOf(funds)}` : `the balance of this key's account ${funds.key.account}`;
   if (call.neededNanoUsd > left) {
     const resets = resetOf(funds);
     const of = `${usd(left)} is left of ${whole}${resets === '' ? '' : `, which ${resets}`}`;
