@@ -88,6 +88,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/body-worker': { may: ['dataplane/errors.ts', 'dataplane/fair-worker.ts', 'dataplane/protocol'] },
   'dataplane/snapshot': { may: [], packages: ['@bufbuild/protobuf'] },
   'dataplane/protocol': { may: [] },
+  'dataplane/sealing': { may: [] },
   'dataplane/ledger': { may: ['dataplane/clock.ts', 'dataplane/snapshot'], packages: ['@redis/client'] },
   'dataplane/upstream': { may: [], packages: ['undici'] },
   'dataplane/state': { may: [
@@ -192,6 +193,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'dataplane/telemetry': 'metrics and logs',
   'dataplane/admin': 'the admin port',
   'dataplane/fair-worker.ts': 'a worker thread in which keys take turns',
+  'dataplane/sealing': 'what clients keep for the gateway between two calls, encrypted',
   'dataplane/body-worker': 'the thread that reads expensive bodies',
 };
 
