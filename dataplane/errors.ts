@@ -93,7 +93,12 @@ export const ERRORS = {
   request_too_large: {
     status: 413, openaiType: 'invalid_request_error', openaiCode: 'request_too_large',
     anthropicType: 'request_too_large',
-    when: 'the body is larger than --max-body',
+    when: 'the body is larger than --max-body, as it is sent or decoded',
+  },
+  unsupported_encoding: {
+    status: 415, openaiType: 'invalid_request_error', openaiCode: 'unsupported_encoding',
+    anthropicType: 'invalid_request_error',
+    when: 'a content-encoding other than gzip, deflate, br and zstd',
   },
   request_timeout: {
     status: 408, openaiType: 'invalid_request_error', openaiCode: 'request_timeout',

@@ -48,7 +48,7 @@ export class RequestBody {
     this.#thread = thread;
   }
 
-  /** As it was sent; empty once dropped. */
+  /** As it was sent, less its content-encoding; empty once dropped. */
   get bytes(): Buffer {
     return this.#bytes;
   }
