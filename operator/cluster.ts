@@ -57,6 +57,7 @@ export interface ClusterOperator {
 }
 
 interface Running {
+  keyProblem?: string;
   manager?: ClusterManager;
   distribution?: Distribution;
   edge?: Edge;
@@ -111,7 +112,9 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<nu
   await openEdgePort(context, security, ending);
   const abort = new AbortController();
   ending.defer(() => abort.abort());
-  const gatewayKey = await loadGatewayKey({ client, namespace, log, signal: abort.signal });
+  const gatewayKey = await loadGatewayKey({
+    client, namespace, log, signal: abort.signal, onProblem: (problem) => { running.keyProblem = problem; },
+  });
   const ledger = context.ledger && openFleetLedger(context, context.ledger);
   if (ledger) ending.defer(() => ledger.close());
   running.manager = ending.adopt(startClusterManager({

@@ -20,12 +20,15 @@ interface GatewayKeyOptions {
   /** Of the gateway. */
   readonly namespace: string;
   readonly log: Pick<Logger, 'warn'>;
+  /** Told why the key cannot be had, for people. */
+  readonly onProblem: (problem: string) => void;
   /** Ends the retries. */
   readonly signal: AbortSignal;
 }
 
 /** Retries until the API server gives the key, or takes a new one. Rejects when `signal` is aborted. */
-export async function loadGatewayKey({ client, namespace, log, signal }: GatewayKeyOptions): Promise<Buffer> {
+export async function loadGatewayKey(options: GatewayKeyOptions): Promise<Buffer> {
+  const { client, namespace, log, signal, onProblem } = options;
   const path = pathOfSecrets(namespace);
   let told: string | undefined;
   for (;;) {
@@ -36,6 +39,7 @@ export async function loadGatewayKey({ client, namespace, log, signal }: Gateway
       if (problem !== told)
         log.warn({ secret: GATEWAY_KEY_SECRET, problem }, 'the gateway\'s own key cannot be had; it is tried again');
       told = problem;
+      onProblem(`the Secret ${GATEWAY_KEY_SECRET}: ${problem}`);
     }
     await sleep(RETRY_MS, undefined, { signal });
   }

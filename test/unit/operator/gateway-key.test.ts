@@ -105,7 +105,9 @@ describe('the gateway\'s own key', () => {
   it('is the same for two replicas that start at once', async () => {
     const client = server();
     const log = { warn: () => undefined };
-    const options = { client, namespace: 'gateway', log, signal: new AbortController().signal };
+    const options = {
+      client, namespace: 'gateway', log, onProblem: () => undefined, signal: new AbortController().signal,
+    };
     const [one, two] = await Promise.all([loadGatewayKey(options), loadGatewayKey(options)]);
     assert.equal(one.length, 32);
     assert.deepEqual(one, two);
@@ -114,14 +116,19 @@ describe('the gateway\'s own key', () => {
   it('is asked for again until the API server answers, and not after the end', async () => {
     const abort = new AbortController();
     const warnings: unknown[] = [];
+    const problems: string[] = [];
     const log = { warn: (...line: unknown[]) => { warnings.push(line); } };
     const key = await loadGatewayKey({
       client: server([statusError(403)]), namespace: 'gateway', log, signal: abort.signal,
+      onProblem: (problem) => { problems.push(problem); },
     });
     assert.equal(key.length, 32);
     assert.equal(warnings.length, 1);
+    assert.match(problems.join(), /^the Secret model-gateway-key: /);
     abort.abort();
     const client = { request: () => Promise.reject(statusError(403)) };
-    await assert.rejects(loadGatewayKey({ client, namespace: 'gateway', log, signal: abort.signal }), /abort/i);
+    await assert.rejects(loadGatewayKey({
+      client, namespace: 'gateway', log, signal: abort.signal, onProblem: () => undefined,
+    }), /abort/i);
   });
 });
