@@ -32,7 +32,7 @@ export function openBooks(server: ValkeyServer): FleetBooks {
       // what a dead process had leaves its slot when somebody wants it; until then its lease is over
       const slots = asNames(await server.command('KEYS', '{mgw0}:z:*'));
       const taken = await Promise.all(slots.map(async (name) => [name, Number(await server.command('ZCOUNT', name, String(Date.now()), '+inf'))] as const));
-      return [...asNames(await server.command('KEYS', '{mgw0}:o:*')), ...taken.filter(([, count]) => count > 0).map(([name]) => name)];
+      return [...asNames(await server.command('KEYS', '{mgw0}:[ou]:*')), ...taken.filter(([, count]) => count > 0).map(([name]) => name)];
     },
     watch() {
       const samples: Sample[] = [];

@@ -12,7 +12,7 @@ describe('a fleet in chaos', { skip: valkey.skip }, () => {
   after(() => closeConnections());
 
   it(`nothing is overspent, lost or leaked (node test/chaos/fleet.ts --seed ${seed} --round 1)`, async () => {
-    const { violations, evidence: { records, samples } } = await playFleetRound(seed, 1, true);
+    const { violations, evidence: { records, samples } } = await playFleetRound(seed, 1, { longStop: true });
     assert.deepEqual(violations, []);
     assert.ok(records.filter(({ status }) => status === 'Succeeded').length > 10, `${records.length} records`);
     assert.ok(samples.length > 20, `${samples.length} samples`);

@@ -132,8 +132,8 @@ async function endOf(server: ValkeyServer, { holds, calls }: { readonly holds: r
 
 /** What a command of the script says has happened: a hold is noted with its instance, a settlement in its account's stream. */
 function saidBy([name = '', key = '', ...rest]: readonly string[]): string[] {
-  if (name.toUpperCase() === 'SADD' && key.includes('}:o:')) return rest.map((id) => `hold ${id}`);
-  if (name.toUpperCase() === 'XADD') return [`record ${rest.at(-1)?.split('\t')[0]}`];
+  if (name.toUpperCase() === 'SADD' && key.includes('}:u:')) return rest.map((id) => `hold ${id}`);
+  if (name.toUpperCase() === 'XADD') return [`record ${rest[rest.indexOf('r') + 1]?.split('\t')[0]}`];
   return [];
 }
 
