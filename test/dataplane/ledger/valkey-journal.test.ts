@@ -192,6 +192,25 @@ describe('the journal', () => {
     assert.deepEqual(next.undelivered, [pending('b')]);
   });
 
+  test('settlements wait in memory while the disk is full, and are given back from there', async (context) => {
+    const probe = await openFile(join(folder, 'probe'), 'w');
+    const proto: unknown = Object.getPrototypeOf(probe);
+    await probe.close();
+    assert.ok(isWriter(proto));
+    const journal = await open();
+    await journal.addSettled(reply('a'), JOB);
+    const write = context.mock.method(proto, 'appendFile', async () => { throw new Error('the disk is full'); });
+    await journal.addSettled(reply('b'), JOB);
+    assert.deepEqual(await journal.refills(all), [refill('a'), refill('b')]);
+    write.mock.restore();
+    await journal.addSettled(reply('c'), JOB);
+    await journal.close();
+    assert.deepEqual([...new Set(faults.splice(0).map(String))], ['Error: the disk is full']);
+    const next = await open();
+    assert.deepEqual(await next.refills(all), [refill('a'), refill('b'), refill('c')]);
+    await next.close();
+  });
+
   test('a turn that failed between its two steps loses nothing, and is made up for', async (context) => {
     const journal = await open();
     const settle = async (...ids: string[]): Promise<void> => {
